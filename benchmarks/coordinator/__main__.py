@@ -9,8 +9,6 @@
     replicas  two processes over the same Redis on one group; one process, under the same load and
               half of it; two with a group each
     beside    this checkout's service beside that of another one, `--beside CHECKOUT`; only if named
-    fast      the service without each of its fast parts, beside the service with all of them; only
-              if named
 
 `make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the
 clock, where the load generator and Redis want the same cores, and by the processor time of the
@@ -244,12 +242,11 @@ def ratio(found: Found, over: str, under: str) -> dict[str, float]:
 
 
 PARTS = ("reports", "batch", "sizes", "streams", "replicas")
-IF_NAMED = ("fast", "beside")
+IF_NAMED = ("beside",)
 
 
 def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
-    from benchmarks.coordinator.beside import bench_beside  # which take their tools from here
-    from benchmarks.coordinator.fast_parts import bench_fast
+    from benchmarks.coordinator.beside import bench_beside  # which takes its tools from here
 
     if part == "beside":
         return bench_beside(chosen.rounds, chosen.seconds, chosen.beside.resolve())
@@ -260,7 +257,6 @@ def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
         "batch": bench_batch,
         "sizes": bench_sizes,
         "replicas": bench_replicas,
-        "fast": bench_fast,
     }
     return benches[part](chosen.rounds, chosen.seconds)
 

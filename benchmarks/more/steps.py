@@ -17,7 +17,7 @@ from lockgate.group.alignment import evaluate
 from lockgate.group.commands import register, report_all
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.fast.decoding import report_from_bytes
+from lockgate_coordinator.api.decoding import report_from_bytes
 from lockgate_coordinator.store.records import reader_from_text, reader_to_text
 from lockgate_coordinator.telemetry.changes import are_ordinary, moved
 

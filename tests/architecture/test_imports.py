@@ -49,7 +49,7 @@ WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "progress
 KNOWN_TO = {
     "lockgate_coordinator": {
         "redis": ("lockgate_coordinator.store.connections",),
-        "hiredis": ("lockgate_coordinator.fast.redis_link",),
+        "hiredis": ("lockgate_coordinator.store.redis_link",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app", "lockgate_coordinator.dashboard"),
         "starlette": (
             "lockgate_coordinator.api",
@@ -58,7 +58,6 @@ KNOWN_TO = {
             "lockgate_coordinator.access.browsers",
             "lockgate_coordinator.access.guard",
             "lockgate_coordinator.access.under_way",
-            "lockgate_coordinator.fast.lean_reports",
             "lockgate_coordinator.telemetry.requests",
             "lockgate_coordinator.telemetry.traces",
         ),
@@ -131,18 +130,15 @@ FLOORS = {
 }
 APART = {"logs": "group", "group": "logs"}  # on one floor, and unknown to each other
 LAYERS: tuple[set[str], ...] = (
-    {"fast.redis_link", "fast.group_cache", "fast.decoding"},
     {"store"},
     {"telemetry"},
-    {"fast.gathering", "fast.claims"},
     {"service"},
     {"api"},
-    {"fast.lean_reports"},
     {"app"},
     {"server"},
     {"operate"},
     {"__main__"},
-)  # of the coordinator, lowest first; the room `fast` has a part in each layer that it makes faster
+)  # of the coordinator, lowest first
 
 
 def root(module: str) -> str:
@@ -256,8 +252,7 @@ def test_the_api_knows_the_errors_of_the_store_alone() -> None:
     known = {
         i.name
         for i in imports_of("lockgate_coordinator")
-        if layer(i.importer) in (LAYERS.index({"api"}), LAYERS.index({"fast.lean_reports"}))
-        and layer(i.imported) == LAYERS.index({"store"})
+        if layer(i.importer) == LAYERS.index({"api"}) and layer(i.imported) == LAYERS.index({"store"})
     }
 
     assert known <= {"StoreUnavailable", "UnreadableGroup"}

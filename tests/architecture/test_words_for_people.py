@@ -32,7 +32,7 @@ RAW = re.compile(
 NO_PROSE = {
     "jvm/event_time.py": "Spark SQL",
     "jvm/batch.py": "Spark SQL",
-    "fast/decoding.py": "JSON",
+    "api/decoding.py": "JSON",
     "telemetry/metrics.py": "Prometheus' text",
     "telemetry/group_metrics.py": "Prometheus' text",
     "report/pictures.py": "SVG",

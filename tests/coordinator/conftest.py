@@ -1,5 +1,5 @@
 """Both stores, for every test that should hold over each, and the service in this process over
-either. A folder whose tests should hold with and without the fast parts parametrises `fast`.
+either.
 """
 
 from collections.abc import AsyncIterator
@@ -9,7 +9,6 @@ import pytest
 from redis import Redis
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store, connections, open_store
 from lockgate_coordinator.store.connections import TIMEOUT_S
@@ -39,21 +38,15 @@ def store_address(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def fast() -> Fast:
-    """The fast parts in use: all, as in service."""
-    return Fast()
-
-
-@pytest.fixture
-async def store(store_address: str, fast: Fast) -> AsyncIterator[Store]:
-    opened = open_store(store_address, fast=fast)
+async def store(store_address: str) -> AsyncIterator[Store]:
+    opened = open_store(store_address)
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-async def api(store: Store, fast: Fast) -> AsyncIterator[httpx.AsyncClient]:
+async def api(store: Store) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the whole service, without a socket."""
-    transport = httpx.ASGITransport(create_app(store, Settings(fast=fast)), raise_app_exceptions=False)
+    transport = httpx.ASGITransport(create_app(store, Settings()), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
         yield client

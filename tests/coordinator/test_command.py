@@ -50,10 +50,6 @@ def test_a_host_that_is_allowed_without_tokens_is_listened_on() -> None:
     assert "cannot listen on 192.0.2.1:8080" in refused("--host", "192.0.2.1", "--allow-unauthenticated")
 
 
-def test_an_unknown_fast_part_is_named() -> None:
-    assert "--plain must be among lean_reports" in refused("--plain", "lean")
-
-
 def test_a_port_in_use_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -1,5 +1,5 @@
-"""Connections that never finish a request, and answers in one piece: over real sockets, with and
-without the fast part `whole_answers`. The server is in this process, so that a minute can be short.
+"""Connections that never finish a request, and answers in one piece: over real sockets. The
+server is in this process, so that a minute can be short.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from uvicorn.server import ServerState
 
 from lockgate_coordinator import intake
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.whole_answers import WholeAnswers
 from lockgate_coordinator.store import MemoryStore
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -30,22 +29,15 @@ def kept() -> WeakSet[intake.Intake]:
     return WeakSet()
 
 
-@pytest.fixture(params=[WholeAnswers, intake.Intake])
-def protocol(request: pytest.FixtureRequest) -> type[intake.Intake]:
-    """The fast way, and the plain way beside it."""
-    chosen: type[intake.Intake] = request.param
-    return chosen
-
-
 @pytest.fixture
-async def port(protocol: type[intake.Intake], kept: WeakSet[intake.Intake]) -> AsyncIterator[int]:
+async def port(kept: WeakSet[intake.Intake]) -> AsyncIterator[int]:
     config = uvicorn.Config(create_app(MemoryStore()), log_level="critical")
     config.load()
     state, loop = ServerState(), asyncio.get_running_loop()
     state.default_headers = [(b"server", b"a server")]  # uvicorn's server sets these
 
     def connection() -> intake.Intake:
-        made = protocol(config=config, server_state=state, app_state={})
+        made = intake.Intake(config=config, server_state=state, app_state={})
         kept.add(made)
         return made
 

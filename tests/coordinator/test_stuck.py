@@ -11,7 +11,6 @@ from anyio import fail_after
 from lockgate.wire.events import GroupConfig
 from lockgate_coordinator import server
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
@@ -22,7 +21,7 @@ async def test_a_client_that_takes_nothing_for_too_long_is_disconnected(monkeypa
     app = create_app(MemoryStore())
     coordinator: Coordinator = app.state.coordinator
     listening = server.listen("127.0.0.1", 0)
-    running = server._Server(server._config(app, None, Fast()), [])
+    running = server._Server(server._config(app, None), [])
     serving = asyncio.create_task(running.serve(sockets=[listening]))
     with fail_after(60), socket.socket() as stuck:
         stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)

@@ -84,13 +84,13 @@ COMMITS: tuple[Break, ...] = (
     _Break(
         "a process that lost a commit claims the group before busy ones",
         "service/commit_queue.py",
-        "if overtaken and self._claims is not None:",
-        "if False and self._claims is not None:",
+        "            if overtaken:\n",
+        "            if False:\n",
         QUEUE,
     ),
     _Break(
         "claims go on while they are refused",
-        "fast/claims.py",
+        "service/claims.py",
         "            self.refused(name)\n",
         "",
         QUEUE,

@@ -28,7 +28,7 @@ FACTS: tuple[Break, ...] = (
     ),
     Service(
         "facts that are out of bounds are left to the codec",
-        "fast/decoding.py",
+        "api/decoding.py",
         "        and (event.facts is None or _plain_facts(event.facts))\n",
         "",
         ("test_decoding.py",),

@@ -25,7 +25,7 @@ LIMITS: tuple[Break, ...] = (
     ),
     _Break(
         "a body that is cut off is not accepted",
-        "fast/lean_reports.py",
+        "api/lean_reports.py",
         'if messages[-1]["type"] != "http.request":',
         "if False:",
         ("test_intake.py",),
@@ -46,7 +46,7 @@ LIMITS: tuple[Break, ...] = (
     ),
     _Break(
         "an answer in one piece equals one in two",
-        "fast/whole_answers.py",
+        "intake.py",
         'lines = b"".join(b"%b: %b\\r\\n" % header for header in self._headers)',
         'lines = b""',
         ("test_intake.py",),
@@ -130,7 +130,7 @@ LIMITS: tuple[Break, ...] = (
     ),
     _Break(
         "the decoder leaves every unusual report to the codec",
-        "fast/decoding.py",
+        "api/decoding.py",
         "        and (event.park_ms is None or 1 <= event.park_ms <= MAX)\n",
         "",
         ("test_decoding.py",),
@@ -161,7 +161,7 @@ BROWSERS: tuple[Break, ...] = (
     ),
     _Break(
         "a body that is declared as a text is refused by the lean routes too",
-        "fast/lean_reports.py",
+        "api/lean_reports.py",
         "and not is_json(value):",
         "and False:",
         ("test_browsers.py",),

@@ -137,7 +137,7 @@ OPERATING: tuple[Break, ...] = (
     ),
     _Break(
         "the lean routes judge names as the others do",
-        "fast/lean_reports.py",
+        "api/lean_reports.py",
         "if path is None or not all(map(NAME.match, filter(None, path.groups()))) or not",
         "if path is None or not",
         ("test_groups.py",),

@@ -1,4 +1,4 @@
-"""Every test of the REST API runs twice over memory: with all fast parts, and with none.
+"""The tests of the REST API run over memory.
 
 What the two stores do alike is the store's contract (tests/coordinator/store). So over Redis only
 the tests of `OVER_REDIS` run at each commit, a few of each subject, and all others in the long run.
@@ -7,8 +7,6 @@ the tests of `OVER_REDIS` run at each commit, a few of each subject, and all oth
 from pathlib import Path
 
 import pytest
-
-from lockgate_coordinator.fast.switches import PLAIN, Fast
 
 OVER_REDIS = {
     "test_no_report_of_many_at_once_is_lost_and_each_answer_counts_its_own",
@@ -35,17 +33,11 @@ OVER_REDIS = {
 ONLY_OVER_REDIS = {"test_unreadable.py", "test_lost_splits.py"}
 
 
-@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
-def fast(request: pytest.FixtureRequest) -> Fast:
-    parts: Fast = request.param
-    return parts
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent not in item.path.parents or item.path.name in ONLY_OVER_REDIS:
             continue
         name, _, variant = item.name.partition("[")
-        if "redis" in variant and not (name in OVER_REDIS and "plain" not in variant):
+        if "redis" in variant and name not in OVER_REDIS:
             item.add_marker(pytest.mark.long)

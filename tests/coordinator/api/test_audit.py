@@ -10,7 +10,6 @@ import pytest
 
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.telemetry.logs import AUDIT, JsonLines, LogFormat, LogLevel, TextLines, install
@@ -22,10 +21,10 @@ ID = {"X-Request-Id": "change-4711"}
 
 
 @pytest.fixture
-async def operator(store: Store, fast: Fast, tmp_path: Path) -> Any:
+async def operator(store: Store, tmp_path: Path) -> Any:
     tokens = tmp_path / "tokens.toml"
     tokens.write_text(stanza(Token("anna", digest_of(SECRET.encode()), Role.ADMIN)), encoding="utf-8")
-    transport = httpx.ASGITransport(create_app(store, Settings(tokens_file=tokens, fast=fast)))
+    transport = httpx.ASGITransport(create_app(store, Settings(tokens_file=tokens)))
     headers = {"Authorization": f"Bearer {SECRET}", "User-Agent": "their-tool/1"}
     async with httpx.AsyncClient(transport=transport, base_url="http://c", headers=headers) as client:
         yield client

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from lockgate.steps import at_once
 from lockgate_coordinator.api import bodies
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import BodyLimit, Limits
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
@@ -90,8 +89,8 @@ def lengths_of_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def client(limits: Limits = Limits(), fast: Fast = Fast(lean_reports=False)) -> httpx.AsyncClient:  # noqa: B008 – frozen
-    app = create_app(MemoryStore(), Settings(limits=limits, fast=fast))
+def client(limits: Limits = Limits()) -> httpx.AsyncClient:  # noqa: B008 – frozen
+    app = create_app(MemoryStore(), Settings(limits=limits))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lockgate")
 
 
@@ -140,16 +139,13 @@ async def test_a_body_without_splits_may_be_shorter_than_one_with_splits() -> No
                 assert (refused.status_code, refused.json()["type"]) == (413, "urn:lockgate:too-large")
 
 
-async def test_a_rejected_report_may_repeat_what_utf_8_cannot_carry(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for fast in (Fast(), Fast(lean_reports=False)):
-        async with client(fast=fast) as api:
-            await api.put(GROUP, json={})
-            body = '{"reports":[{"source":"a","subtask":0,"epoch":1,"watermark":1,"splits":{"\\ud800":{}}}]}'
-            answer = await api.post(f"{GROUP}/watermarks", content=body)
-            assert answer.status_code == 200
-            assert answer.json()["rejected"][0]["errors"][0]["field"] == "splits.\ud800"
+async def test_a_rejected_report_may_repeat_what_utf_8_cannot_carry() -> None:
+    async with client() as api:
+        await api.put(GROUP, json={})
+        body = '{"reports":[{"source":"a","subtask":0,"epoch":1,"watermark":1,"splits":{"\\ud800":{}}}]}'
+        answer = await api.post(f"{GROUP}/watermarks", content=body)
+        assert answer.status_code == 200
+        assert answer.json()["rejected"][0]["errors"][0]["field"] == "splits.\ud800"
 
 
 def test_parts_have_at_most_so_many_bytes_and_items() -> None:

@@ -12,7 +12,6 @@ from lockgate.wire.codec import BATCH_LIMIT
 from lockgate.wire.fields import COUNTED, TOLD
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.commit_queue import AT_ONCE
 from lockgate_coordinator.settings import Settings
@@ -26,14 +25,8 @@ VALUES_LIMIT = Limits().report_body.values
 SPLIT = {"watermark": 1, "state": "active"}
 
 
-@pytest.fixture(params=[Fast(), Fast(lean_reports=False)], ids=["fast", "plain"])
-def fast(request: pytest.FixtureRequest) -> Fast:
-    assert isinstance(request.param, Fast)
-    return request.param
-
-
-def client(store: Store, limits: Limits, fast: Fast = Fast()) -> httpx.AsyncClient:  # noqa: B008 – frozen
-    app = create_app(store, Settings(limits=limits, fast=fast))
+def client(store: Store, limits: Limits) -> httpx.AsyncClient:
+    app = create_app(store, Settings(limits=limits))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lockgate")
 
 
@@ -49,8 +42,8 @@ def refused(answer: httpx.Response) -> tuple[int, str, str, int]:
 LIMIT_REACHED = (409, "urn:lockgate:limit-reached")
 
 
-async def test_the_first_of_very_many_faults_are_told_and_the_others_counted(fast: Fast) -> None:
-    async with client(MemoryStore(), Limits(), fast) as api:
+async def test_the_first_of_very_many_faults_are_told_and_the_others_counted() -> None:
+    async with client(MemoryStore(), Limits()) as api:
         splits = {f"topic-{n}": {"watermark": "late"} for n in range(90)}  # two faults each
         answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, "splits": splits})
         assert answer.status_code == 422
@@ -58,8 +51,8 @@ async def test_the_first_of_very_many_faults_are_told_and_the_others_counted(fas
         assert answer.json()["more_errors"] == 180 - TOLD
 
 
-async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_was(fast: Fast) -> None:
-    async with client(MemoryStore(), Limits(), fast) as api:
+async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_was() -> None:
+    async with client(MemoryStore(), Limits()) as api:
         long = "x" * 100_000
         for body in (
             {"splits": {f"{n}": {} for n in range(60_000)}},
@@ -85,20 +78,18 @@ async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_wa
     ids=["splits", "reports", "depth"],
 )
 async def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
-    body: bytes, fast: Fast, monkeypatch: pytest.MonkeyPatch
+    body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(json, "loads", lambda text: pytest.fail("parsed"))
-    async with client(MemoryStore(), Limits(), fast) as api:
+    async with client(MemoryStore(), Limits()) as api:
         for path in (WATERMARKS, f"{GROUP}/watermarks"):
             answer = await api.post(path, content=body)
             assert answer.status_code == 413
             assert "200,000 values" in answer.text
 
 
-async def test_an_honest_report_of_ten_thousand_splits_and_a_batch_of_ten_thousand_reports_are_taken(
-    fast: Fast,
-) -> None:
-    async with client(MemoryStore(), Limits(), fast) as api:
+async def test_an_honest_report_of_ten_thousand_splits_and_a_batch_of_ten_thousand_reports_are_taken() -> None:
+    async with client(MemoryStore(), Limits()) as api:
         epoch = (await registered(api)).json()["epoch"]
         split = {"watermark": 1, "state": "active", "position": 10**12, "end": 10**12, "rows": 10**12}
         report = {"subtask": 0, "epoch": epoch, "watermark": 1, "batch_id": 7, "reach": 5, "idle": False}
@@ -108,8 +99,8 @@ async def test_an_honest_report_of_ten_thousand_splits_and_a_batch_of_ten_thousa
         assert (await api.post(f"{GROUP}/watermarks", json=batch)).json()["rejected"] == []
 
 
-async def test_each_rejected_report_of_a_batch_is_named_and_the_first_with_all_their_faults(fast: Fast) -> None:
-    async with client(MemoryStore(), Limits(), fast) as api:
+async def test_each_rejected_report_of_a_batch_is_named_and_the_first_with_all_their_faults() -> None:
+    async with client(MemoryStore(), Limits()) as api:
         epoch = (await registered(api)).json()["epoch"]
         good = {"source": "s", "subtask": 0, "epoch": epoch, "watermark": 1}
         reports = [{"source": "s"}] * 30 + [good] * 1_500 + [{**good, "epoch": 1}]
@@ -121,8 +112,8 @@ async def test_each_rejected_report_of_a_batch_is_named_and_the_first_with_all_t
         assert (rejected[-1]["type"], rejected[-1]["current_epoch"]) == ("urn:lockgate:stale-epoch", epoch)
 
 
-async def test_a_reader_with_more_splits_than_may_be_is_refused_in_each_way_to_report(fast: Fast) -> None:
-    async with client(MemoryStore(), SMALL, fast) as api:
+async def test_a_reader_with_more_splits_than_may_be_is_refused_in_each_way_to_report() -> None:
+    async with client(MemoryStore(), SMALL) as api:
         epoch = (await registered(api)).json()["epoch"]
         report = {"subtask": 0, "epoch": epoch, "watermark": 1}
         four, three = ({f"t-{n}": SPLIT for n in range(count)} for count in (4, 3))

@@ -13,7 +13,6 @@ from redis import Redis
 from rich.console import Console
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.operate.tables import groups_table
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import keys, open_store
@@ -23,13 +22,13 @@ pytestmark = pytest.mark.redis
 
 
 @pytest.fixture
-async def api(redis_server: RedisServer, fast: Fast) -> AsyncIterator[httpx.AsyncClient]:
+async def api(redis_server: RedisServer) -> AsyncIterator[httpx.AsyncClient]:
     """A service that has not seen its groups yet: a, sick and z."""
     with closing(Redis.from_url(redis_server.url)) as redis:
         redis.flushall()
         for fresh in (False, True):
-            store = open_store(redis_server.url, fast=fast)
-            transport = httpx.ASGITransport(create_app(store, Settings(fast=fast)), raise_app_exceptions=False)
+            store = open_store(redis_server.url)
+            transport = httpx.ASGITransport(create_app(store, Settings()), raise_app_exceptions=False)
             async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
                 if fresh:
                     yield client

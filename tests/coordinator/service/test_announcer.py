@@ -14,7 +14,6 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service import announcer
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Loaded, MemoryStore, StoreUnavailable
@@ -47,8 +46,8 @@ async def store() -> Leaving:
 
 
 @pytest.fixture
-async def coordinator(store: Leaving, fast: Fast) -> AsyncIterator[Coordinator]:
-    opened = Coordinator(store, fast=fast)
+async def coordinator(store: Leaving) -> AsyncIterator[Coordinator]:
+    opened = Coordinator(store)
     await configured(opened, 1)
     yield opened
     await opened.close()

@@ -7,8 +7,7 @@ from redis.asyncio import Redis
 from lockgate.errors import StaleEpoch, UnknownGroup
 from lockgate.group.group import Group
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
-from lockgate_coordinator.fast import claims
-from lockgate_coordinator.fast.switches import Fast
+from lockgate_coordinator.service import claims
 from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
@@ -56,9 +55,9 @@ async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWat
     ]
 
 
-async def test_commands_that_come_together_share_one_commit_and_each_answer_counts_them_all(fast: Fast) -> None:
+async def test_commands_that_come_together_share_one_commit_and_each_answer_counts_them_all() -> None:
     store = CountingStore()
-    coordinator = Coordinator(store, fast=fast)
+    coordinator = Coordinator(store)
     reports = await registered(coordinator, 50)
     assert store.commits == 1
     events = await asyncio.gather(*(coordinator.report("g", "a", report) for report in reversed(reports)))
@@ -66,8 +65,8 @@ async def test_commands_that_come_together_share_one_commit_and_each_answer_coun
     assert {event.group_watermark for event in events} == {100}
 
 
-async def test_looking_commits_nothing_while_nothing_changes(store: Store, fast: Fast) -> None:
-    coordinator = Coordinator(store, fast=fast)
+async def test_looking_commits_nothing_while_nothing_changes(store: Store) -> None:
+    coordinator = Coordinator(store)
     (report,) = await registered(coordinator, 1)
     await coordinator.report("g", "a", report)
     before = (await store.load("g")).version
@@ -76,10 +75,10 @@ async def test_looking_commits_nothing_while_nothing_changes(store: Store, fast:
     assert (await store.load("g")).version == before
 
 
-async def test_time_that_changes_a_value_is_committed_for_all_to_see(fast: Fast) -> None:
+async def test_time_that_changes_a_value_is_committed_for_all_to_see() -> None:
     now = 1_000
     store = CountingStore(lambda: now)
-    coordinator = Coordinator(store, fast=fast)
+    coordinator = Coordinator(store)
     await coordinator.configure("g", GroupConfig(lease_ms=100), lambda group: True)
     (report,) = await registered(coordinator, 1)
     before = await coordinator.report("g", "a", report)
@@ -110,8 +109,8 @@ async def test_busy_commits_go_on_claiming_the_group_while_claims_are_refused(mo
     assert store.claims == 2
 
 
-async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:
-    coordinator = Coordinator(store, fast=fast)
+async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: Store) -> None:
+    coordinator = Coordinator(store)
     first, second = await registered(coordinator, 2)
     stale = ReportedWatermarkEvent(subtask=0, epoch=first.epoch + 1, watermark=1)
     outcomes = await asyncio.gather(
@@ -122,8 +121,8 @@ async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: S
     assert outcomes[0] == outcomes[2] == (await coordinator.look("g")).event
 
 
-async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store, fast: Fast) -> None:
-    coordinator = Coordinator(store, fast=fast)
+async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store) -> None:
+    coordinator = Coordinator(store)
     await registered(coordinator, 1)
     before, refused, after = await asyncio.gather(
         coordinator.register("g", "a", ReaderRegistrationEvent(subtask=1)),
@@ -137,8 +136,8 @@ async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(s
     assert set((await coordinator.look("g")).group.readers) == {("a", 0), ("a", 1), ("a", 2)}
 
 
-async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store, fast: Fast) -> None:
-    coordinator = Coordinator(store, fast=fast)
+async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store) -> None:
+    coordinator = Coordinator(store)
     first, second = await registered(coordinator, 2)
     gone = asyncio.ensure_future(coordinator.report("g", "a", first))
     stays = asyncio.ensure_future(coordinator.report("g", "a", second))
@@ -147,8 +146,8 @@ async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store, 
     assert (await stays).group_watermark <= 101
 
 
-async def test_a_fault_of_a_command_reaches_its_caller_and_the_next_commit_succeeds(store: Store, fast: Fast) -> None:
-    queue = CommitQueue(store, lambda committed: None, fast)
+async def test_a_fault_of_a_command_reaches_its_caller_and_the_next_commit_succeeds(store: Store) -> None:
+    queue = CommitQueue(store, lambda committed: None)
 
     def faulty(loaded: Loaded, group: Group | None) -> Group:
         raise ZeroDivisionError
@@ -159,11 +158,11 @@ async def test_a_fault_of_a_command_reaches_its_caller_and_the_next_commit_succe
         await queue.submit("g", lambda loaded, group: group)
 
 
-async def test_a_commit_is_announced_before_it_is_answered(fast: Fast) -> None:
+async def test_a_commit_is_announced_before_it_is_answered() -> None:
     announced: list[Committed] = []
     store = MemoryStore()
     await Coordinator(store).configure("g", GroupConfig(), lambda group: True)
-    committed = await CommitQueue(store, announced.append, fast).submit("g", lambda loaded, group: group)
+    committed = await CommitQueue(store, announced.append).submit("g", lambda loaded, group: group)
     assert [each.event for each in announced] == [committed.event]
 
 
@@ -173,7 +172,6 @@ async def calls(address: str) -> int:
         return int((await client.info("commandstats"))["cmdstat_evalsha"]["calls"])
 
 
-@pytest.mark.parametrize("fast", [Fast()], ids=["fast"], indirect=True)
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
 async def test_a_commit_to_redis_is_one_round_trip_while_no_other_process_is_at_work(
     store: Store, store_address: str, monkeypatch: pytest.MonkeyPatch
@@ -191,10 +189,8 @@ async def test_a_commit_to_redis_is_one_round_trip_while_no_other_process_is_at_
 
 
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_a_change_by_another_process_meanwhile_refuses_no_command(
-    store: Store, store_address: str, fast: Fast
-) -> None:
-    here, there = Coordinator(store, fast=fast), Coordinator(open_store(store_address, fast=fast), fast=fast)
+async def test_a_change_by_another_process_meanwhile_refuses_no_command(store: Store, store_address: str) -> None:
+    here, there = Coordinator(store), Coordinator(open_store(store_address))
     (first,) = await registered(here, 1)
     await here.report("g", "a", first)
     (second,) = await registered(there, 1)
@@ -205,10 +201,8 @@ async def test_a_change_by_another_process_meanwhile_refuses_no_command(
 
 
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_two_processes_at_work_in_one_group_both_get_through(
-    store: Store, store_address: str, fast: Fast
-) -> None:
-    both = Coordinator(store, fast=fast), Coordinator(open_store(store_address, fast=fast), fast=fast)
+async def test_two_processes_at_work_in_one_group_both_get_through(store: Store, store_address: str) -> None:
+    both = Coordinator(store), Coordinator(open_store(store_address))
     reports = await registered(both[0], 8)
 
     async def report_often(coordinator: Coordinator, report: ReportedWatermarkEvent) -> None:

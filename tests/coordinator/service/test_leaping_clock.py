@@ -12,7 +12,6 @@ from redis import Redis
 
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore, open_store
 from lockgate_coordinator.store import redis as redis_store
@@ -46,14 +45,14 @@ class Fleet:
 
 
 @pytest.fixture
-async def fleet(redis_server: RedisServer, fast: Fast, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fleet]:
+async def fleet(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fleet]:
     monkeypatch.setattr(redis_store, "Script", LeapingScript)
     with Redis.from_url(redis_server.url) as client:
         client.flushall()
         async with AsyncExitStack() as opened:
             coordinators = []
             for _ in range(2):
-                coordinators.append(Coordinator(open_store(redis_server.url, fast=fast), fast=fast))
+                coordinators.append(Coordinator(open_store(redis_server.url)))
                 opened.push_async_callback(coordinators[-1].close)
             yield Fleet(coordinators)
         client.flushall()
@@ -88,10 +87,8 @@ async def test_a_report_first_or_a_look_first_is_alike_after_a_leap(redis_server
             assert await fleet.looks() == [15, 15]
 
 
-async def test_the_clock_of_a_memory_store_does_not_leap_with_the_machine_s(
-    fast: Fast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fleet = Fleet([Coordinator(MemoryStore(), fast=fast)])
+async def test_the_clock_of_a_memory_store_does_not_leap_with_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet([Coordinator(MemoryStore())])
     await fleet.reports("slow", 5)
     assert await fleet.reports("fast", 100) == 15
     right = time.time_ns

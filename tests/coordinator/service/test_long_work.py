@@ -7,7 +7,6 @@ from typing import TypeVar
 from lockgate.steps import AT_ONCE, Steps
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import LOOKS, InTurn
 from lockgate_coordinator.service.commit_queue import AT_ONCE as COMMITTED_AT_ONCE
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -23,10 +22,10 @@ T = TypeVar("T")
 class Crowd:
     """A group of `READERS` readers that have reported, and a clock to set."""
 
-    def __init__(self, parts: Fast) -> None:
+    def __init__(self) -> None:
         self.now_ms = 1_000_000
         self.metrics = Metrics(MemoryStore(lambda: self.now_ms))
-        self.coordinator = Coordinator(self.metrics.store, fast=parts)
+        self.coordinator = Coordinator(self.metrics.store)
         self.reports: list[tuple[str, ReportedWatermarkEvent]] = []
 
     async def begin(self) -> None:
@@ -59,8 +58,8 @@ async def turns_during(work: Callable[[], Awaitable[T]]) -> tuple[int, T]:
         task.cancel()
 
 
-async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged(fast: Fast) -> None:
-    crowd = Crowd(fast)
+async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged() -> None:
+    crowd = Crowd()
     await crowd.begin()
     few, _ = await turns_during(lambda: crowd.coordinator.look("g"))
     crowd.now_ms += CONFIG.lease_ms
@@ -70,8 +69,8 @@ async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged(
     assert many - few >= 3 * READERS // AT_ONCE  # marked, added up and logged
 
 
-async def test_others_are_served_while_thousands_of_readers_are_excused_after_an_outage(fast: Fast) -> None:
-    crowd = Crowd(fast)
+async def test_others_are_served_while_thousands_of_readers_are_excused_after_an_outage() -> None:
+    crowd = Crowd()
     await crowd.begin()
     few, before = await turns_during(lambda: crowd.coordinator.report("g", *crowd.reports[0]))
     crowd.now_ms += 3_600_000
@@ -80,8 +79,8 @@ async def test_others_are_served_while_thousands_of_readers_are_excused_after_an
     assert many - few >= READERS // AT_ONCE
 
 
-async def test_others_are_served_between_the_commits_of_many_batches_for_one_group(fast: Fast) -> None:
-    crowd = Crowd(fast)
+async def test_others_are_served_between_the_commits_of_many_batches_for_one_group() -> None:
+    crowd = Crowd()
     await crowd.begin()
     await crowd.coordinator.report_all("g", crowd.reports[:1])
     before = crowd.coordinator.committed[0]

@@ -10,7 +10,6 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
@@ -20,14 +19,13 @@ CONFIG = GroupConfig(max_drift_ms=10, lease_ms=900, update_interval_ms=100, catc
 class Outage:
     """A group of two readers, `slow` at 50 and `fast` at 1,000, and a clock to set."""
 
-    def __init__(self, parts: Fast) -> None:
-        self.parts = parts
+    def __init__(self) -> None:
         self.now_ms = 1_000_000
         self.lose_everything()
         self.epochs: dict[str, int] = {}
 
     def lose_everything(self) -> None:
-        self.coordinator = Coordinator(MemoryStore(lambda: self.now_ms), fast=self.parts)
+        self.coordinator = Coordinator(MemoryStore(lambda: self.now_ms))
 
     async def registers(self, source: str, ceiling: int | None = None) -> WatermarkAlignmentEvent:
         answer = await self.coordinator.register(
@@ -47,15 +45,15 @@ class Outage:
         return await self.reports("fast", 1_000)
 
 
-async def test_the_first_reader_back_after_an_outage_that_kept_the_data_finds_the_ceiling_unchanged(fast: Fast) -> None:
-    outage = Outage(fast)
+async def test_the_first_reader_back_after_an_outage_that_kept_the_data_finds_the_ceiling_unchanged() -> None:
+    outage = Outage()
     before = await outage.both_report()
     outage.now_ms += 3_600_000
     assert await outage.reports("fast", 1_000) == before
 
 
-async def test_the_second_reader_is_lost_one_lease_after_the_first_came_back(fast: Fast) -> None:
-    outage = Outage(fast)
+async def test_the_second_reader_is_lost_one_lease_after_the_first_came_back() -> None:
+    outage = Outage()
     await outage.both_report()
     outage.now_ms += 3_600_000
     for _ in range(CONFIG.lease_ms // 100 - 1):
@@ -66,10 +64,8 @@ async def test_the_second_reader_is_lost_one_lease_after_the_first_came_back(fas
     assert (await outage.reports("fast", 1_000)).max_desired_watermark == 1_010
 
 
-async def test_the_first_reader_back_after_an_outage_that_lost_the_data_keeps_its_old_ceiling_for_one_lease(
-    fast: Fast,
-) -> None:
-    outage = Outage(fast)
+async def test_the_first_reader_back_after_an_outage_that_lost_the_data_keeps_its_old_ceiling_for_one_lease() -> None:
+    outage = Outage()
     before = await outage.both_report()
     outage.now_ms += 60_000
     outage.lose_everything()
@@ -80,8 +76,8 @@ async def test_the_first_reader_back_after_an_outage_that_lost_the_data_keeps_it
     assert (await outage.reports("fast", 1_000)).max_desired_watermark == 1_010
 
 
-async def test_reading_the_group_while_all_are_silent_does_not_change_what_readers_find_afterwards(fast: Fast) -> None:
-    outage = Outage(fast)
+async def test_reading_the_group_while_all_are_silent_does_not_change_what_readers_find_afterwards() -> None:
+    outage = Outage()
     before = await outage.both_report()
     outage.now_ms += 3_600_000
     assert (await outage.coordinator.look("g")).event.max_desired_watermark == MAX

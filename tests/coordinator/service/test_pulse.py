@@ -9,7 +9,6 @@ import pytest
 
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.pulse import AFTERWARDS_S, DEAF_S, SPANS_KEPT, Pulse
 from lockgate_coordinator.store import MemoryStore
@@ -21,10 +20,10 @@ CONFIG = GroupConfig(max_drift_ms=10, lease_ms=900, update_interval_ms=600_000, 
 class Stalled:
     """A group of two readers, `slow` at 50 and `fast` at 1,000, at a process that can stop."""
 
-    def __init__(self, parts: Fast) -> None:
+    def __init__(self) -> None:
         self.now_s = 1_000.0
         store, self.pulse = MemoryStore(lambda: int(self.now_s * 1_000)), Pulse(lambda: self.now_s)
-        self.coordinator = Coordinator(store, fast=parts, pulse=self.pulse)
+        self.coordinator = Coordinator(store, pulse=self.pulse)
         self._epochs: dict[str, int] = {}
 
     async def begin(self) -> None:
@@ -41,15 +40,15 @@ class Stalled:
         return (await self.coordinator.look("g")).event.max_desired_watermark
 
 
-async def test_a_look_after_the_process_stood_still_loses_no_reader(fast: Fast) -> None:
-    stalled = Stalled(fast)
+async def test_a_look_after_the_process_stood_still_loses_no_reader() -> None:
+    stalled = Stalled()
     await stalled.begin()
     stalled.now_s += 15
     assert await stalled.looks() == 60
 
 
-async def test_the_first_report_that_is_read_after_a_stop_sets_no_reader_free(fast: Fast) -> None:
-    stalled = Stalled(fast)
+async def test_the_first_report_that_is_read_after_a_stop_sets_no_reader_free() -> None:
+    stalled = Stalled()
     await stalled.begin()
     for _ in range(3):
         stalled.now_s += 15
@@ -57,8 +56,8 @@ async def test_the_first_report_that_is_read_after_a_stop_sets_no_reader_free(fa
     assert await stalled.reports("slow", 50) == 60
 
 
-async def test_a_reader_that_died_in_a_stop_is_lost_after_it(fast: Fast) -> None:
-    stalled = Stalled(fast)
+async def test_a_reader_that_died_in_a_stop_is_lost_after_it() -> None:
+    stalled = Stalled()
     await stalled.begin()
     stalled.now_s += 15
     await stalled.looks()

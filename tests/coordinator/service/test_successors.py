@@ -3,14 +3,13 @@
 import pytest
 
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 
 
 @pytest.fixture
-def coordinator(fast: Fast) -> Coordinator:
-    return Coordinator(MemoryStore(lambda: 1_000), fast=fast)
+def coordinator() -> Coordinator:
+    return Coordinator(MemoryStore(lambda: 1_000))
 
 
 async def test_the_revision_and_configuration_version_of_a_successor_are_above_all_of_its_predecessors(

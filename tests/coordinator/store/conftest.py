@@ -1,14 +1,10 @@
-"""The stores that pass the contract: memory; one Redis with the fast parts (its own link, cached
-groups); one Redis with none (redis-py's pool, every group loaded); a Redis Cluster, which has no
-link.
-"""
+"""The stores that pass the contract: memory, one Redis, and a Redis Cluster."""
 
 from collections.abc import Iterator
 
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.fast.switches import PLAIN, Fast
 from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
@@ -31,18 +27,10 @@ def redis_cluster(redis_server: RedisServer) -> Iterator[RedisCluster]:
         yield cluster
 
 
-@pytest.fixture
-def fast(request: pytest.FixtureRequest) -> Fast:
-    """None of the fast parts where a test's store is `redis-plain`."""
-    call = getattr(request.node, "callspec", None)
-    return PLAIN if call is not None and call.params.get("store_address") == "redis-plain" else Fast()
-
-
 @pytest.fixture(
     params=[
         "memory",
         pytest.param("redis", marks=pytest.mark.redis),
-        pytest.param("redis-plain", marks=pytest.mark.redis),
         pytest.param("cluster", marks=pytest.mark.redis),
     ]
 )

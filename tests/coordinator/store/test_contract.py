@@ -1,5 +1,5 @@
-"""The contract of all stores (store/base.py): memory, a real Redis with and without the fast parts,
-and a real Redis Cluster.
+"""The contract of all stores (store/base.py): memory, a real Redis and a
+real Redis Cluster.
 """
 
 import asyncio
@@ -23,7 +23,6 @@ from lockgate.wire.events import (
     SplitReport,
     SplitState,
 )
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, open_store
 from lockgate_coordinator.store.base import JOURNAL_KEPT, JournalSpan
 
@@ -161,11 +160,11 @@ async def test_a_refused_commit_answers_what_the_store_holds_instead(store: Stor
     await other.close()
 
 
-async def test_a_cached_group_is_the_one_committed_last_and_can_be_committed_on(store: Store, fast: Fast) -> None:
+async def test_a_cached_group_is_the_one_committed_last_and_can_be_committed_on(store: Store) -> None:
     group = await created(store)
     for heard_at in range(3):
         cached = store.cached("g")
-        assert (cached is not None) == (fast.group_cache or not store.shared)
+        assert cached is not None
         base = cached or await store.load("g")
         assert base.group == group
         group = replace(group, heard_at=heard_at)

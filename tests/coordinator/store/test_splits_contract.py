@@ -1,5 +1,5 @@
-"""The contract of all stores for split enumerators: memory, Redis with and without the fast parts,
-and a Redis Cluster.
+"""The contract of all stores for split enumerators: memory, Redis and a Redis
+Cluster.
 """
 
 from dataclasses import MISSING, fields, replace
@@ -20,7 +20,6 @@ from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.group import Group
 from lockgate.group.group import create as create_group
 from lockgate.wire.events import GroupConfig
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, open_store
 
 TOPIC = "orders.a-b_c"
@@ -83,13 +82,13 @@ def test_the_full_enumerator_has_no_default_in_any_field() -> None:
         assert [name for name, default in defaults.items() if getattr(value, name) == default] == []
 
 
-async def test_enumerators_come_back_as_they_were_stored(store: Store, store_address: str, fast: Fast) -> None:
+async def test_enumerators_come_back_as_they_were_stored(store: Store, store_address: str) -> None:
     await group(store)
     kept = {"a:b": full(), "c": create(GroupConfig(), 5)}
     assert await store.commit_splits(await store.load_splits("g"), kept)
     assert (await store.load_splits("g")).sources == kept
     if store.shared:
-        other = open_store(store_address, fast=fast)
+        other = open_store(store_address)
         assert (await other.load_splits("g")).sources == kept
         await other.close()
 
@@ -111,10 +110,10 @@ async def test_readers_and_sources_that_are_gone_are_gone(store: Store) -> None:
     assert (await store.load_splits("g")).sources == without
 
 
-async def test_what_another_process_has_changed_is_seen(store: Store, store_address: str, fast: Fast) -> None:
+async def test_what_another_process_has_changed_is_seen(store: Store, store_address: str) -> None:
     if not store.shared:
         pytest.skip("memory is one process's own")
-    other = open_store(store_address, fast=fast)
+    other = open_store(store_address)
     await group(store)
     for number in range(4):
         mine, theirs = (store, other) if number % 2 else (other, store)

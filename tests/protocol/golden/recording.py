@@ -19,7 +19,6 @@ import httpx
 
 from lockgate_coordinator.access import under_way
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service import announcer, pulse
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Loaded, MemoryStore, UnreadableGroup, open_store
@@ -32,12 +31,12 @@ HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
 BEAT_S = 0.05
 
 
-async def recorded(steps: Iterable[Step] = SCENARIO, fast: Fast = Fast()) -> list[dict[str, Any]]:  # noqa: B008 – frozen
+async def recorded(steps: Iterable[Step] = SCENARIO) -> list[dict[str, Any]]:
     """Each step with its answer, in the form of the file."""
     now = START
     exchanges = []
     guard = Settings(tokens=f"read={READER},report={BUSY}", rate_limit=1)
-    app = create_app(MemoryStore(lambda: now), Settings(fast=fast))
+    app = create_app(MemoryStore(lambda: now), Settings())
     async with (
         _tireless(),
         _client(app) as open_to_all,

@@ -14,7 +14,6 @@ from lockgate_coordinator import __version__
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
-from lockgate_coordinator.fast.switches import Fast, without
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.operate import acts, advising, commands, looks, transfer
 from lockgate_coordinator.operate.output import say, say_lines
@@ -184,9 +183,6 @@ Dashboard = Annotated[
     ),
 ]
 
-# For measurements alone: the package `fast` has the parts, and what each of them saves.
-Plain = Annotated[str, typer.Option("--plain", envvar="LOCKGATE_PLAIN", hidden=True)]
-
 
 @cli.command("serve")
 def serve_command(
@@ -213,7 +209,6 @@ def serve_command(
     log_level: LogLevel = logs.LogLevel.INFO,
     split_metrics: SplitMetrics = False,
     dashboard: Dashboard = True,
-    plain: Plain = "",
 ) -> None:
     """Run a coordinator.
 
@@ -232,7 +227,6 @@ def serve_command(
         allowed_hosts=(*(allowed_host or ()), host),
         limits=limits,
         expiry=Expiry(_ms(expire_readers), _ms(expire_groups)),
-        fast=_fast(plain),
         dashboard=dashboard,
     )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
@@ -250,7 +244,7 @@ def serve_command(
     from lockgate_coordinator.store import InvalidStoreAddress, StoreUnavailable, open_store
 
     try:
-        run(serve(host, port, open_store(store, fast=settings.fast), settings, tls, probe_port))
+        run(serve(host, port, open_store(store), settings, tls, probe_port))
     except StoreUnavailable as error:
         raise _fault(f"{error}; does it run, and is --store right?") from error
     except (InvalidStoreAddress, InvalidTokens, InvalidTls, ListenError) as error:
@@ -322,13 +316,6 @@ def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> 
 
 def _ms(hours: float) -> int | None:
     return max(1, int(hours * 3_600_000)) if hours else None
-
-
-def _fast(plain: str) -> Fast:
-    try:
-        return without([part for part in plain.split(",") if part])
-    except ValueError as error:
-        raise _fault(f"--plain {error}") from error
 
 
 def _is_loopback(host: str) -> bool:

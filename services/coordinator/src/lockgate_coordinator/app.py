@@ -28,8 +28,8 @@ from lockgate_coordinator.api import (
     source_pauses,
     splits,
 )
+from lockgate_coordinator.api.lean_reports import LeanReports
 from lockgate_coordinator.dashboard.pages import Pages
-from lockgate_coordinator.fast.lean_reports import LeanReports
 from lockgate_coordinator.probes import Alive
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing
@@ -81,7 +81,6 @@ def create_app(
         counted.journal.expiring,
         max_watchers=settings.max_subscribers,
         limits=settings.limits,
-        fast=settings.fast,
     )
 
     @asynccontextmanager
@@ -123,8 +122,7 @@ def create_app(
     pages = Pages() if settings.dashboard else None
     if pages is not None:
         app.router.routes.extend(pages.routes)
-    if settings.fast.lean_reports:
-        app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, in_turn=app.state.in_turn)
+    app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, in_turn=app.state.in_turn)
     # The middleware added last gets requests first: the guard comes before the lean routes.
     if settings.guarded:
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)

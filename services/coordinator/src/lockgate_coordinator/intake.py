@@ -1,14 +1,20 @@
-"""How much one connection may send before its request is complete, and for how long.
+"""One connection: how much it may send before its request is complete and for how long, and
+answers that leave in one piece.
 
 uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever.
 One connection that never ends its headers could take all memory, and a thousand silent ones all
 file descriptors. The limit on bodies is in `api.parts`.
+
+uvicorn also takes an answer apart: it checks each header, and writes head and body with a system
+call each. An answer that is complete, under the head that all answers of its kind share, is written
+at once by `answer_whole`.
 """
 
 import json
 from asyncio import TimerHandle, Transport
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -20,12 +26,15 @@ SLOW_S = 60.0
 check, or if two checks in a row find it in the same request.
 """
 
+WHOLE: Final = "lockgate.whole"
+"""The name, in the `extensions` of ASGI's scope, of `Intake.answer_whole`."""
+
 _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's protocol with both limits. A request that is complete is under neither, however
-    long its answer takes.
+    """uvicorn's protocol with both limits, and `answer_whole` for the application. A request that
+    is complete is under neither limit, however long its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -35,6 +44,9 @@ class Intake(HttpToolsProtocol):
         self._requests = 0
         self._unfinished: int | None = None
         self._timer: TimerHandle | None = None
+        self._extensions = {WHOLE: self.answer_whole}
+        self._headers: list[tuple[bytes, bytes]] | None = None
+        self._start = b""
 
     # uvicorn declares the base class's type as well
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -45,6 +57,9 @@ class Intake(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+        # The dict holds a method of this object, and so the object itself. Without this line only
+        # the garbage collector would free it, and that runs seldom.
+        self._extensions.clear()
 
     def data_received(self, data: bytes) -> None:
         self._head += len(data)
@@ -55,6 +70,8 @@ class Intake(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head, self._head = False, 0
         super().on_headers_complete()
+        # ASGI's extensions are open to servers; uvicorn's type lists its own only
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
 
     def on_body(self, body: bytes) -> None:
         # after the last piece of a body headers may follow again: the trailers of a chunked body
@@ -65,6 +82,27 @@ class Intake(HttpToolsProtocol):
         self._in_head, self._head = True, 0
         self._requests += 1
         super().on_message_complete()
+
+    def answer_whole(self, send: Callable[..., Awaitable[None]], body: bytes) -> bool:
+        """Write the answer with status 200 and this JSON. Return False, having written nothing,
+        where the answer has to be sent the usual way:
+
+        a middleware has its own `send` and wants to see the answer, or the connection is about to
+        end, or is stuck.
+        """
+        cycle = self.cycle
+        if send != cycle.send or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
+            return False
+        # uvicorn makes these headers anew each second, for the date
+        if self._headers is not cycle.default_headers:
+            self._headers = cycle.default_headers
+            lines = b"".join(b"%b: %b\r\n" % header for header in self._headers)
+            self._start = b"HTTP/1.1 200 OK\r\n%bcontent-type: application/json\r\ncontent-length: " % lines
+        cycle.response_started = cycle.response_complete = True
+        self.transport.write(b"%b%d\r\n\r\n%b" % (self._start, len(body), body))
+        cycle.message_event.set()
+        cycle.on_response()
+        return True
 
     def _check(self) -> None:
         """Closes a connection that is silent or too slow. Between two requests uvicorn's own

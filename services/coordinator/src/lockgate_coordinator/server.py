@@ -19,8 +19,6 @@ from typing import Any
 import uvicorn
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.fast.switches import Fast
-from lockgate_coordinator.fast.whole_answers import WholeAnswers
 from lockgate_coordinator.intake import Intake
 from lockgate_coordinator.probes import ProbeServer
 from lockgate_coordinator.settings import Settings
@@ -110,7 +108,7 @@ async def serve(
         dangers = Dangers(store)
         await dangers.look()
         beside.append(dangers.keep_looking)
-        await _Server(_config(app, renewed, settings.fast), beside).serve(sockets=[listening])
+        await _Server(_config(app, renewed), beside).serve(sockets=[listening])
 
 
 def _raise_descriptor_limit() -> None:
@@ -156,10 +154,10 @@ def listen(host: str, port: int) -> socket.socket:
         raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
 
 
-def _config(app: Any, tls: RenewedTls | None, fast: Fast) -> uvicorn.Config:
+def _config(app: Any, tls: RenewedTls | None) -> uvicorn.Config:
     config = uvicorn.Config(
         app,
-        http=WholeAnswers if fast.whole_answers else Intake,
+        http=Intake,
         ws="none",
         log_config=None,  # this process has one log format for all
         access_log=False,

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockgate.group.expiry import Expiry
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 
 MAX_SUBSCRIBERS = 10_000
@@ -19,8 +18,8 @@ class Settings:
     `max_subscribers`: event streams and long polls at the same time in this process.
     `split_metrics`: each split has metrics of its own. `allowed_hosts`: names by which a service
     without tokens may be called, besides private ones. `limits`: how much a group may hold.
-    `expiry`: how long what is dead is kept. `fast`:
-    the fast parts in use. `dashboard`: whether a browser gets the dashboard at `/`.
+    `expiry`: how long what is dead is kept. `dashboard`: whether a browser gets the
+    dashboard at `/`.
     """
 
     tokens_file: Path | None = None
@@ -31,7 +30,6 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     expiry: Expiry = field(default_factory=Expiry)
-    fast: Fast = field(default_factory=Fast)
     dashboard: bool = True
 
     @property

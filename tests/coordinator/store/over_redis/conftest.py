@@ -1,4 +1,4 @@
-"""Stores over one Redis, with the fast parts and without."""
+"""Stores over one Redis."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
@@ -6,15 +6,8 @@ from contextlib import closing
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.fast.switches import PLAIN, Fast
 from lockgate_coordinator.store import Store, open_store
 from lockgate_testbed.redis import RedisServer
-
-
-@pytest.fixture(params=[Fast(), PLAIN], ids=["fast", "plain"])
-def fast(request: pytest.FixtureRequest) -> Fast:
-    parts: Fast = request.param
-    return parts
 
 
 @pytest.fixture
@@ -27,7 +20,7 @@ def redis(redis_server: RedisServer) -> Iterator[Redis]:
 
 
 @pytest.fixture
-async def store(redis: Redis, redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
-    opened = open_store(redis_server.url, fast=fast)
+async def store(redis: Redis, redis_server: RedisServer) -> AsyncIterator[Store]:
+    opened = open_store(redis_server.url)
     yield opened
     await opened.close()

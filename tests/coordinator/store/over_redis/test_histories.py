@@ -18,7 +18,6 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.link import Link
@@ -32,22 +31,22 @@ pytestmark = pytest.mark.redis
 class Servers:
     """Two Redis servers, and the stores that a test opens."""
 
-    def __init__(self, redis: Replicated, fast: Fast, opened: AsyncExitStack) -> None:
-        self.redis, self.fast = redis, fast
+    def __init__(self, redis: Replicated, opened: AsyncExitStack) -> None:
+        self.redis = redis
         self._opened = opened
 
     def store(self, at: str = "here") -> Store:
         """The store of one more coordinator."""
-        store = open_store(self.redis.url(at), fast=self.fast)
+        store = open_store(self.redis.url(at))
         self._opened.push_async_callback(store.close)
         return store
 
 
 @pytest.fixture
-async def servers(redis_server: RedisServer, fast: Fast) -> AsyncIterator[Servers]:
+async def servers(redis_server: RedisServer) -> AsyncIterator[Servers]:
     with replicated() as redis:
         async with AsyncExitStack() as opened:
-            yield Servers(redis, fast, opened)
+            yield Servers(redis, opened)
 
 
 def removes(source: str) -> Command:
@@ -77,8 +76,7 @@ async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_sa
     # only the replica of old has connected since, for its own link
     assert servers.redis.here.info("stats")["total_connections_received"] - connections <= 1
     assert await seen_by(servers.store()) == truth | {"fast": 1_001}
-    if servers.fast.group_cache:
-        assert "group g: Redis has gone back in time" in caplog.text
+    assert "group g: Redis has gone back in time" in caplog.text
 
 
 async def test_a_proxy_that_leads_to_a_promoted_replica_that_lagged_brings_no_memory_along(servers: Servers) -> None:
@@ -158,7 +156,7 @@ async def test_a_process_that_is_many_commits_behind_still_sees_all(
 
 
 async def test_under_hold_a_watermark_that_was_lost_is_not_written_back(servers: Servers) -> None:
-    remembers, other = Coordinator(servers.store(), fast=servers.fast), Coordinator(servers.store("there"))
+    remembers, other = Coordinator(servers.store()), Coordinator(servers.store("there"))
     await reported(remembers, "slow", 100)
     servers.redis.promote_there()
     await reported(remembers, "slow", 50_000)
@@ -177,7 +175,7 @@ async def reported(coordinator: Coordinator, source: str, watermark: int) -> Wat
 
 
 async def test_streams_that_heard_a_ceiling_of_a_lost_history_hear_the_true_one(servers: Servers) -> None:
-    watched = Coordinator(servers.store(), fast=servers.fast)
+    watched = Coordinator(servers.store())
     await reported(watched, "slow", 100)
     stream = await watched.follow("g", 0)
     servers.redis.promote_there()
@@ -217,8 +215,7 @@ async def test_commits_of_one_process_are_one_series_until_another_one_commits_o
             await store.commit(loaded, reports("slow", 4)(loaded.group, loaded.now_ms))
     await change(store, reports("slow", 5))
     series.append(await series_of(servers))
-    if servers.fast.group_cache:
-        assert series[0] == series[1]
+    assert series[0] == series[1]
     assert len(set(series[1:])) == 3
 
 

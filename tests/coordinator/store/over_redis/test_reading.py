@@ -10,7 +10,6 @@ from redis import Redis
 from lockgate.group.commands import evict, register
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store, reading
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_testbed.redis import RedisServer
@@ -23,9 +22,9 @@ MIB = 1_048_576
 
 
 @pytest.fixture
-async def stranger(redis_server: RedisServer, fast: Fast) -> AsyncIterator[Store]:
+async def stranger(redis_server: RedisServer) -> AsyncIterator[Store]:
     """A process that has not seen the group."""
-    opened = open_store(redis_server.url, fast=fast)
+    opened = open_store(redis_server.url)
     yield opened
     await opened.close()
 

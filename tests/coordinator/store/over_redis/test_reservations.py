@@ -9,7 +9,6 @@ from redis import Redis
 from lockgate.enumerator.exchange import create as enumerator
 from lockgate.group.group import create
 from lockgate.wire.events import GroupConfig
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, open_store
 from lockgate_testbed.redis import RedisServer
 
@@ -47,8 +46,8 @@ def commit(request: pytest.FixtureRequest) -> Commit:
 
 
 @pytest.fixture
-async def processes(redis: Redis, redis_server: RedisServer, fast: Fast) -> AsyncIterator[tuple[Store, Store]]:
-    both = open_store(redis_server.url, fast=fast), open_store(redis_server.url, fast=fast)
+async def processes(redis: Redis, redis_server: RedisServer) -> AsyncIterator[tuple[Store, Store]]:
+    both = open_store(redis_server.url), open_store(redis_server.url)
     assert await of_the_group(both[1], 0)
     yield both
     for each in both:

@@ -13,7 +13,6 @@ from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, replace_config
 from lockgate.group.source_pauses import pause, resume
 from lockgate.wire.events import GroupConfig, SourcePause
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store import Store, StoreUnavailable, keys, open_store
 from lockgate_coordinator.store.formats import FORMAT, KNOWN, NEEDS, NEEDS_PAUSES
 from lockgate_testbed.redis import RedisServer
@@ -44,11 +43,11 @@ def stored(redis: Redis, field: str) -> Record:
 
 
 async def test_what_a_newer_release_has_written_is_kept_by_everything_but_a_report_in_its_place(
-    redis: Redis, store: Store, redis_server: RedisServer, fast: Fast
+    redis: Redis, store: Store, redis_server: RedisServer
 ) -> None:
     await change(store, reports("a", 1))
     written_by_a_newer_release(redis, needs=NEEDS)
-    this = open_store(redis_server.url, fast=fast)
+    this = open_store(redis_server.url)
 
     def time_passes(group: Group | None, now_ms: int) -> Group:
         assert group is not None

@@ -11,9 +11,8 @@ takes nothing from the others. All are answered with the event of their commit, 
 its own command into account. No command is answered before its result is stored, or, where nothing
 changes, before the store has confirmed that the group is as it was evaluated.
 
-Two fast parts may help: `fast.gathering` delays a commit so that more commands share it, and
-`fast.claims` keeps other processes away from it. The queue answers alike without them. What helps a
-commit that others keep overtaking is in `persistence`.
+`claims` keep other processes away from a commit of a busy group. What helps a commit that others
+keep overtaking is in `persistence`.
 """
 
 import asyncio
@@ -31,10 +30,8 @@ from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leaps import after_leaps
 from lockgate.group.leases import after_leases_in_steps, after_silence_in_steps, first_lease_end, silent_ms
 from lockgate.wire.events import ProgressEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_coordinator.fast.claims import Claims
-from lockgate_coordinator.fast.gathering import Gathering
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import with_pauses
+from lockgate_coordinator.service.claims import Claims
 from lockgate_coordinator.service.persistence import Persistence
 from lockgate_coordinator.service.pulse import Pulse
 from lockgate_coordinator.store import Loaded, Store
@@ -115,7 +112,6 @@ class CommitQueue:
         self,
         store: Store,
         announce: Callable[[Committed], None],
-        fast: Fast = Fast(),  # noqa: B008 – frozen
         pulse: Pulse | None = None,
     ) -> None:
         self._store = store
@@ -123,8 +119,7 @@ class CommitQueue:
         self._announce = announce
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._gathering = Gathering(self._waiting, shared=store.shared) if fast.gathering else None
-        self._claims = Claims(store) if fast.claims else None
+        self._claims = Claims(store)
         self.persistence = Persistence()
         self.commits = self.commands = 0
         self._commit_s = 0.0  # how long the last commit took, of whichever group
@@ -134,34 +129,24 @@ class CommitQueue:
         `StoreUnavailable`.
         """
         future: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
-        waiting = self._waiting.setdefault(name, [])
-        waiting.append((command, future))
+        self._waiting.setdefault(name, []).append((command, future))
         if name not in self._running:
             self._running[name] = asyncio.create_task(self._run(name))
-        elif self._gathering is not None:
-            self._gathering.arrived(name, len(waiting))
         return await future
 
     async def _run(self, name: str) -> None:
         """Commits for as long as commands come."""
         try:
-            answered = 0
-            while True:
-                if self._gathering is not None:
-                    await self._gathering.gather(name, answered)
-                elif answered:
-                    await asyncio.sleep(0)  # over memory a commit awaits nothing
-                if name not in self._waiting:
-                    return
-                answered = await self._commit_waiting(name)
+            while name in self._waiting:
+                await self._commit_waiting(name)
+                await asyncio.sleep(0)  # over memory a commit awaits nothing
         finally:
             del self._running[name]
 
-    async def _commit_waiting(self, name: str) -> int:
-        """How many commands were answered."""
+    async def _commit_waiting(self, name: str) -> None:
         waiting, loop = list[_Waiting](), asyncio.get_running_loop()
         try:
-            if self._claims is not None and self._claims.worthwhile(name, len(self._waiting[name])):
+            if self._claims.worthwhile(name, len(self._waiting[name])):
                 await self._claims.claim(name, self._commit_s)
             waiting, began = self._taken(name), loop.time()
             outcomes = await self._outcomes(name, [command for command, _ in waiting])
@@ -176,7 +161,6 @@ class CommitQueue:
                 future.set_result(outcome)
             else:
                 future.set_exception(outcome)
-        return len(waiting)
 
     def _taken(self, name: str) -> list[_Waiting]:
         """The commands of the next commit: the first of those that wait, with `AT_ONCE` reports or
@@ -215,7 +199,7 @@ class CommitQueue:
                 return self._answers(name, owns, committed)
             # The same version means that only the cached time was off: no other process is at work.
             overtaken = instead.version != loaded.version
-            if overtaken and self._claims is not None:
+            if overtaken:
                 self._claims.refused(name)
             attempts.refused(overtaken=overtaken)
             loaded = instead  # again at once: the older it gets, the likelier is another refusal

@@ -28,7 +28,6 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate.wire.split_events import DiscoveredSplits, SplitAnswer, SplitExchange
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.announcer import BEFORE_ALL, Announcer
@@ -93,7 +92,6 @@ class Coordinator:
         *,
         max_watchers: int = 10_000,
         limits: Limits = Limits(),  # noqa: B008 – frozen
-        fast: Fast = Fast(),  # noqa: B008 – frozen
         pulse: Pulse | None = None,
     ) -> None:
         self.stopping = False
@@ -103,7 +101,7 @@ class Coordinator:
         self._announcer = Announcer(self.look, shared=store.shared, limit=max_watchers)
         self._pulse, self.in_turn = pulse or Pulse(), InTurn()
         self._sampler = Sampler(store)
-        self._queue = CommitQueue(store, self._committed, fast, self._pulse)
+        self._queue = CommitQueue(store, self._committed, self._pulse)
         self.split_news = EnumeratorNews(store.load_splits, shared=store.shared)
         persistence, changed = self._queue.persistence, self.split_news.changed
         self.enumerators = Enumerators(store, limits, self._pulse, persistence, self.in_turn, changed)

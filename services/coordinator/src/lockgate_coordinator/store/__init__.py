@@ -6,7 +6,6 @@ Theory: the docstring of `base`; docs/operations.md.
 import os
 from collections.abc import Mapping
 
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.store.base import InvalidStoreAddress, Loaded, Store, StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.store.memory import MemoryStore
 
@@ -15,11 +14,7 @@ __all__ = ["InvalidStoreAddress", "Loaded", "MemoryStore", "Store", "StoreUnavai
 EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redis+sentinel, redis+cluster)"
 
 
-def open_store(
-    address: str,
-    environment: Mapping[str, str] = os.environ,
-    fast: Fast = Fast(),  # noqa: B008 – frozen
-) -> Store:
+def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Store:
     """The store of an address. `addresses` has the forms of a Redis address, and may take a
     password from `environment`.
 
@@ -36,4 +31,4 @@ def open_store(
 
     if scheme not in addresses.SCHEMES:
         raise InvalidStoreAddress(f"{EXPECTED}; this one has another scheme")
-    return RedisStore(addresses.parse(address, environment), fast)
+    return RedisStore(addresses.parse(address, environment))

@@ -1,7 +1,7 @@
 """Connections to a Redis of any form, through redis-py. The driver's errors leave here as
 `StoreUnavailable`, with advice.
 
-Scripts go over one connection of their own (`fast.redis_link`), where there is one server to
+Scripts go over one connection of their own (`redis_link`), where there is one server to
 connect to. All other commands, and scripts that failed there, go over redis-py's pool. In a cluster
 all commands do.
 """
@@ -34,10 +34,10 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as NotConnected
 
 from lockgate.tls_alerts import refusal
-from lockgate_coordinator.fast.redis_link import AskAgain, Link
 from lockgate_coordinator.store.addresses import PASSWORD, TLS_FILES, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
 from lockgate_coordinator.store.outages import Outages
+from lockgate_coordinator.store.redis_link import AskAgain, Link
 
 log = logging.getLogger("lockgate")
 
@@ -68,14 +68,14 @@ class Script:
 class Connections:
     """Opens no connection before it is used."""
 
-    def __init__(self, address: RedisAddress, *, link: bool = True) -> None:
+    def __init__(self, address: RedisAddress) -> None:
         self._address = address
         self._outages = Outages(str(address))
         self._read = _written(address)
         self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(AT_ONCE)
         self._link: Link | None = None
-        self._may_link = link and address.form is not Form.CLUSTER  # a cluster has no single server
+        self._may_link = address.form is not Form.CLUSTER  # a cluster has no single server
         self._linking = False
         self._may_ask = True
 

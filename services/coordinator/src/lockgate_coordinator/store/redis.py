@@ -1,7 +1,7 @@
 """Groups in Redis, for any number of coordinators, which agree through its versions and its clock.
 
 Every step is one script over the keys of one group, so it is atomic, and one round trip. The cache
-(`fast.group_cache`) keeps each group as it was last seen. A commit can begin with it without
+(`group_cache`) keeps each group as it was last seen. A commit can begin with it without
 loading, and an answer of Redis holds only what has changed since. A refused commit answers what
 Redis holds instead, with Redis's time. Redis may lose what it had answered; `histories` says how a
 process notices.
@@ -19,8 +19,6 @@ from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
 from lockgate.group.readers import Readers
 from lockgate.steps import AT_ONCE, Steps
-from lockgate_coordinator.fast.group_cache import CachedGroup, GroupCache, monotonic_ms
-from lockgate_coordinator.fast.switches import Fast
 from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import Form, RedisAddress
@@ -39,6 +37,7 @@ from lockgate_coordinator.store.base import (
 )
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
 from lockgate_coordinator.store.formats import Newer
+from lockgate_coordinator.store.group_cache import CachedGroup, GroupCache, monotonic_ms
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
 from lockgate_coordinator.store.reading import ReadingGroup, read_on, unreadable
 from lockgate_coordinator.store.records import head_to_text, packed, reader_to_text
@@ -72,8 +71,8 @@ class RedisStore:
 
     shared = True
 
-    def __init__(self, address: RedisAddress, fast: Fast = Fast()) -> None:  # noqa: B008 – frozen
-        self._connections = Connections(address, link=fast.redis_link)
+    def __init__(self, address: RedisAddress) -> None:
+        self._connections = Connections(address)
         self._load, self._commit, self._delete, self._claim = (
             Script("since_version", step) for step in ("load", "commit", "delete", "claim")
         )
@@ -83,7 +82,7 @@ class RedisStore:
         self._values, self._discard = (Script("since_version", step) for step in ("values", "discard"))
         self._ready, self._note, self._sample = (Script(step) for step in ("ready", "note", "sample"))
         self._unreadable: set[str] = set()
-        self._groups = GroupCache() if fast.group_cache else GroupCache(limit=0)
+        self._groups = GroupCache()
         self._splits = RedisSplits(self._connections, self._clocks, self._process)
 
     def cached(self, name: str) -> Loaded | None:

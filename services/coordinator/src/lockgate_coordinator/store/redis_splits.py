@@ -17,11 +17,11 @@ from typing import Any
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import UnknownGroup
-from lockgate_coordinator.fast.group_cache import CACHED_GROUPS, monotonic_ms
 from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.base import LoadedSplits, StoreUnavailable
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
+from lockgate_coordinator.store.group_cache import CACHED_GROUPS, monotonic_ms
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
 from lockgate_coordinator.store.reading import read_on
 from lockgate_coordinator.store.records import packed

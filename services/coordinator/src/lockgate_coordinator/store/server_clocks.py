@@ -6,7 +6,7 @@ import logging
 
 from lockgate.duration import spoken
 from lockgate.group.leaps import Leap, StoreClock
-from lockgate_coordinator.fast.group_cache import monotonic_ms
+from lockgate_coordinator.store.group_cache import monotonic_ms
 
 log = logging.getLogger("lockgate")
 

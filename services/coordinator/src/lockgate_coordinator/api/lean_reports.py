@@ -3,7 +3,6 @@
 
 A body that is not plainly a report goes through FastAPI's routes (`api.reports`), which answer
 every fault. So there is one contract, and FastAPI's routes are those in the OpenAPI document.
-Without the lean routes FastAPI's serve all reports.
 """
 
 import re
@@ -16,9 +15,9 @@ from lockgate.errors import Refused
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import NAME, WatermarkAlignmentEvent
 from lockgate_coordinator.api.bodies import is_json
+from lockgate_coordinator.api.decoding import report_from_bytes, reports_from_bytes
 from lockgate_coordinator.api.problems import judged, problem, rejections
-from lockgate_coordinator.fast.decoding import report_from_bytes, reports_from_bytes
-from lockgate_coordinator.fast.whole_answers import WHOLE
+from lockgate_coordinator.intake import WHOLE
 from lockgate_coordinator.limits import BodyLimit
 from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.coordinator import Coordinator

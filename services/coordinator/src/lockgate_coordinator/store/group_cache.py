@@ -1,8 +1,7 @@
 """Groups as this process saw them last, so that a commit to Redis need not load its group first.
 
 With a cached group a commit is one round trip, and Redis answers only what has changed since. Both
-then cost the same for a group of 10 readers and of 100,000. Without the cache each commit loads the
-whole group first.
+then cost the same for a group of 10 readers and of 100,000.
 """
 
 import time
@@ -37,10 +36,9 @@ class CachedGroup:
 
 
 class GroupCache:
-    """Up to `limit` groups by name."""
+    """The last `CACHED_GROUPS` groups by name."""
 
-    def __init__(self, limit: int = CACHED_GROUPS) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._groups: dict[str, CachedGroup] = {}
 
     def get(self, name: str) -> CachedGroup | None:
@@ -50,7 +48,7 @@ class GroupCache:
         self._groups.pop(name, None)
         if seen.group is not None:
             self._groups[name] = seen
-        if len(self._groups) > self._limit:
+        if len(self._groups) > CACHED_GROUPS:
             del self._groups[next(iter(self._groups))]
 
     def drop(self, name: str) -> None:

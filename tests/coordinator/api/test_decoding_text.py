@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire import codec
-from lockgate_coordinator.fast.decoding import report_from_bytes
+from lockgate_coordinator.api.decoding import report_from_bytes
 from support.examples import examples
 
 ODD = st.sampled_from(

@@ -4,8 +4,8 @@ through redis-py.
 redis-py connects, since it knows TLS, users, databases and Sentinels. Then the link takes over the
 connection's transport. Commands are written one after the other and answered in that order. The
 link handles success only: a command that was answered by an error, or lost with the connection, is
-to be sent again through redis-py, which knows the meaning of each error. Without the link all
-commands go through redis-py's pool, as those to a Redis Cluster always do.
+to be sent again through redis-py, which knows the meaning of each error. Commands to a Redis
+Cluster go through redis-py's pool.
 """
 
 import asyncio

@@ -13,8 +13,8 @@ from lockgate.steps import at_once
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import BATCH_LIMIT, report_from_json, report_to_json, reports_from_json, reports_to_json
 from lockgate.wire.events import NAME, ReaderFacts, ReportedWatermarkEvent, SplitReport, SplitState
-from lockgate_coordinator.fast import decoding
-from lockgate_coordinator.fast.decoding import report_from_bytes
+from lockgate_coordinator.api import decoding
+from lockgate_coordinator.api.decoding import report_from_bytes
 from support.examples import examples
 
 
