@@ -163,7 +163,7 @@ def report(found: dict[str, list[Rate]], chosen: argparse.Namespace) -> None:
             paired = sorted(a / n for a, n in zip(each, rates["native"], strict=True))
             ratios.setdefault(kind, {})[measure] = paired
             print(
-                f"{kind:22} median {medians[kind]:12,.0f}   {min(each):,.0f} to {max(each):,.0f}; to native"
+                f"{kind:22} median {medians[kind]:12,.0f}   {min(each):,.0f} to {max(each):,.0f}; to plain Spark"
                 f" {medians[kind] / medians['native']:.3f} of the medians, pair by pair {paired[0]:.3f} / "
                 f"{statistics.median(paired):.3f}"
                 f" / {paired[-1]:.3f}"

@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument(
         "coordinator", nargs="?", help="URL of a coordinator; without one the query is aligned by itself"
     )
-    parser.add_argument("--group", default="example", help="the group to be level with (default: example)")
+    parser.add_argument("--group", default="example", help="the group to join (default: example)")
     parser.add_argument("--checkpoint", required=True, help="checkpoint folder")
     parser.add_argument("--budget", type=int, default=200_000, help="maxOffsetsPerTrigger (default 200,000)")
     chosen = parser.parse_args()

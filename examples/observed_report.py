@@ -4,7 +4,7 @@
     python -m examples.observed_report FOLDER
 
 A day of orders in eight partitions, one of which starts six hours late, is counted by the hour.
-Spark reads it natively, 20,000 offsets a batch, and the report says what that has lost.
+Spark reads it as without lockgate, 20,000 offsets a batch, and the report shows the rows lost.
 """
 
 import argparse

@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument(
         "--coordinator", default="http://127.0.0.1:8080", help="URL of the coordinator (default %(default)s)"
     )
-    parser.add_argument("--group", default="shop", help="the group to be level with (default: %(default)s)")
+    parser.add_argument("--group", default="shop", help="the group to join (default: %(default)s)")
     parser.add_argument(
         "--data", type=Path, required=True, help="folder for the checkpoint and the counts, of this job alone"
     )

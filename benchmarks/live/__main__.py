@@ -1,9 +1,9 @@
-"""How fresh is a live query? Native beside aligned, with producers that are silent, lag, or commit
-rarely (`make bench-live`).
+"""How fresh is a live query? Plain Spark beside aligned, with producers that are silent, lag, or
+commit rarely (`make bench-live`).
 
-Two drivers, one native and one aligned, read the same topics at the same time, a process each. On
-two cores each has about one, and other work on the machine slows both. In a case with a group each
-driver runs two queries, and the aligned ones share a coordinator.
+Two drivers, one of plain Spark and one aligned, read the same topics at the same time, a process
+each. On two cores each has about one, and other work on the machine slows both. In a case with a
+group each driver runs two queries, and the aligned ones share a coordinator.
 
 A record is stamped with the clock at its making, less its producer's lag. Its seconds run from its
 making to the call of foreachBatch that brings it. Records count that come within --seconds, once
@@ -13,7 +13,8 @@ record that was read and did not come is lost.
 The benchmark writes build/bench/live.json, live.md and, where there is a Chromium, live.png. All
 cases take some 35 minutes. It ends with an error in three cases:
 
-* p50 or p99 of the partitions on time is more than 0.2 s above the native one. The lag of the last
+* p50 or p99 of the partitions on time is more than 0.2 s above that of plain Spark. The lag of the
+last
   record of the partition that lags, beyond the drift, is allowed besides.
 * The partitions that the shape is about wait themselves, but for those still further behind.
 * A row is lost after the producers had shown how they are.
@@ -145,7 +146,7 @@ def main() -> int:
     parser.add_argument(
         "--blank",
         action="store_true",
-        help="both drivers are native: how far apart the machine alone brings two equals",
+        help="both drivers run plain Spark: how far apart two equal ones are on this machine",
     )
     parser.add_argument("--no-check", action="store_true", help="no error where a claim does not hold")
     chosen = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The outcome of one live topic, native and aligned, and the claims that do not hold. Pure
+"""The outcome of one live topic, in plain Spark and aligned, and the claims that do not hold. Pure
 functions of the feeds and of the rows that the queries got.
 """
 
@@ -11,7 +11,7 @@ from benchmarks.live.shapes import Case, may_wait_ms
 
 TOLERANCE_S = 0.2
 REPORTS_S = 1.0  # in a group the news of who lags is up to `update_interval_ms` old
-LEAST_SHARE = 0.7  # of what natively arrives: bursts may fall to one side of the clock or the other
+LEAST_SHARE = 0.7  # of what arrives in plain Spark: bursts may fall to one side of the clock or the other
 Written = Sequence[Sequence[tuple[int, int]]]
 """`(made, stamp)` in ms by partition and offset."""
 
@@ -46,9 +46,9 @@ class Freshness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Native or aligned. `others`: the partitions on time; `odd`: those that the shape is about.
-    `lost` of `rows`: rows made in the measured time that were read. `lost_before`: rows that came
-    live before it, while producers had not shown yet how they are.
+    """Plain Spark or aligned. `others`: the partitions on time; `odd`: those that the shape is
+    about. `lost` of `rows`: rows made in the measured time that were read. `lost_before`: rows that
+    came live before it, while producers had not shown yet how they are.
     """
 
     others: Freshness
@@ -61,8 +61,8 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One case. `may_wait_s`: so much further behind than natively the partitions on time may be,
-    and `odd_may_wait_s` the others.
+    """One case. `may_wait_s`: so much further behind than in plain Spark the partitions on time may
+    be, and `odd_may_wait_s` the others.
     """
 
     case: str
@@ -134,14 +134,14 @@ def _broken(of: Outcome) -> Iterator[str]:
     native, aligned = of.native, of.aligned
     if not native.others.records or aligned.others.records < LEAST_SHARE * native.others.records:
         yield (
-            f"{of.case}: {aligned.others.records:,} rows of the partitions on time came, and natively "
+            f"{of.case}: {aligned.others.records:,} rows of the partitions on time came, and in plain Spark "
             f"{native.others.records:,}"
         )
         return
     for name, more in (("half", more_at(of, "p50")), ("99 of 100", more_at(of, "p99"))):
         if more is not None and more > of.may_wait_s + TOLERANCE_S:
             yield (
-                f"{of.case}: {name} of the rows are up to {more:.2f} s further behind than natively, and may be "
+                f"{of.case}: {name} of the rows are up to {more:.2f} s further behind than in plain Spark, and may be "
                 f"{of.may_wait_s:g} s"
             )
     if aligned.odd.p50 is not None and native.others.p50 is not None:
@@ -156,8 +156,8 @@ def _broken(of: Outcome) -> Iterator[str]:
 
 
 def more_at(of: Outcome, rank: str) -> float | None:
-    """By how many seconds the partitions on time are further behind than natively, at "p50" or
-    "p99".
+    """By how many seconds the partitions on time are further behind than in plain Spark, at "p50"
+    or "p99".
     """
     native, aligned = (getattr(each.others, rank) for each in (of.native, of.aligned))
     return None if native is None or aligned is None else aligned - native

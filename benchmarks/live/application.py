@@ -1,4 +1,4 @@
-"""One driver of the benchmark, native or aligned.
+"""One driver of the benchmark, plain Spark or aligned.
 
     python -m benchmarks.live.application native|aligned FOLDER
 

@@ -1,4 +1,5 @@
-"""The cost of a query that has nothing to read: native and aligned, in turn (`make bench-idle`).
+"""The cost of a query that has nothing to read: plain Spark and aligned, in turn (`make
+bench-idle`).
 
 A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`,
 the benchmark measures CPU time of the driver's JVM and of Python together, in cores. It counts
@@ -154,8 +155,8 @@ def report(found: Sequence[tuple[Idle, Idle]], command: str) -> None:
         native, aligned = ([of(pair[n]) for pair in found] for n in (0, 1))
         ratios = sorted(a / n for a, n in zip(aligned, native, strict=True) if n)
         print(
-            f"{name:12} native {statistics.median(native):8.3f}   aligned {statistics.median(aligned):8.3f}"
-            f"   aligned to native, round by round {ratios[0]:.2f} to {ratios[-1]:.2f}"
+            f"{name:12} plain Spark {statistics.median(native):8.3f}   aligned {statistics.median(aligned):8.3f}"
+            f"   aligned to plain Spark, round by round {ratios[0]:.2f} to {ratios[-1]:.2f}"
         )
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(
@@ -172,7 +173,9 @@ def _median_latency(idle: Idle) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=30.0, help="idle seconds that are measured (default 30)")
-    parser.add_argument("--rounds", type=int, default=3, help="counted rounds, each native and aligned (default 3)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="counted rounds, each with plain Spark and aligned (default 3)"
+    )
     parser.add_argument("--records", type=int, default=10, help="single records a run, for the latency (default 10)")
     chosen = parser.parse_args()
     found: list[tuple[Idle, Idle]] = []

@@ -1,18 +1,18 @@
-"""Rows in the state of a stream-stream join of two skewed topics, natively and aligned
+"""Rows in the state of a stream-stream join of two skewed topics, in plain Spark and aligned
 (`make bench-join`).
 
 Orders are joined with payments of the hours after them. An order has one payment at most, and the
 payments get through a quarter of the orders' offsets a batch. There are four ways:
 
-* natively;
-* natively with a delay that loses nothing, found from the batches of the first run;
+* in plain Spark;
+* in plain Spark with a delay that loses nothing, found from the batches of the first run;
 * aligned;
 * the least possible. No query runs for it: at each batch boundary of the aligned run it counts the
   rows that a record which is still unread may yet be joined with.
 
 Peaks are of numRowsTotal in Spark's own progress. The benchmark writes build/bench/join.json,
 join.md and, where there is a Chromium, join.png. It ends with an error where a pair is lost, but
-natively with the short delay. It also does where aligned keeps more than 1.15 of the least.
+in plain Spark with the short delay. It also does where aligned keeps more than 1.15 of the least.
 """
 
 import argparse
@@ -244,7 +244,7 @@ def main() -> int:
         prog="bench-join", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, default=200_000, help="records of both topics (default 200,000)")
-    parser.add_argument("--batches", type=int, default=96, help="batches that a level read takes (default 96)")
+    parser.add_argument("--batches", type=int, default=96, help="batches that an aligned read takes (default 96)")
     parser.add_argument("--within-hours", type=float, default=6, help="until when an order is paid (default 6)")
     parser.add_argument(
         "--out", type=Path, default=Path("build/bench"), help="folder to write to (default build/bench)"

@@ -88,7 +88,7 @@ def level_after_s(holders: Sequence[Holder], splits: int, began: float) -> float
         if sum(counts) == splits and min(counts) >= least and max(counts) <= least + 1:
             return time.monotonic() - began
         if time.monotonic() - began > LEVEL_WITHIN_S:
-            raise SystemExit(f"not level within {LEVEL_WITHIN_S:.0f} s: {counts}")
+            raise SystemExit(f"not balanced within {LEVEL_WITHIN_S:.0f} s: {counts}")
         time.sleep(0.01)
 
 
@@ -126,12 +126,12 @@ def main() -> None:
     }
     print(
         f"{chosen.splits} splits on {chosen.readers} readers, update interval {INTERVAL_MS} ms; "
-        f"level at first after {first:.2f} s"
+        f"balanced at first after {first:.2f} s"
     )
     for name, found in intervals.items():
         middle = statistics.median(found)
         print(
-            f"{name:>6}: level after {middle:.2f} intervals "
+            f"{name:>6}: balanced after {middle:.2f} intervals "
             f"(median of {len(found)}; {min(found):.2f} to {max(found):.2f})"
         )
     OUT.parent.mkdir(parents=True, exist_ok=True)

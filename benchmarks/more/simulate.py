@@ -3,7 +3,7 @@
     make bench-simulate
     python -m benchmarks.more.simulate [--splits 10000] [--rounds 3]
 
-Two workloads, each under native Spark and seven drifts: a backlog that is all there, whose splits
+Two workloads, each under plain Spark and seven drifts: a backlog that is all there, whose splits
 begin and end at different times; and a live day, whose producers lag by up to ten minutes, with a
 trigger of a minute. The bar is a minute for a workload.
 """
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     print(f"{options.splits:,} splits, 24 hours\n")
-    print("| workload | plans | seconds (least to most) | rows lost natively |\n|---|---|---|---|")
+    print("| workload | plans | seconds (least to most) | rows lost by plain Spark |\n|---|---|---|---|")
     for name, made in (("backlog", backlog), ("live", live)):
         seconds, found = list[float](), None
         for seed in range(options.rounds):

@@ -1,1 +1,1 @@
-"""Shapes of skew that native Spark loses rows on, read natively and aligned (`make bench-skew`)."""
+"""Shapes of skew on which plain Spark loses rows, read without and with alignment."""

@@ -1,8 +1,8 @@
-"""Native Spark and aligned, on shapes of skew on which native Spark loses rows (`make bench-skew`).
+"""Plain Spark and aligned, on shapes of skew on which plain Spark loses rows (`make bench-skew`).
 
-Each shape is loaded into a real Kafka and read twice to its end, natively and aligned, by the same
-query. The query counts rows in windows of an hour, or is an inner join, with the watermark delay
-that the shape needs. Rows lost are counted against what was produced. Drift, at each batch
+Each shape is loaded into a real Kafka and read twice to its end, without and with alignment, by the
+same query. The query counts rows in windows of an hour, or is an inner join, with the watermark
+delay that the shape needs. Rows lost are counted against what was produced. Drift, at each batch
 boundary: how far the highest event time read of one split is above the lowest one unread of
 another. Look-ups: how often a plan asked Kafka for anything. Writes build/bench/skew.json, skew.md
 and, where there is a Chromium, skew.png. The benchmark ends with an error where an aligned run
@@ -46,11 +46,11 @@ def load(bootstrap: str, shape: Shape) -> None:
 
 
 def both(spark: SparkSession, bootstrap: str, shape: Shape) -> tuple[Outcome, Outcome]:
-    """One run natively and one aligned."""
+    """Run once in plain Spark and once aligned."""
     # Spark's maintenance of state may go on writing into a checkpoint for a moment.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         native, aligned = (Run(shape, way).outcome(spark, bootstrap, Path(folder, str(way))) for way in (False, True))
-    for way, outcome in (("native", native), ("aligned", aligned)):
+    for way, outcome in (("plain Spark", native), ("aligned", aligned)):
         print(
             f"{shape.name}, {way}: {outcome.rows_lost:,} of {outcome.rows:,} rows lost, drift "
             f"{duration(outcome.drift_ms)},"
@@ -66,7 +66,7 @@ def broken(pairs: list[tuple[Outcome, Outcome]]) -> Iterator[str]:
         if aligned.rows_lost:
             yield f"{aligned.shape}: {aligned.rows_lost:,} rows lost"
         if aligned.drift_ms >= MOST_DRIFT_MS + aligned.disorder_ms:
-            yield f"{aligned.shape}: splits {duration(aligned.drift_ms)} apart"
+            yield f"{aligned.shape}: partitions {duration(aligned.drift_ms)} apart"
     asked = [look_ups / aligned.topics for _, aligned in pairs for look_ups in aligned.look_ups]
     if asked and (median := statistics.median(asked)) > MOST_LOOK_UPS:
         yield f"{median:g} look-ups a topic in half of all plans"

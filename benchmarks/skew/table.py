@@ -16,17 +16,17 @@ WIDTH, HEIGHT = 1180, 520
 COLUMNS = (
     "shape",
     "rows",
-    "lost natively",
+    "lost by plain Spark",
     "aligned",
-    "apart natively",
+    "apart in plain Spark",
     "aligned",
     "look-ups a plan",
-    "seconds natively",
+    "seconds, plain Spark",
     "aligned",
 )
 
 Pairs = Sequence[tuple[Outcome, Outcome]]
-"""Native and aligned, shape by shape."""
+"""Plain Spark and aligned, shape by shape."""
 
 
 def markdown(pairs: Pairs) -> str:
@@ -62,7 +62,7 @@ def chart(pairs: Pairs) -> go.Figure:
     """Rows lost and drift, a bar for each way of reading."""
     figure = make_subplots(cols=2, shared_yaxes=True, horizontal_spacing=0.04)
     # the first one is drawn lowest
-    for n, name, colour in ((1, "aligned", ALIGNED), (0, "native", NATIVE)):
+    for n, name, colour in ((1, "aligned", ALIGNED), (0, "plain Spark", NATIVE)):
         of = [pair[n] for pair in reversed(pairs)]
         labels = [each.shape for each in of]
         more = {
@@ -81,7 +81,7 @@ def chart(pairs: Pairs) -> go.Figure:
         title_text="rows lost, % of all", range=[0, 1.25 * max(_share(n) for n, _ in pairs) + 1], row=1, col=1
     )
     figure.update_xaxes(
-        title_text="splits apart at a batch boundary, hours, at most", range=[0, 31], dtick=6, row=1, col=2
+        title_text="partitions apart at a batch boundary, hours, at most", range=[0, 31], dtick=6, row=1, col=2
     )
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "reversed"}
     figure.update_layout(template="plotly_white", width=WIDTH, height=HEIGHT, bargap=0.28, legend=legend)

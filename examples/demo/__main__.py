@@ -44,7 +44,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m examples.demo",
         description=(
-            "Native Spark beside lockgate on a real Kafka, and two queries that keep level. Starts all it needs, "
+            "Plain Spark beside lockgate on a real Kafka, and two queries that stay aligned. Starts all it needs, "
             "and stops it."
         ),
     )

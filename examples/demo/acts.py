@@ -1,4 +1,4 @@
-"""The three acts: native, aligned, and two queries that keep level through a coordinator."""
+"""The three acts: plain Spark, aligned, and two queries kept aligned through a coordinator."""
 
 import uuid
 from collections.abc import Callable
@@ -77,10 +77,13 @@ def native_and_aligned(stage: Stage) -> tuple[tuple[Run, Run], tuple[Run, Run]]:
     whichever comes later finds a warmer JVM.
     """
     say, alignment = stage.console.print, Alignment(max_drift=MAX_DRIFT)
-    say("\n[bold]Act 1, native[/]: Spark shares a batch's budget by backlog, whatever the event time", soft_wrap=True)
+    say(
+        "\n[bold]Act 1, plain Spark[/]: Spark shares a batch's budget by backlog, whatever the event time",
+        soft_wrap=True,
+    )
     native = stage.count("native")
     say(
-        "[bold]Act 2, aligned[/]: the same query on align(df): every batch reads all splits up to one event time",
+        "[bold]Act 2, aligned[/]: the same query on align(df): every batch reads all partitions up to one event time",
         soft_wrap=True,
     )
     aligned = stage.count("aligned", alignment)
@@ -135,7 +138,7 @@ class Pauses:
             return
         self._seen += 1
         if self._seen <= self._first or self._seen % self._every == 0:
-            resumed = f"{len(plan.resumed)} splits resumed, " if plan.resumed else ""
+            resumed = f"{len(plan.resumed)} partitions resumed, " if plan.resumed else ""
             holders = ", ".join(f"{holder.source} is at {clock(holder.watermark)}" for holder in plan.blocked_by)
             paused = (
                 f"{len(plan.paused)} paused at {clock(plan.target)}; {holders}"

@@ -3,7 +3,7 @@ knows the event time of each.
 
 **Within a query**, at the end of a batch: the highest event time of the last record read minus the
 lowest, over the splits that were read from and have something left. The formula is the same for
-native and aligned runs, and uses nothing that alignment claims.
+runs of plain Spark and aligned ones, and uses nothing that alignment claims.
 
 **Between two queries**, at the moment one makes a plan: its target minus the position of the other.
 The position is the event time of the other's first unread record − 1, after the last batch that it

@@ -42,7 +42,8 @@ class Batch:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of the windowed count. `seconds`: from its start to its end. `counts`: each window's
-    latest count, by the window's start. `plans`: lockgate's, batch by batch; none in a native run.
+    latest count, by the window's start. `plans`: lockgate's, batch by batch; none in a run of plain
+    Spark.
     """
 
     name: str

@@ -19,8 +19,8 @@ from lockgate_testbed.skew import SkewedTopic
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """All that was run, over one topic. Native and aligned ran twice, in the order native, aligned,
-    aligned, native.
+    """Hold all runs over one topic. Plain Spark and aligned ran twice, in the order plain, aligned,
+    aligned, plain.
     """
 
     topic: SkewedTopic
@@ -79,7 +79,7 @@ def table(summary: dict[str, Any]) -> Table:
     """For the terminal."""
     shown = Table(title=f"{summary['records']:,} records, 24 hours of event time", title_justify="left")
     shown.add_column("")
-    for heading in ("native", "aligned", "fast + slow, one group"):
+    for heading in ("plain Spark", "aligned", "fast + slow, one group"):
         shown.add_column(heading, justify="right")
     native, aligned, two = summary["native"], summary["aligned"], summary["two_queries"]
     for title, key in (("rows read", "rows_in"), ("rows counted", "rows_counted"), ("rows lost", "rows_lost")):

@@ -161,14 +161,16 @@ def test_a_claim_that_an_aligned_run_breaks_is_named() -> None:
     assert judged() == []
     assert judged(others=Freshness(500, 0.69, 1.19)) == []
     assert judged(others=Freshness(500, 0.71, 1.0)) == [
-        "c: half of the rows are up to 0.21 s further behind than natively, and may be 0 s"
+        "c: half of the rows are up to 0.21 s further behind than in plain Spark, and may be 0 s"
     ]
     assert judged(others=Freshness(500, 0.5, 1.21)) == [
-        "c: 99 of 100 of the rows are up to 0.21 s further behind than natively, and may be 0 s"
+        "c: 99 of 100 of the rows are up to 0.21 s further behind than in plain Spark, and may be 0 s"
     ]
     assert judged(20.0, others=Freshness(500, 20.6, 21.1)) == []
     assert len(judged(20.0, others=Freshness(500, 20.8, 21.3))) == 2
-    assert judged(others=Freshness(349, 0.5, 1.0)) == ["c: 349 rows of the partitions on time came, and natively 500"]
+    assert judged(others=Freshness(349, 0.5, 1.0)) == [
+        "c: 349 rows of the partitions on time came, and in plain Spark 500"
+    ]
     assert judged(odd=Freshness(100, 0.71, 1.0)) == [
         "c: half of the odd partitions' own rows are up to 0.21 s behind, and may be 0 s"
     ]

@@ -320,7 +320,7 @@ def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_i
     found = report(tmp_path, "lockgate-observed-second")
     assert found["rows"]["late"] is None
     assert found["rows"]["lost"]["most"] is None
-    assert any("align it anew for each query" in each for each in found["not_known"])
+    assert any("call align() again for each query" in each for each in found["not_known"])
     assert report(tmp_path)["rows"]["late"] is not None
 
 

@@ -293,7 +293,7 @@ def test_a_dataframe_that_counts_late_rows_serves_one_query_at_a_time(
     first = df.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "first")).start()
     try:
         wait_for(lambda: first.lastProgress)
-        with pytest.raises(StreamingQueryException, match="one query at a time: align it anew"):
+        with pytest.raises(StreamingQueryException, match=r"one query at a time: call align\(\) again"):
             run(df, tmp_path / "second")
     finally:
         first.stop()

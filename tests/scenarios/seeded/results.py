@@ -16,7 +16,7 @@ COLUMNS = (
     "run",
     "passed",
     "rows",
-    "lost natively",
+    "lost by plain Spark",
     "lost aligned",
     "of these inside the promise",
     "seconds behind native, median",

@@ -140,7 +140,7 @@ def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: p
     )
     session.add(0, source)
     assert plan_again(session, {"a-0": 0, "a-1": 0}).read_early == ()
-    assert "topic a: no broker tells how large its logs are" in caplog.text
+    assert "topic a: no broker reports the size of its logs" in caplog.text
 
 
 def retained(session: AlignedRun) -> dict[int, tuple[int, str]]:

@@ -32,7 +32,7 @@ class Stopped(Exception):
 
     def __init__(self) -> None:
         super().__init__(
-            "the query was told to stop while its batch waited. For Spark, which finds it by these words:\n"
+            "the query was stopped while its batch waited. For Spark, which finds it by these words:\n"
             "py4j.protocol.Py4JJavaError: An error occurred while calling z:java.lang.Thread.sleep.\n"
             ": java.lang.InterruptedException"
         )

@@ -54,7 +54,7 @@ def _check(df: DataFrame) -> None:
     check_session(df.sparkSession)
     if not isinstance(df.sparkSession.sparkContext._gateway, ClientServer):
         raise UnsupportedQuery(
-            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers on Spark's own thread alone, and Python "
+            "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers only on Spark's own thread, and Python "
             "reaches that only with pinned"
             " threads. Leave the variable out, for true is the default, or leave align() out"
         )

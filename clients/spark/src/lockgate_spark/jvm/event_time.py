@@ -121,7 +121,7 @@ def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
         raise _wrong(text, "expected one expression for one record, without aggregates, windows and generators")
     expression = analysed.expressions().apply(0)
     if expression.containsPattern(patterns.PLAN_EXPRESSION()):
-        raise _wrong(text, "it has a subquery, and must be known from the record alone")
+        raise _wrong(text, "it has a subquery, but must depend on the record only")
     if expression.containsPattern(patterns.PYTHON_UDF()):
         raise _wrong(text, "it calls a Python function, which the driver's JVM cannot. Use Spark's own functions")
     if not expression.deterministic() or expression.containsPattern(patterns.CURRENT_LIKE()):

@@ -97,7 +97,7 @@ class LateRows:
             if self._lenient:
                 return None
             raise UnsupportedQuery(
-                'with late_rows="count" an aligned DataFrame serves one query at a time: align it anew for each'
+                'with late_rows="count" an aligned DataFrame serves one query at a time: call align() again for each'
             )
         self._run, self.windows = run, None
         self._set()

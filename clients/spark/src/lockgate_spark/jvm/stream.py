@@ -162,7 +162,9 @@ class Stream(Answers):
             return
         self.late = self._late_rows.begin(checkpoint, self._half)
         if self.late is None:
-            self._session.tell_uncounted("another query reads the same aligned DataFrame; align it anew for each query")
+            self._session.tell_uncounted(
+                "another query reads the same aligned DataFrame; call align() again for each query"
+            )
 
     def is_stopped(self) -> bool:
         return not self._session.run.is_active()

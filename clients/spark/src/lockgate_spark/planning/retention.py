@@ -260,7 +260,10 @@ def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfig
         return {}
     sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()
     for split in most.keys() - sizes.keys():
-        configs.warn(topic_of(split), "no broker tells how large its logs are, so that retention.bytes is not watched")
+        configs.warn(
+            topic_of(split),
+            "no broker reports the size of its logs, so records near retention.bytes are not read early",
+        )
     return {
         split: BoundedLog(ends[split], int(kept * (ends[split] - begins[split]) / max(1, sizes[split])))
         for split, kept in most.items()

@@ -67,7 +67,7 @@ class _Kept:
         shown.refuse_others()
         ends, starts, torn = (_by_source(fields, name) for name in ("ends", "starts", "torn"))
         if any(not of.keys() <= ends.get(source, {}).keys() for source, of in starts.items()):
-            raise ValueError("a split starts, and ends nowhere")
+            raise ValueError("a split has a start but no end")
         return cls(number, made, told, ends, starts, torn)
 
 
