@@ -172,7 +172,7 @@ def test_a_metrics_system_that_refuses_costs_a_running_query_one_warning(
 
 def refusals(caplog: pytest.LogCaptureFixture) -> int:
     """How often gauges were refused. Threads of other tests may log other lines meanwhile."""
-    return sum("refuses gauges" in said for said in caplog.messages)
+    return sum("rejected lockgate's gauges" in said for said in caplog.messages)
 
 
 @pytest.mark.long
