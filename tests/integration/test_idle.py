@@ -64,7 +64,7 @@ def test_an_idle_query_asks_broker_and_coordinator_less_than_twenty_times_a_seco
     began, (_, _, before), asked_before = time.monotonic(), meter.read(), len(asked)
     assert asked_before, "nobody counts"
     assert idle.query is not None
-    assert not idle.query.awaitTermination(3)
+    assert not idle.query.awaitTermination(5)
     of_the_broker, of_the_coordinator = meter.read()[2] - before, len(asked) - asked_before
     assert (of_the_broker + of_the_coordinator) / (time.monotonic() - began) < 20, (of_the_broker, of_the_coordinator)
 
