@@ -176,7 +176,7 @@ def test_lockgate_forget_deletes_the_group_although_the_answer_is_lost(to_client
     registered(http)
     with OperatorClient(str(http.base_url)) as client:
         link.lose_answer(b"DELETE ")
-        client.forget("g")
+        client.delete("g")
     assert link.has_lost
     assert http.get(GROUP).status_code == 404
 

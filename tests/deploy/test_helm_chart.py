@@ -31,7 +31,7 @@ VALUES: dict[str, dict[str, Any]] = {
         "redisSecret": "redis",
         "tlsSecret": "lockgate-tls",
         "allowedHosts": ["lockgate.example"],
-        "env": {"LOCKGATE_MAX_SPLITS": 20000},
+        "env": {"LOCKGATE_MAX_PARTITIONS": 20000},
         "ingress": {"enabled": True, "host": "lockgate.example", "className": "nginx", "tlsSecret": "outside"},
         "autoscaling": {"enabled": True},
         "networkPolicy": {

@@ -80,9 +80,9 @@ class Sources:
             held += told["add_splits"]
             answered = {"discovered": {**listed, "request": told["discover"]}} if told["discover"] else {}
             split = {"state": "paused", "position": step, "end": 900, "watermark": first + 10_000}
-            facts = {"retained_until": first + 120_000, "retention_split": "payments-0", "pace": 0}
+            facts = {"retained_until": first + 120_000, "retention_split": "payments-0", "event_time_rate": 0}
             self.report("payments", first + 10_000, splits={"payments-0": split}, facts=facts)
-            slow = {"late_rows": step, "rows_saved": 7 * step, "producer_lag_ms": 1_500, "pace": 10}
+            slow = {"late_rows": step, "rows_saved": 7 * step, "producer_lag_ms": 1_500, "event_time_rate": 10}
             self.report("orders", first + step, facts=slow)
             self._post("nobody/watermarks", {"subtask": 0, "epoch": 1, "watermark": 1})
             if not self.ghost_is_gone.is_set():

@@ -27,7 +27,7 @@ ROWS = {
 def test_each_limit_has_its_default_in_the_table() -> None:
     defaults = Limits()
     for option, value in (
-        ("--max-splits", defaults.splits),
+        ("--max-partitions", defaults.splits),
         ("--max-readers", defaults.readers),
         ("--max-sources", defaults.sources),
         ("--max-groups", defaults.groups),

@@ -70,7 +70,7 @@ class Source:
             "retained_until": None if self.retention_left is None else int(time.time() * 1000) + self.retention_left,
             "retention_split": None if self.retention_left is None else f"{self.name}-0",
             "producer_lag_ms": 1_200 + 90 * subtask,
-            "pace": int(1000 * self.speed),
+            "event_time_rate": int(1000 * self.speed),
         }
         return {
             "source": self.name,

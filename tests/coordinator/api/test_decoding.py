@@ -39,7 +39,9 @@ splits = st.dictionaries(
     max_size=2,
 )
 facts = st.dictionaries(
-    st.sampled_from(["late_rows", "rows_saved", "retained_until", "retention_split", "producer_lag_ms", "pace", "x"]),
+    st.sampled_from(
+        ["late_rows", "rows_saved", "retained_until", "retention_split", "producer_lag_ms", "event_time_rate", "x"]
+    ),
     scalars,
     max_size=3,
 )
@@ -70,7 +72,7 @@ valid = st.builds(
         retained_until=maybe_counts,
         retention_split=st.none() | st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True).filter(NAME.match),
         producer_lag_ms=maybe_counts,
-        pace=maybe_counts,
+        event_time_rate=maybe_counts,
     ),
     splits=st.dictionaries(
         st.from_regex(r"[A-Za-z0-9._:-]{1,255}", fullmatch=True).filter(NAME.match),
@@ -109,7 +111,7 @@ SPLIT_BOUNDS: dict[str, tuple[int, int]] = {
     "rows": (0, MAX),
 }
 FACTS_BOUNDS: dict[str, tuple[int, int]] = dict.fromkeys(
-    ("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "pace"), (0, MAX)
+    ("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "event_time_rate"), (0, MAX)
 )
 UNBOUNDED = {"idle", "finished", "splits", "state", "facts", "retention_split"}
 """Fields that are checked by their types alone, or as a whole."""
@@ -174,7 +176,7 @@ def test_every_report_of_a_client_is_decoded(event: ReportedWatermarkEvent) -> N
         '{"subtask":0,"epoch":1,"watermark":1,"splits":{"a":{"watermark":1,"state":"idle","rows":-1}}}',
         '{"subtask":0,"epoch":1,"watermark":1,"facts":[]}',
         '{"subtask":0,"epoch":1,"watermark":1,"facts":{"retention_split":"a/b"}}',
-        '{"subtask":0,"epoch":1,"watermark":1,"facts":{"pace":1.0}}',
+        '{"subtask":0,"epoch":1,"watermark":1,"facts":{"event_time_rate":1.0}}',
         "",
         "null",
         '{"subtask":0,"epoch":1,"watermark":1,"other":' + "[" * 100_000 + "]" * 100_000 + "}",

@@ -60,7 +60,7 @@ FACTS = {
     "retained_until": T + 60_000,
     "retention_split": "p",
     "producer_lag_ms": 1_500,
-    "pace": 60_000,
+    "event_time_rate": 60_000,
 }
 
 
@@ -78,9 +78,9 @@ async def test_the_facts_of_a_reader_are_shown_with_what_is_left_of_the_retentio
 
 
 async def test_facts_that_say_little_show_null_for_all_else(service: Service) -> None:
-    await service.report("a", await service.reader("a"), T, facts={"pace": 0})
+    await service.report("a", await service.reader("a"), T, facts={"event_time_rate": 0})
     shown = (await service.seen("a"))["facts"]
-    assert shown.pop("pace") == 0
+    assert shown.pop("event_time_rate") == 0
     assert set(shown.values()) == {None}
 
 

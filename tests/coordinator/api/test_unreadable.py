@@ -49,7 +49,7 @@ async def test_the_list_has_the_other_groups_and_names_the_unreadable_one(api: h
     (sick,) = page["unreadable"]
     assert sick["group"] == "sick"
     assert "damaged" in sick["reason"]
-    assert "lockgate forget" in sick["remedy"]
+    assert "lockgate delete" in sick["remedy"]
 
 
 async def test_a_page_may_end_with_an_unreadable_group(api: httpx.AsyncClient) -> None:
@@ -76,7 +76,7 @@ async def test_its_own_requests_are_refused_with_what_to_do_and_others_are_not(a
     ):
         answer = await api.request(method, path, json=body)
         assert (answer.status_code, answer.json()["type"]) == (503, "urn:lockgate:unreadable-group"), path
-        assert "lockgate forget" in answer.json()["remedy"]
+        assert "lockgate delete" in answer.json()["remedy"]
         assert answer.headers["Retry-After"] == "10"
     assert (await api.get("/v1/groups/z")).status_code == 200
 
@@ -94,4 +94,4 @@ async def test_the_table_of_groups_says_which_one_cannot_be_read(api: httpx.Asyn
         console.print(groups_table((await api.get("/v1/groups")).json()))
     text = capture.get()
     assert "sick cannot be read" in text
-    assert "lockgate forget" in text
+    assert "lockgate delete" in text

@@ -43,7 +43,7 @@ def test_somebody_who_may_only_read_finds_who_holds_and_gets_no_button(
     _, payments = shop(coordinator.url, "find")
     with watched(browser, coordinator.url, SECRETS["reader"]) as page:
         page.get_by_role("link", name="find", exact=True).click()
-        expect(page.locator("#sentence")).to_contain_text("held by reader payments/0 (split payments-0)")
+        expect(page.locator("#sentence")).to_contain_text("Waiting for payments/0 (partition payments-0)")
         expect(row(page, "Sources", "orders")).to_contain_text("waits at the ceiling")
         expect(page.get_by_text("To pause, evict or configure takes the role admin")).to_be_visible()
         for act in ("Pause", "Evict", "Forget", "Drift and mode"):
@@ -78,7 +78,7 @@ def test_an_admin_evicts_a_reader_after_a_question(browser: Browser, coordinator
         page.get_by_role("button", name="Evict payments/0").click()
         dialog.get_by_role("button", name="Evict").click()
         expect(page.get_by_text("payments/0 is evicted.")).to_be_visible()
-        expect(page.locator("#sentence")).to_contain_text("held by reader orders/0")
+        expect(page.locator("#sentence")).to_contain_text("Waiting for orders/0")
 
 
 def test_an_admin_pauses_a_source_and_resumes_it(browser: Browser, coordinator: CoordinatorProcess) -> None:

@@ -52,7 +52,7 @@ def test_axe_finds_nothing_on_any_page(browser: Browser, url: str, theme: str) -
         expect(page.get_by_text("ready", exact=True)).to_be_visible()
         assert findings(page) == []
         page.get_by_role("link", name="shown").click()
-        expect(page.locator("#sentence")).to_contain_text("The group is held by")
+        expect(page.locator("#sentence")).to_contain_text("Waiting for")
         expect(page.get_by_role("group", name="Drift of 3 splits")).to_be_visible()
         assert findings(page) == []
         page.get_by_role("button", name="Drift and mode").click()

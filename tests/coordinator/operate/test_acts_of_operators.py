@@ -53,7 +53,7 @@ def test_a_pause_is_confirmed_first(http: httpx.Client) -> None:
 
 
 def test_a_source_that_is_not_there_is_refused_with_those_that_are(http: httpx.Client) -> None:
-    assert "sources that are there: orders" in fault(str(http.base_url), "pause", "checkout", "order", "--yes")
+    assert "existing sources: orders" in fault(str(http.base_url), "pause", "checkout", "order", "--yes")
 
 
 def test_a_configuration_is_shown_and_changed_key_by_key(http: httpx.Client) -> None:
@@ -69,7 +69,7 @@ def test_a_configuration_is_shown_and_changed_key_by_key(http: httpx.Client) -> 
 
 @pytest.mark.parametrize(
     ("options", "text"),
-    [((), "name what to change"), (("--max-drift", "soon"), "'soon' is no duration"), (("--mode", "off"), "mode")],
+    [((), "give at least one option"), (("--max-drift", "soon"), "'soon' is no duration"), (("--mode", "off"), "mode")],
 )
 def test_a_wrong_change_is_refused_before_anything_is_sent(
     http: httpx.Client, options: tuple[str, ...], text: str
@@ -98,7 +98,7 @@ def test_commands_are_completed_in_each_shell(shell: str) -> None:
 
 def test_check_ends_with_a_status_for_probes(http: httpx.Client) -> None:
     url = str(http.base_url)
-    assert "is well: 2 readers" in said(url, "check", "checkout", "--max-drift", "5min", "--stuck-for", "1h")
+    assert "is healthy: 2 readers" in said(url, "check", "checkout", "--max-drift", "5min", "--stuck-for", "1h")
     said(url, "check", "checkout", "--max-drift", "4min", code=1)
     said(url, "check", "checkout", "--max-drift", "far", code=2)
     said(url, "check", "nowhere", code=3)
@@ -114,13 +114,13 @@ FOUND: dict[str, Any] = {"waiting_for": [], "drift_ms": 5, "alignment": {"blocke
     ("group", "reader", "reason"),
     [
         ({"waiting_for": ["late"]}, {}, "the expected source late has not reported"),
-        ({"drift_ms": 11}, {}, "its readers are 11 ms apart, and 10 ms are allowed"),
+        ({"drift_ms": 11}, {}, "its readers are 11 ms apart, more than 10 ms"),
         ({}, {"state": "lost"}, "reader orders/0 is lost"),
-        ({}, {"overdue": True, "waiting_ms": 7_000}, "reader orders/0 has waited for 7 s, which is too long"),
-        ({}, {"progress_age_ms": 60_001}, "reader orders/0 holds the group, and has not moved for 1 min"),
+        ({}, {"overdue": True, "waiting_ms": 7_000}, "reader orders/0 has waited for 7 s, longer than max_wait_ms"),
+        ({}, {"progress_age_ms": 60_001}, "the group waits for reader orders/0, which has made no progress for 1 min"),
     ],
 )
-def test_each_reason_why_a_group_is_not_well_is_a_sentence(
+def test_each_reason_of_an_unhealthy_group_is_a_sentence(
     group: dict[str, Any], reader: dict[str, Any], reason: str
 ) -> None:
     assert findings(FOUND, [WELL], 10, 60_000) == []

@@ -37,8 +37,8 @@ KEPT = {"mode", "catch_up", "on_lost_reader", "on_max_wait", "source"}
 FORMS = ("table", "json", "yaml")
 COMMANDS = [
     ("groups",),
-    ("describe", "g", "--splits"),
-    ("describe", "g", "--source", "orders", "--splits"),
+    ("describe", "g", "--partitions"),
+    ("describe", "g", "--source", "orders", "--partitions"),
     ("watch", "g"),
     ("journal", "g"),
     ("check", "g"),

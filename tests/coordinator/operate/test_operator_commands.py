@@ -58,14 +58,14 @@ def reporting(http: httpx.Client, source: str, subtask: int, watermark: int, **m
     return int(epoch)
 
 
-def test_groups_shows_how_far_each_is_and_who_holds_it(http: httpx.Client) -> None:
+def test_groups_shows_each_watermark_and_blocker(http: httpx.Client) -> None:
     line = next(line for line in said(str(http.base_url), "groups").splitlines() if line.startswith("checkout"))
     assert line.split() == ["checkout", "2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z", "5", "min", "4", "orders/0"]
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_describe_shows_each_reader_and_cuts_no_time(http: httpx.Client, width: int) -> None:
-    lines = said(str(http.base_url), "describe", "checkout", "--splits", width=width).splitlines()
+    lines = said(str(http.base_url), "describe", "checkout", "--partitions", width=width).splitlines()
     assert max(len(line) for line in lines) <= width
     row = next(line for line in lines if line.startswith("orders/0"))
     assert re.match(r"orders/0 +active +2026-01-01T00:00:00Z +0 s +– +\S+ s +\S+ \S+ ago +41", row)
@@ -73,21 +73,18 @@ def test_describe_shows_each_reader_and_cuts_no_time(http: httpx.Client, width: 
     assert any(re.match(r"orders/1 +orders-0 +active +2026-01-01T00:01:00Z +1 min +100 of 900", line) for line in lines)
 
 
-def test_describe_says_in_a_sentence_who_holds(http: httpx.Client) -> None:
+def test_describe_names_the_blocker_in_a_sentence(http: httpx.Client) -> None:
     text = " ".join(said(str(http.base_url), "describe", "checkout").split())
-    assert (
-        "The group is held by reader orders/0 (split orders-0) at 2026-01-01T00:00:00Z; nobody goes beyond "
-        "2026-01-01T00:05:00Z." in text
-    )
+    assert "Waiting for orders/0 (partition orders-0) at 2026-01-01T00:00:00Z; read limit 2026-01-01T00:05:00Z." in text
     http.put(GROUP, json={"expected_sources": ["refunds"]})
     text = " ".join(said(str(http.base_url), "describe", "checkout").split())
-    assert "Everybody waits for the first report of refunds" in text
+    assert "All readers wait for the first report of refunds" in text
 
 
 def test_describe_shows_what_the_queries_tell(http: httpx.Client) -> None:
     lines = said(str(http.base_url), "describe", "checkout").splitlines()
     assert not any("rows saved" in line for line in lines), "no query has told anything"
-    facts = {"late_rows": 12, "rows_saved": 3_000, "pace": 1_500, "producer_lag_ms": 5_000}
+    facts = {"late_rows": 12, "rows_saved": 3_000, "event_time_rate": 1_500, "producer_lag_ms": 5_000}
     retained = {"retained_until": 2_000_000_000_000, "retention_split": "orders-7"}
     reporting(http, "orders", 0, T, facts={**facts, **retained})
     lines = said(str(http.base_url), "describe", "checkout", width=160).splitlines()
@@ -129,29 +126,29 @@ def test_evict_takes_a_reader_out_and_leave_only_its_newest_epoch(http: httpx.Cl
     assert [reader["subtask"] for reader in http.get(f"{GROUP}/sources/orders").json()["readers"]] == [1]
 
 
-def test_forget_asks_first(http: httpx.Client) -> None:
+def test_delete_asks_first(http: httpx.Client) -> None:
     url = str(http.base_url)
-    assert CliRunner().invoke(cli, ["forget", "checkout", "--url", url], input="n\n").exit_code == 1
+    assert CliRunner().invoke(cli, ["delete", "checkout", "--url", url], input="n\n").exit_code == 1
     assert http.get(GROUP).status_code == 200
-    said(url, "forget", "checkout", "--yes")
+    said(url, "delete", "checkout", "--yes")
     assert http.get(GROUP).status_code == 404
 
 
 def test_an_unknown_name_is_answered_with_similar_ones(http: httpx.Client) -> None:
     url = str(http.base_url)
-    assert "groups that are there: checkout" in fault(url, "describe", "chekout")
-    assert "sources that are there: orders" in fault(url, "describe", "checkout", "--source", "order")
-    assert "subtasks that are there: 0, 1" in fault(url, "evict", "checkout", "orders", "7")
+    assert "existing groups: checkout" in fault(url, "describe", "chekout")
+    assert "existing sources: orders" in fault(url, "describe", "checkout", "--source", "order")
+    assert "existing subtasks: 0, 1" in fault(url, "evict", "checkout", "orders", "7")
 
 
 def test_an_address_without_a_coordinator_is_one_line() -> None:
-    assert "http://127.0.0.1:1 gives no answer" in fault("http://127.0.0.1:1", "groups")
+    assert "http://127.0.0.1:1 does not answer" in fault("http://127.0.0.1:1", "groups")
 
 
 def test_a_service_that_never_answers_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lockgate_coordinator.operate.client.TIMEOUT_S", 0.2)
     with accepting_only() as url:
-        assert "gives no answer" in fault(url, "groups")
+        assert "does not answer" in fault(url, "groups")
 
 
 @pytest.mark.parametrize(("status", "hint"), [(401, "--token-file"), (403, "role"), (429, "try again")])
@@ -169,7 +166,7 @@ def test_a_refusal_of_access_says_what_to_do_and_never_the_token(status: int, hi
 @pytest.mark.parametrize("answer", [Answer(), Answer(200, b"<html>", "text/html"), Answer(502, b"<html>", "text/html")])
 def test_another_service_or_version_is_said_to_be_one(answer: Answer) -> None:
     with serving(answer) as url:
-        assert re.search("does not answer as lockgate|not as a lockgate coordinator", fault(url, "groups"))
+        assert re.search("does not answer like lockgate|not like a lockgate coordinator", fault(url, "groups"))
 
 
 def test_an_older_service_is_named_with_its_version() -> None:
@@ -230,7 +227,7 @@ def test_the_command_tells_its_version() -> None:
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/b"])
-@pytest.mark.parametrize("words", [("describe",), ("export",), ("forget", "--yes"), ("evict", "g", "{}", "0")])
+@pytest.mark.parametrize("words", [("describe",), ("export",), ("delete", "--yes"), ("evict", "g", "{}", "0")])
 def test_a_command_takes_no_step_of_a_path_for_a_name(words: tuple[str, ...], name: str) -> None:
     given = [each.format(name) for each in words] if "{}" in words else [*words, name]
     assert "must be 1 to 255" in said("http://127.0.0.1:1", *given, code=2, width=200)

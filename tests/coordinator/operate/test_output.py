@@ -52,8 +52,8 @@ def test_the_journal_has_an_entry_a_line_or_a_document(url: str) -> None:
 
 
 def test_check_has_its_reasons_for_programs_and_the_same_status(url: str) -> None:
-    well = {"group": "checkout", "well": True, "reasons": [], "readers": 1}
-    assert json.loads(said(url, "check", "checkout", "--output", "json")) == well
+    healthy = {"group": "checkout", "healthy": True, "reasons": [], "readers": 1}
+    assert json.loads(said(url, "check", "checkout", "--output", "json")) == healthy
 
 
 def test_an_unknown_form_is_refused_with_those_that_are(url: str) -> None:

@@ -84,10 +84,10 @@ def next_line(process: subprocess.Popen[str]) -> str:
 
 def test_without_a_terminal_each_change_is_a_line(http: httpx.Client) -> None:
     with watching(str(http.base_url)) as process:
-        assert "watermark 2026-01-01T00:00:00Z, ceiling 2026-01-01T00:05:00Z, drift 0 s." in next_line(process)
+        assert "watermark 2026-01-01T00:00:00Z, read limit 2026-01-01T00:05:00Z, drift 0 s." in next_line(process)
         move(http, T + 60_000)
         line = next_line(process)  # the looks between the two have printed nothing
-        assert "The group is held by reader orders/0 at 2026-01-01T00:01:00Z" in line
+        assert "Waiting for orders/0 at 2026-01-01T00:01:00Z" in line
         process.terminate()
         assert process.wait(20) == 0
 
@@ -106,14 +106,14 @@ def test_an_outage_is_told_once_and_ends_by_itself() -> None:
         begin(http)
         port = int(first.url.rpartition(":")[2])
         with watching(first.url) as process:
-            assert "00:00:00Z, ceiling" in next_line(process)
+            assert "00:00:00Z, read limit" in next_line(process)
             first.kill()
-            assert "gives no answer" in next_line(process)
+            assert "does not answer" in next_line(process)
             with CoordinatorProcess(port=port) as second, httpx.Client(base_url=second.url, timeout=60) as anew:
                 begin(anew)
-                assert next_line(process).endswith("shows the group again")
+                assert next_line(process).endswith("connected to the coordinator again")
                 move(anew, T + 60_000)
-                while "00:01:00Z, ceiling" not in (line := next_line(process)):
+                while "00:01:00Z, read limit" not in (line := next_line(process)):
                     assert "watermark none yet" in line  # a look amid the new group's first steps
 
 
@@ -121,9 +121,9 @@ def test_a_group_that_goes_and_comes_back_is_watched_on(http: httpx.Client) -> N
     with watching(str(http.base_url)) as process:
         assert "watermark 2026" in next_line(process)
         http.delete(GROUP).raise_for_status()
-        assert "lockgate asks again" in next_line(process)
+        assert "retrying every 2 s" in next_line(process)
         begin(http)
-        assert next_line(process).endswith("shows the group again")
+        assert next_line(process).endswith("connected to the coordinator again")
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
@@ -142,7 +142,7 @@ def test_a_signal_ends_the_view_and_leaves_the_terminal_as_it_was(http: httpx.Cl
 
 
 def test_a_group_that_is_not_there_is_refused_with_near_names(http: httpx.Client) -> None:
-    assert "groups that are there: checkout" in fault(str(http.base_url), "watch", "chekout")
+    assert "existing groups: checkout" in fault(str(http.base_url), "watch", "chekout")
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])

@@ -4,7 +4,7 @@ import pytest
 
 from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.operate.words import dated, distance, rules
-from lockgate_coordinator.sentences import moment, who_holds
+from lockgate_coordinator.sentences import moment, waits_for
 
 
 def group(drift_ms: int | None, **config: object) -> dict[str, Any]:
@@ -17,22 +17,22 @@ def group(drift_ms: int | None, **config: object) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
-        (group(None), "not known yet; 10 min are allowed"),
-        (group(600_000), "the readers are 10 min apart; 10 min are allowed"),
+        (group(None), "not known yet; max_drift is 10 min"),
+        (group(600_000), "the readers are 10 min apart; max_drift is 10 min"),
         (
             group(3_540_000),
-            "the readers are 59 min apart, above the 10 min of max_drift. Readers above the ceiling wait, and those "
-            "below it read on, until all are within 10 min",
+            "the readers are 59 min apart, above the max_drift of 10 min. Readers above the read limit wait "
+            "until the others are within 10 min",
         ),
         (
             group(3_540_000, catch_up="joint"),
-            "the readers are 59 min apart, above the 10 min of max_drift. That is allowed (joint): while there is a "
-            "backlog, a reader may go as far as all readers can reach with their next batch. Readers above the "
-            "ceiling wait",
+            "the readers are 59 min apart, above the max_drift of 10 min. That is allowed (joint): during a "
+            "backlog, a reader may read as far as all readers can get with their next batch. Readers above the "
+            "read limit wait",
         ),
         (
             group(3_540_000, mode="observe"),
-            "the readers are 59 min apart, above the 10 min of max_drift; mode observe holds nobody",
+            "the readers are 59 min apart, above the max_drift of 10 min; in mode observe no reader waits",
         ),
     ],
 )
@@ -51,9 +51,9 @@ def test_rules_say_what_they_mean() -> None:
     }
     assert dict(rules(config)) == {
         "mode": "enforce",
-        "catch up": "strict: no reader goes further than max_drift above the lowest one",
-        "lost": "a reader that is silent for 30 s counts on, and holds the others (hold)",
-        "long waits": "after 12 min 20 s of waiting a reader goes on, and the ones it waited for do not count "
+        "catch up": "strict: no reader reads further than max_drift above the slowest one",
+        "lost": "a reader that is silent for 30 s still counts, so the others wait (hold)",
+        "long waits": "after 12 min 20 s of waiting a reader reads on, and the ones it waited for no longer count "
         "(proceed)",
     }
 
@@ -65,20 +65,17 @@ def test_the_ends_of_time_have_words_and_a_date_its_age() -> None:
     assert dated(200_000, 0) == "1970-01-01T00:03:20.000Z (in 3 min 20 s)"
 
 
-def test_some_of_many_readers_that_hold_a_group_are_named() -> None:
+def test_first_of_many_blockers_are_named() -> None:
     held = [{"source": "s", "subtask": subtask, "watermark": 0} for subtask in range(8)]
     event = {"blocked_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
-    text = who_holds({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})
-    assert text == (
-        "The group would be held by reader s/0, reader s/1, reader s/2 and 5 more at 1970-01-01T00:00:00Z; "
-        "nobody would go beyond 1970-01-01T00:00:01Z."
-    )
+    text = waits_for({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})
+    assert text == ("Would wait for s/0, s/1, s/2 and 5 more at 1970-01-01T00:00:00Z; read limit 1970-01-01T00:00:01Z.")
 
 
-def test_a_group_that_nobody_holds_says_why() -> None:
+def test_group_without_a_blocker_says_why() -> None:
     for watermark, reason in (
-        (MIN, "no reader has reported yet"),
+        (MIN, "none has reported yet"),
         (MAX, "all readers are idle, finished, lost or gone"),
     ):
         event = {"blocked_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
-        assert reason in who_holds({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})
+        assert reason in waits_for({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.sentences import why_held
+from lockgate_coordinator.sentences import why_blocked
 from lockgate_coordinator.store import MemoryStore
 
 T = 1_767_225_600_000
@@ -45,12 +45,12 @@ class Told:
         return found
 
 
-async def test_a_group_whose_readers_all_read_is_well() -> None:
+async def test_group_whose_readers_all_read_is_healthy() -> None:
     told = Told()
     await told.report("orders", T)
     group = await told.group()
-    assert (group["health"], group["states"], group["waiting"]) == ("well", {"active": 1}, 0)
-    assert group["reason"] == "Reader orders/0 reads on."
+    assert (group["health"], group["states"], group["waiting"]) == ("healthy", {"active": 1}, 0)
+    assert group["reason"] == "Reader orders/0 reads."
 
 
 async def test_a_reader_at_the_ceiling_makes_it_waiting_and_one_that_waits_too_long_overdue() -> None:
@@ -81,7 +81,7 @@ async def test_an_expected_source_that_has_not_reported_makes_it_starting() -> N
     await told.report("orders", T)
     group = await told.group()
     assert (group["health"], group["reason"]) == ("starting", None)
-    assert group["sentence"].startswith("Everybody waits for the first report of payments")
+    assert group["sentence"].startswith("All readers wait for the first report of payments")
 
 
 async def test_a_paused_source_is_named_with_who_paused_it_and_why() -> None:
@@ -95,42 +95,42 @@ async def test_a_paused_source_is_named_with_who_paused_it_and_why() -> None:
     )
 
 
-async def test_a_group_of_idle_readers_is_at_rest() -> None:
+async def test_group_of_idle_readers_is_idle() -> None:
     told = Told()
     await told.report("orders", T, idle=True)
     group = await told.group()
-    assert (group["health"], group["states"], group["reason"]) == ("at_rest", {"idle": 1}, None)
+    assert (group["health"], group["states"], group["reason"]) == ("idle", {"idle": 1}, None)
 
 
-HELD = {"source": "orders", "subtask": 0}
+BLOCKER = {"source": "orders", "subtask": 0}
 
 
 @pytest.mark.parametrize(
     ("reader", "sentence"),
     [
-        ({"state": "lost"}, "Reader orders/0 is lost: it is silent, and counts on"),
+        ({"state": "lost"}, "Reader orders/0 is lost, and still counts"),
         ({"state": "parked"}, "Reader orders/0 is parked: its next run should report by 2026-01-01T00:00:00.000Z."),
-        ({"state": "registered"}, "Reader orders/0 has registered, and has not reported yet."),
-        ({"progress_age_ms": 30_001}, "Nothing of reader orders/0 has moved for 30 s, though it keeps its lease."),
-        ({"progress_age_ms": 12_000}, "Reader orders/0 reads on: its last step was 12 s ago."),
-        ({"progress_age_ms": 900, "facts": None}, "Reader orders/0 reads on."),
-        ({"facts": {"pace": None}}, "Reader orders/0 reads on."),
-        ({"behind_ms": 59_999}, "Reader orders/0 reads on, and is up with the clock."),
+        ({"state": "registered"}, "Reader orders/0 has registered, but has not reported yet."),
+        ({"progress_age_ms": 30_001}, "Reader orders/0 keeps its lease, but has made no progress for 30 s."),
+        ({"progress_age_ms": 12_000}, "Reader orders/0 reads: its last progress was 12 s ago."),
+        ({"progress_age_ms": 900, "facts": None}, "Reader orders/0 reads."),
+        ({"facts": {"event_time_rate": None}}, "Reader orders/0 reads."),
+        ({"behind_ms": 59_999}, "Reader orders/0 reads, and has caught up."),
         (
             {},
-            "Reader orders/0 reads on, at 14 event seconds a second: it is 4 h 20 min behind the clock, and catches up "
-            "in about 20 min if the pace stays.",
+            "Reader orders/0 reads 14 event seconds a second: it is 4 h 20 min behind the clock, and will catch up "
+            "in about 20 min at this rate.",
         ),
-        ({"facts": {"pace": 1_863_400}}, "Reader orders/0 reads on, at 1,863 event seconds a second: it is"),
-        ({"facts": {"pace": 0}}, "Reader orders/0 reads on, but its watermark does not rise: it is 4 h 20 min behind"),
+        ({"facts": {"event_time_rate": 1_863_400}}, "Reader orders/0 reads 1,863 event seconds a second: it is"),
+        ({"facts": {"event_time_rate": 0}}, "Reader orders/0 reads, but its watermark does not rise"),
         (
-            {"facts": {"pace": 1000}},
-            "Reader orders/0 reads on, at 1 event seconds a second: it is 4 h 20 min behind the clock, and does not "
-            "catch up at this pace.",
+            {"facts": {"event_time_rate": 1000}},
+            "Reader orders/0 reads 1 event seconds a second: it is 4 h 20 min behind the clock, and does not "
+            "catch up at this rate.",
         ),
     ],
 )
-def test_the_reason_says_what_keeps_the_reader_that_holds(reader: dict[str, Any], sentence: str) -> None:
-    usual = {"state": "active", "progress_age_ms": 0, "facts": {"pace": 14_000}, "behind_ms": 15_600_000}
+def test_reason_names_why_the_blocker_is_behind(reader: dict[str, Any], sentence: str) -> None:
+    usual = {"state": "active", "progress_age_ms": 0, "facts": {"event_time_rate": 14_000}, "behind_ms": 15_600_000}
     whole = {**usual, "parked_until_iso": "2026-01-01T00:00:00.000Z", **reader}
-    assert why_held(HELD, whole, {"lease_ms": 30_000}).startswith(sentence)
+    assert why_blocked(BLOCKER, whole, {"lease_ms": 30_000}).startswith(sentence)

@@ -42,7 +42,7 @@ def full(group: Group, now_ms: int) -> Group:
     epoch = group.readers["a:b", 7].epoch
     splits = {"p-0": SplitReport(watermark=MIN, state=SplitState.CAUGHT_UP, position=2**63 - 1, end=3, rows=4)}
     facts = ReaderFacts(
-        late_rows=MAX, rows_saved=1, retained_until=MAX, retention_split="p-0", producer_lag_ms=2, pace=3
+        late_rows=MAX, rows_saved=1, retained_until=MAX, retention_split="p-0", producer_lag_ms=2, event_time_rate=3
     )
     event = ReportedWatermarkEvent(
         subtask=7, epoch=epoch, watermark=2**53 + 1, reach=MAX, batch_id=9, facts=facts, splits=splits

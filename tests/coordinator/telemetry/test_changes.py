@@ -98,7 +98,7 @@ def test_a_parked_reader_whose_next_run_does_not_come_is_lost_by_that_reason() -
     recorded.registers("a")
     recorded.reports("a", 6, park_ms=5_000)
     (lost,) = recorded.looks(5_000)
-    assert (lost.kind, lost.reason) == (Kind.LOST, "it was parked, and its next run has not come")
+    assert (lost.kind, lost.reason) == (Kind.LOST, "it was parked, and its next run did not start in time")
 
 
 def test_a_reader_lost_by_a_clock_that_was_ahead_returns_for_that_reason() -> None:
@@ -109,7 +109,7 @@ def test_a_reader_lost_by_a_clock_that_was_ahead_returns_for_that_reason() -> No
     (returned,) = recorded.looks(-60_000)
     assert (returned.kind, returned.reason) == (
         Kind.RETURNED,
-        "the clock was ahead when its lease seemed to have ended",
+        "the clock was ahead when its lease seemed to have expired",
     )
 
 
@@ -134,7 +134,7 @@ def test_a_reader_whose_lease_ends_is_lost_and_returns_with_its_next_report() ->
     (lost,) = recorded.reports("b", 5, later_ms=100)
     assert (lost.kind, lost.source, lost.details["silent_ms"]) == (Kind.LOST, "a", 1_062)
     (returned,) = recorded.reports("a", 5)
-    assert (returned.kind, returned.reason) == (Kind.RETURNED, "it was heard again")
+    assert (returned.kind, returned.reason) == (Kind.RETURNED, "it reported again")
 
 
 def test_after_an_outage_of_all_those_found_lost_return_by_their_leases() -> None:
@@ -147,7 +147,7 @@ def test_after_an_outage_of_all_those_found_lost_return_by_their_leases() -> Non
     assert sorted(kinds(back)) == ["reader_returned a", "reader_returned b"]
     assert {change.source: change.reason for change in back}[
         "a"
-    ] == "all had been silent: the outage was added to its lease"
+    ] == "all readers had been silent, so the outage was added to its lease"
 
 
 def test_a_leave_and_an_eviction_are_different_changes() -> None:
@@ -203,14 +203,14 @@ def test_a_wait_of_ten_seconds_is_one_change_with_its_holders_and_so_is_its_end(
     since = recorded.now_ms - 1
     assert recorded.reports("b", 1_000, later_ms=HOLD_MS - 2) == []
     (began,) = recorded.reports("b", 1_000)
-    assert (began.kind, began.source) == (Kind.HOLD_BEGAN, "b")
+    assert (began.kind, began.source) == (Kind.WAIT_BEGAN, "b")
     ceiling = 5 + recorded.group.config.max_drift_ms
-    assert began.details == {"since": since, "ceiling": ceiling, "blocked_by": ["a/0"]}
+    assert began.details == {"since": since, "read_limit": ceiling, "blocked_by": ["a/0"]}
     assert recorded.reports("b", 1_000, later_ms=HOLD_MS) == []
     recorded.reports("a", 2_000)
     (ended,) = recorded.reports("b", 1_001)
-    assert (ended.kind, ended.details["waited_ms"]) == (Kind.HOLD_ENDED, recorded.now_ms - since)
-    assert ended.details["ceiling"] == ceiling + 996, "the ceiling under which it reads on"
+    assert (ended.kind, ended.details["waited_ms"]) == (Kind.WAIT_ENDED, recorded.now_ms - since)
+    assert ended.details["read_limit"] == ceiling + 996, "the ceiling under which it reads on"
 
 
 def test_a_shorter_wait_is_no_change() -> None:

@@ -5,16 +5,17 @@ from support.scraped import CONFIG, Service
 
 async def test_the_facts_of_a_source_s_readers_are_joined_and_no_fact_has_no_series(service: Service) -> None:
     left = service.clock.now_ms + 60_000
-    await service.starts("a", 5, facts={"late_rows": 2, "rows_saved": 9, "retained_until": left, "pace": 3_000})
+    facts = {"late_rows": 2, "rows_saved": 9, "retained_until": left, "event_time_rate": 3_000}
+    await service.starts("a", 5, facts=facts)
     await service.starts("b", 5, facts={"producer_lag_ms": 1_500})
     await service.starts("plain", 5)
     other = {"subtask": 1, "config": CONFIG}
     epoch = (await service.http.post("/v1/groups/g/sources/a/readers", json=other)).json()["epoch"]
-    facts = {"late_rows": 3, "retained_until": left - 20_000, "producer_lag_ms": 2_000, "pace": 1_500}
+    facts = {"late_rows": 3, "retained_until": left - 20_000, "producer_lag_ms": 2_000, "event_time_rate": 1_500}
     body = {"subtask": 1, "epoch": epoch, "watermark": 5, "facts": facts}
     assert (await service.http.post("/v1/groups/g/sources/a/watermarks", json=body)).status_code == 200
     service.clock.now_ms += 10_000
-    names = ("late_rows_total", "rows_saved", "retention_left_seconds", "producer_lag_seconds", "pace")
+    names = ("late_rows_total", "rows_saved", "retention_left_seconds", "producer_lag_seconds", "event_time_rate")
 
     async def of(source: str) -> dict[str, float]:
         seen = await service.scrape()
@@ -24,8 +25,8 @@ async def test_the_facts_of_a_source_s_readers_are_joined_and_no_fact_has_no_ser
     assert await of("a") == dict(zip(names, (5, 9, 30, 2, 1.5), strict=True))
     assert await of("b") == {"producer_lag_seconds": 1.5}
     assert await of("plain") == {}
-    await service.reports("b", 5, facts={"pace": 0}, idle=True)
-    assert await of("b") == {}, "an idle reader has no pace"
+    await service.reports("b", 5, facts={"event_time_rate": 0}, idle=True)
+    assert await of("b") == {}, "an idle reader has no event-time rate"
     for _ in range(4):
         await service.reports("b", 5, later_ms=9_000)
     await service.reports("a", 5, finished=True)

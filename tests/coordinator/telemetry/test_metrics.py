@@ -115,7 +115,7 @@ async def test_paused_time_is_that_of_the_reports_of_a_reader_that_the_ceiling_h
     for _ in range(3):
         await service.reports("fast", 9_000, later_ms=2_000)
     seen = await service.scrape()
-    assert seen["source_paused_seconds_total{group=g,source=fast}"] == 6
+    assert seen["source_waiting_seconds_total{group=g,source=fast}"] == 6
     assert (
         seen["source_waiting_readers{group=g,source=fast}"],
         seen["source_waiting_readers{group=g,source=slow}"],
@@ -125,7 +125,7 @@ async def test_paused_time_is_that_of_the_reports_of_a_reader_that_the_ceiling_h
     await service.reports("fast", 9_000, later_ms=5_000)
     seen = await service.scrape()
     assert (
-        seen["source_paused_seconds_total{group=g,source=fast}"],
+        seen["source_waiting_seconds_total{group=g,source=fast}"],
         seen["source_idle_seconds_total{group=g,source=fast}"],
     ) == (7, 0)
 
@@ -259,7 +259,7 @@ async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(
             await service.reports(source, 5_000, group, idle=True, later_ms=1_000)
     seen = await service.scrape()
     assert (seen["groups"], seen["groups_left_out"]) == (2, 1)
-    assert {name for name in seen if name.startswith("source_waiting")} == {
+    assert {name for name in seen if name.startswith("source_waiting_readers")} == {
         f"source_waiting_readers{{group={group},source={source}}}"
         for group in ("a", "b")
         for source in ("s", "t", "(other)")
@@ -286,7 +286,7 @@ async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
 
 async def test_names_units_and_helps_are_as_prometheus_asks(started: Callable[..., Service]) -> None:
     service = started(Settings(split_metrics=True))
-    facts = dict.fromkeys(("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "pace"), 1)
+    facts = dict.fromkeys(("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "event_time_rate"), 1)
     await service.starts("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}}, facts=facts)
     families = list(text_string_to_metric_families((await service.http.get("/metrics")).text))
     ours = [family for family in families if not family.name.startswith("process_")]

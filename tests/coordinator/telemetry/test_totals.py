@@ -14,7 +14,7 @@ CONFIG = {"max_drift_ms": 10, "catch_up": "strict"}
 def paused_s(replica: httpx.Client) -> float:
     """Of the source `fast`, as this replica has it."""
     found = re.search(
-        r'lockgate_source_paused_seconds_total\{group="g",source="fast"\} (\S+)', replica.get("/metrics").text
+        r'lockgate_source_waiting_seconds_total\{group="g",source="fast"\} (\S+)', replica.get("/metrics").text
     )
     return float(found[1]) if found else 0.0
 

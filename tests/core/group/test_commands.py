@@ -173,7 +173,7 @@ def test_a_report_that_names_no_splits_repeats_the_last_ones_and_undoes_no_progr
     assert (said(group).watermark, set(said(group).splits)) == (4, {"p0"}), "one that names them is taken as it is"
 
 
-FACTS = ReaderFacts(late_rows=2, pace=1_000)
+FACTS = ReaderFacts(late_rows=2, event_time_rate=1_000)
 
 
 def test_a_report_without_facts_leaves_the_last_ones_of_its_epoch(group: Group) -> None:
@@ -182,7 +182,7 @@ def test_a_report_without_facts_leaves_the_last_ones_of_its_epoch(group: Group) 
         group = reported(group, 101, **more)
         assert said(group).facts == FACTS
     assert said(progressed(group, 1, 0, p=102)).facts == FACTS
-    assert said(reported(group, 101, facts=ReaderFacts(pace=3))).facts == ReaderFacts(pace=3)
+    assert said(reported(group, 101, facts=ReaderFacts(event_time_rate=3))).facts == ReaderFacts(event_time_rate=3)
 
 
 def test_the_facts_of_an_older_epoch_end_with_the_newer_one_s_first_report(group: Group) -> None:

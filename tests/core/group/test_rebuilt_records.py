@@ -68,7 +68,7 @@ def test_a_report_without_its_reach_keeps_all_else() -> None:
 
 
 def test_a_report_with_the_facts_of_another_one_keeps_all_else() -> None:
-    assert changed(REPORT, _with_facts(REPORT, ReaderFacts(pace=7))) == {"facts"}
+    assert changed(REPORT, _with_facts(REPORT, ReaderFacts(event_time_rate=7))) == {"facts"}
 
 
 def test_time_changes_only_the_fields_that_it_is_given() -> None:

@@ -44,7 +44,7 @@ facts = st.builds(
     retained_until=maybe_counts,
     retention_split=st.none() | names,
     producer_lag_ms=maybe_counts,
-    pace=maybe_counts,
+    event_time_rate=maybe_counts,
 )
 configs = st.builds(
     GroupConfig,
@@ -161,7 +161,7 @@ def test_a_message_that_is_no_object_is_refused_without_a_list_of_missing_fields
         ({"retention_split": "a/b"}, "facts.retention_split"),
         ({"retention_split": 7}, "facts.retention_split"),
         ({"producer_lag_ms": True}, "facts.producer_lag_ms"),
-        ({"pace": 10**400}, "facts.pace"),
+        ({"event_time_rate": 10**400}, "facts.event_time_rate"),
     ],
 )
 def test_a_fault_in_the_facts_of_a_report_is_named(facts: object, field: str) -> None:
@@ -172,7 +172,7 @@ def test_a_fault_in_the_facts_of_a_report_is_named(facts: object, field: str) ->
 
 
 def test_an_unknown_fact_and_an_absent_one_are_no_fault() -> None:
-    read = codec.report_from_json(REPORT | {"facts": {"weather": "rain", "pace": None, "late_rows": 3}})
+    read = codec.report_from_json(REPORT | {"facts": {"weather": "rain", "event_time_rate": None, "late_rows": 3}})
     assert read.facts == ReaderFacts(late_rows=3)
 
 

@@ -43,7 +43,9 @@ CONFIG = GroupConfig(
     on_max_wait=OnMaxWait.PROCEED,
 )
 SPLIT = SplitReport(watermark=1, state=SplitState.PAUSED, position=2, end=3, rows=4)
-FACTS = ReaderFacts(late_rows=1, rows_saved=2, retained_until=3, retention_split="a-0", producer_lag_ms=4, pace=5)
+FACTS = ReaderFacts(
+    late_rows=1, rows_saved=2, retained_until=3, retention_split="a-0", producer_lag_ms=4, event_time_rate=5
+)
 REPORT = ReportedWatermarkEvent(
     subtask=1,
     epoch=2,

@@ -83,7 +83,7 @@ FACTS = {
     "retained_until": START + 7_200_000,
     "retention_split": "orders-1",
     "producer_lag_ms": 1_500,
-    "pace": 60_000,
+    "event_time_rate": 60_000,
 }
 ORDERS, PAYMENTS = "checkout/sources/orders", "checkout/sources/payments"
 

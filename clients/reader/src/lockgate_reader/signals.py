@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Terminated:
-    """Calls `stop` on SIGTERM, from `watch` to `forget`: in the main thread, and where the program
+    """Calls `stop` on SIGTERM, from `watch` to `delete`: in the main thread, and where the program
     has no handler of its own.
     """
 

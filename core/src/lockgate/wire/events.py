@@ -129,8 +129,8 @@ class ReaderFacts:
     `late_rows`: rows below Spark's watermark when they were read. `rows_saved`: the estimate of the
     whole query, so only its first reader has it. `retained_until`: when (wall clock, ms) retention
     deletes the first unread record of a paused split, at the earliest; `retention_split`: that
-    split. `producer_lag_ms`: the largest lag of a producer behind the clock. `pace`: by how many ms
-    of event time the reader's watermark has risen in a second of the clock.
+    split. `producer_lag_ms`: the largest lag of a producer behind the clock. `event_time_rate`: ms
+    of event time by which the reader's watermark has risen in a second of the clock.
     """
 
     late_rows: int | None = None
@@ -138,7 +138,7 @@ class ReaderFacts:
     retained_until: int | None = None
     retention_split: str | None = None
     producer_lag_ms: int | None = None
-    pace: int | None = None
+    event_time_rate: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ def facts_to_json(facts: ReaderFacts) -> Json:
         "retained_until": facts.retained_until,
         "retention_split": facts.retention_split,
         "producer_lag_ms": facts.producer_lag_ms,
-        "pace": facts.pace,
+        "event_time_rate": facts.event_time_rate,
     }
 
 
@@ -34,5 +34,5 @@ def facts_of(taken: Fields | None) -> ReaderFacts | None:
         retained_until=taken.integer_or_none("retained_until", low=0),
         retention_split=taken.name_or_none("retention_split"),
         producer_lag_ms=taken.integer_or_none("producer_lag_ms", low=0),
-        pace=taken.integer_or_none("pace", low=0),
+        event_time_rate=taken.integer_or_none("event_time_rate", low=0),
     )

@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -26,8 +27,15 @@ log = logging.getLogger("lockgate")
 LIMITS = Limits()
 WEEK_H = 168.0
 
+# The panels of `lockgate serve --help`.
+LISTEN = "Listening and storage"
+ACCESS = "Access"
+LIMIT = "Limits and expiry"
+TLS_PANEL = "TLS"
+TELEMETRY = "Logs, metrics and dashboard"
+
 cli = typer.Typer(
-    help="lockgate: splits that run ahead in event time wait until the ones behind catch up.",
+    help="Run and inspect the coordinator that keeps streaming queries aligned in event time.",
     no_args_is_help=True,
     rich_markup_mode="markdown",  # a docstring's lines are joined
     pretty_exceptions_enable=False,
@@ -43,14 +51,21 @@ def _version(wanted: bool) -> None:
 @cli.callback()
 def _lockgate(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version, and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None: ...
 
 
-Host = Annotated[str, typer.Option(envvar="LOCKGATE_HOST", help="The address to listen on.")]
+Host = Annotated[str, typer.Option(envvar="LOCKGATE_HOST", rich_help_panel=LISTEN, help="The address to listen on.")]
 Port = Annotated[
-    int, typer.Option(envvar="LOCKGATE_PORT", min=0, max=65535, help="The port to listen on; 0 takes a free one.")
+    int,
+    typer.Option(
+        envvar="LOCKGATE_PORT",
+        min=0,
+        max=65535,
+        rich_help_panel=LISTEN,
+        help="The port to listen on; 0 takes a free one.",
+    ),
 ]
 StoreAddress = Annotated[
     str,
@@ -58,9 +73,10 @@ StoreAddress = Annotated[
         "--store",
         envvar="LOCKGATE_STORE",
         show_envvar=True,
+        rich_help_panel=LISTEN,
         help=(
-            "Where groups are kept: memory:// (one coordinator; its readers build it again) or "
-            "redis://HOST:PORT/DB (any number)."
+            "Where to keep groups: memory:// (one coordinator; after a restart the readers register again) or "
+            "redis://HOST:PORT/DB (any number of coordinators)."
         ),
     ),
 ]
@@ -69,9 +85,10 @@ Unauthenticated = Annotated[
     typer.Option(
         "--allow-unauthenticated",
         envvar="LOCKGATE_ALLOW_UNAUTHENTICATED",
+        rich_help_panel=ACCESS,
         help=(
-            "Listen on other than loopback addresses without tokens, though everyone who reaches the port may read "
-            "and steer every group."
+            "Listen on a non-loopback address without tokens. Everyone who reaches the port can then read and "
+            "change every group."
         ),
     ),
 ]
@@ -80,7 +97,8 @@ TokensFile = Annotated[
     typer.Option(
         "--tokens",
         envvar="LOCKGATE_TOKENS_FILE",
-        help="A TOML file of tokens, as `lockgate token` writes; read again when it changes.",
+        rich_help_panel=ACCESS,
+        help="A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes.",
     ),
 ]
 AllowedHosts = Annotated[
@@ -88,9 +106,10 @@ AllowedHosts = Annotated[
     typer.Option(
         "--allowed-host",
         envvar="LOCKGATE_ALLOWED_HOSTS",
+        rich_help_panel=ACCESS,
         help=(
-            "Without tokens: a name by which clients may call this service; may be repeated, * is any. Addresses, "
-            "names without a dot and names in .local, .internal and .svc are allowed anyway."
+            "Without tokens: a host name that clients may use for this service; * allows all. Repeatable. IP "
+            "addresses, names without a dot and names in .local, .internal and .svc are always allowed."
         ),
     ),
 ]
@@ -99,20 +118,46 @@ RateLimit = Annotated[
     typer.Option(
         envvar="LOCKGATE_RATE_LIMIT",
         min=1,
-        help="Requests a second of each token, twice as many at once. [default: no limit]",
+        rich_help_panel=ACCESS,
+        help="Requests a second for each token, with bursts of twice as many. [default: no limit]",
     ),
 ]
 MaxSubscribers = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_SUBSCRIBERS", min=0, help="Event streams and long polls at the same time.")
+    int,
+    typer.Option(
+        envvar="LOCKGATE_MAX_SUBSCRIBERS",
+        min=0,
+        rich_help_panel=LIMIT,
+        help="Event streams and long polls open at the same time.",
+    ),
 ]
-MaxSplits = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_SPLITS", min=1, help="Splits of a reader.")]
-MaxReaders = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_READERS", min=1, help="Readers of a group.")]
+MaxPartitions = Annotated[
+    int,
+    typer.Option(envvar="LOCKGATE_MAX_PARTITIONS", min=1, rich_help_panel=LIMIT, help="Partitions of one reader."),
+]
+MaxReaders = Annotated[
+    int, typer.Option(envvar="LOCKGATE_MAX_READERS", min=1, rich_help_panel=LIMIT, help="Readers of one group.")
+]
 MaxSources = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_SOURCES", min=1, help="Sources of a group, and how many it may expect.")
+    int,
+    typer.Option(
+        envvar="LOCKGATE_MAX_SOURCES",
+        min=1,
+        rich_help_panel=LIMIT,
+        help="Sources of one group, present or expected.",
+    ),
 ]
-MaxGroups = Annotated[int, typer.Option(envvar="LOCKGATE_MAX_GROUPS", min=1, help="Groups in the store.")]
+MaxGroups = Annotated[
+    int, typer.Option(envvar="LOCKGATE_MAX_GROUPS", min=1, rich_help_panel=LIMIT, help="Groups in the store.")
+]
 MaxAttributes = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_ATTRIBUTES", min=0, help="Bytes of a reader's owner and attributes.")
+    int,
+    typer.Option(
+        envvar="LOCKGATE_MAX_ATTRIBUTES",
+        min=0,
+        rich_help_panel=LIMIT,
+        help="Bytes of one reader's owner and attributes.",
+    ),
 ]
 ExpireReaders = Annotated[
     float,
@@ -120,7 +165,8 @@ ExpireReaders = Annotated[
         envvar="LOCKGATE_EXPIRE_READERS",
         min=0,
         metavar="HOURS",
-        help="Forget lost and finished readers of a living group after so long; 0: never.",
+        rich_help_panel=LIMIT,
+        help="Remove a lost or finished reader from a group in use after this time; 0 never does.",
     ),
 ]
 ExpireGroups = Annotated[
@@ -129,13 +175,17 @@ ExpireGroups = Annotated[
         envvar="LOCKGATE_EXPIRE_GROUPS",
         min=0,
         metavar="HOURS",
-        help="Delete groups that nobody has configured and whose readers are all dead after so long; 0: never.",
+        rich_help_panel=LIMIT,
+        help="Delete a group without its own configuration or live readers after this time; 0 never does.",
     ),
 ]
 Certificate = Annotated[
     Path | None,
     typer.Option(
-        "--ssl-certfile", envvar="LOCKGATE_SSL_CERTFILE", help="Listen on https, with this certificate (PEM)."
+        "--ssl-certfile",
+        envvar="LOCKGATE_SSL_CERTFILE",
+        rich_help_panel=TLS_PANEL,
+        help="Listen on https with this certificate (PEM).",
     ),
 ]
 Key = Annotated[
@@ -143,7 +193,8 @@ Key = Annotated[
     typer.Option(
         "--ssl-keyfile",
         envvar="LOCKGATE_SSL_KEYFILE",
-        help=f"The certificate's key, if it is in a file of its own; {PASSWORD_VARIABLE} has its password.",
+        rich_help_panel=TLS_PANEL,
+        help=f"The certificate's private key, if it is in another file. {PASSWORD_VARIABLE} has its password.",
     ),
 ]
 Authorities = Annotated[
@@ -151,7 +202,8 @@ Authorities = Annotated[
     typer.Option(
         "--ssl-ca-certs",
         envvar="LOCKGATE_SSL_CA_CERTS",
-        help="Take only callers with a certificate that one of these has signed.",
+        rich_help_panel=TLS_PANEL,
+        help="Require client certificates signed by one of these authorities (PEM).",
     ),
 ]
 ProbePort = Annotated[
@@ -161,17 +213,25 @@ ProbePort = Annotated[
         envvar="LOCKGATE_PROBE_PORT",
         min=1,
         max=65535,
-        help="Answer GET /livez and /readyz at this port too, in plain http, for probes that have no certificate.",
+        rich_help_panel=LISTEN,
+        help="Also serve /livez and /readyz on this port, in plain http, for probes without a certificate.",
     ),
 ]
-LogFormat = Annotated[logs.LogFormat, typer.Option(envvar="LOCKGATE_LOG_FORMAT", help="The form of a log line.")]
-LogLevel = Annotated[logs.LogLevel, typer.Option(envvar="LOCKGATE_LOG_LEVEL", help="The lowest level that is logged.")]
-SplitMetrics = Annotated[
+LogFormat = Annotated[
+    logs.LogFormat,
+    typer.Option(envvar="LOCKGATE_LOG_FORMAT", rich_help_panel=TELEMETRY, help="The format of log lines."),
+]
+LogLevel = Annotated[
+    logs.LogLevel,
+    typer.Option(envvar="LOCKGATE_LOG_LEVEL", rich_help_panel=TELEMETRY, help="Log this level and above."),
+]
+PartitionMetrics = Annotated[
     bool,
     typer.Option(
-        "--split-metrics",
-        envvar="LOCKGATE_SPLIT_METRICS",
-        help="Three series for each split at /metrics, of 10,000 splits at most.",
+        "--partition-metrics",
+        envvar="LOCKGATE_PARTITION_METRICS",
+        rich_help_panel=TELEMETRY,
+        help="Add three series for each partition to /metrics, for at most 10,000 partitions.",
     ),
 ]
 Dashboard = Annotated[
@@ -179,12 +239,15 @@ Dashboard = Annotated[
     typer.Option(
         "--dashboard/--no-dashboard",
         envvar="LOCKGATE_DASHBOARD",
-        help="Serve the page for browsers at /, which shows what the token that is typed into it may read.",
+        rich_help_panel=TELEMETRY,
+        help="Serve the dashboard at /. It shows the groups that the token entered there may read.",
     ),
 ]
 
 
-@cli.command("serve")
+@cli.command(
+    "serve", epilog="Example: `lockgate serve --host 0.0.0.0 --store redis://redis:6379/0 --tokens tokens.toml`"
+)
 def serve_command(
     host: Host = "127.0.0.1",
     port: Port = 8080,
@@ -194,7 +257,7 @@ def serve_command(
     allowed_host: AllowedHosts = None,
     rate_limit: RateLimit = None,
     max_subscribers: MaxSubscribers = MAX_SUBSCRIBERS,
-    max_splits: MaxSplits = LIMITS.splits,
+    max_partitions: MaxPartitions = LIMITS.splits,
     max_readers: MaxReaders = LIMITS.readers,
     max_sources: MaxSources = LIMITS.sources,
     max_groups: MaxGroups = LIMITS.groups,
@@ -207,23 +270,22 @@ def serve_command(
     probe_port: ProbePort = None,
     log_format: LogFormat = logs.LogFormat.TEXT,
     log_level: LogLevel = logs.LogLevel.INFO,
-    split_metrics: SplitMetrics = False,
+    partition_metrics: PartitionMetrics = False,
     dashboard: Dashboard = True,
 ) -> None:
     """Run a coordinator.
 
-    It logs one line, "lockgate listens on http://…", when it accepts requests, and ends within 5
-    seconds of SIGTERM or Ctrl-C. LOCKGATE_TOKENS can hold tokens as well, as
-    ROLE=TOKEN,ROLE=TOKEN.
+    It logs "lockgate listens on http://…" once it accepts requests, and stops within 5 seconds of
+    SIGTERM or Ctrl-C. You can also give tokens in LOCKGATE_TOKENS, as ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
-    limits = Limits(max_splits, max_readers, max_sources, max_groups, max_attributes)
+    limits = Limits(max_partitions, max_readers, max_sources, max_groups, max_attributes)
     settings = Settings(
         tokens_file=tokens,
         tokens=os.environ.get(VARIABLE, ""),
         rate_limit=rate_limit,
         max_subscribers=max_subscribers,
-        split_metrics=split_metrics,
+        split_metrics=partition_metrics,
         allowed_hosts=(*(allowed_host or ()), host),
         limits=limits,
         expiry=Expiry(_ms(expire_readers), _ms(expire_groups)),
@@ -234,8 +296,8 @@ def serve_command(
     if settings.guarded and tls is None and not _is_loopback(host):
         log.warning(
             (
-                "tokens come in over plain http at %s, where others on the network can read them: set --ssl-certfile, "
-                "or put TLS before it"
+                "tokens arrive over plain http at %s, where others on the network can read them: set "
+                "--ssl-certfile, or put a TLS proxy in front"
             ),
             host,
         )
@@ -246,49 +308,57 @@ def serve_command(
     try:
         run(serve(host, port, open_store(store), settings, tls, probe_port))
     except StoreUnavailable as error:
-        raise _fault(f"{error}; does it run, and is --store right?") from error
+        raise _fault(f"{error}; check that it runs, and --store") from error
     except (InvalidStoreAddress, InvalidTokens, InvalidTls, ListenError) as error:
         raise _fault(str(error)) from error
 
 
-@cli.command("token")
+@cli.command("token", epilog="Example: `lockgate token checkout-job --role report --group 'checkout*' >> tokens.toml`")
 def token_command(
-    name: Annotated[str, typer.Argument(help="The token's name, which refusals quote.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The token's name, shown in the journal and in audit lines.")
+    ],
     role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
     group: Annotated[
         list[str] | None,
-        typer.Option(help="A group that the token may touch, or the beginning of names and *; may be repeated."),
+        typer.Option(help="Allow only this group; a prefix followed by * allows several. Repeatable."),
     ] = None,
 ) -> None:
-    """Make a token. Its entry for the file of `serve --tokens` goes to standard output, the token
-    itself, only this once, to standard error.
+    """Make a token. Print its entry for the `serve --tokens` file to standard output, and the token
+    itself to standard error, once.
     """
     if not NAME.match(name):
         raise _fault(f"NAME {NAME_RULE}")
     if role not in ROLES:
         raise _fault(f"--role must be one of {', '.join(ROLES)}")
     if not valid_groups(group or ()):
-        raise _fault("--group must be a group's name (A-Z a-z 0-9 . _ : -), or the beginning of names and *")
+        raise _fault("--group must be a group's name (A-Z a-z 0-9 . _ : -), or a prefix followed by *")
     token = new_token()
-    say(f"the token of {name}, which is kept nowhere: {token}", err=True)
+    say(f"token of {name}, shown only now: {token}", err=True)
     say_lines(stanza(Token(name, digest_of(token.encode()), ROLES[role], tuple(group) if group else None)) + "\n")
 
 
-cli.command("groups")(commands.groups)
-cli.command("describe")(commands.describe)
-cli.command("watch")(commands.watch)
-cli.command("check")(looks.check)
-cli.command("journal")(looks.journal)
-cli.command("advise")(advising.advise)
-cli.command("simulate")(advising.simulate)
-cli.command("pause")(acts.pause)
-cli.command("resume")(acts.resume)
+EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
+    "groups": (commands.groups, "lockgate groups --watch"),
+    "describe": (commands.describe, "lockgate describe checkout --partitions"),
+    "watch": (commands.watch, "lockgate watch checkout"),
+    "check": (looks.check, "lockgate check checkout --max-drift 10min --stuck-for 15min"),
+    "journal": (looks.journal, "lockgate journal checkout --since 1h --follow"),
+    "advise": (advising.advise, "lockgate advise checkout --delay 10min --window 1h"),
+    "simulate": (advising.simulate, "lockgate simulate workload.yaml --max-drift 5min"),
+    "pause": (acts.pause, "lockgate pause checkout orders --reason 'schema migration'"),
+    "resume": (acts.resume, "lockgate resume checkout orders"),
+    "evict": (commands.evict, "lockgate evict checkout orders 0"),
+    "leave": (commands.leave, "lockgate leave checkout orders 0 --epoch 3"),
+    "delete": (commands.delete, "lockgate delete checkout"),
+    "export": (transfer.export_command, "lockgate export --output groups.yaml"),
+    "import": (transfer.import_command, "lockgate import groups.yaml --dry-run"),
+}
+"""The commands beside `serve` and `token`, each with an example for its help."""
+
+for _name, (_command, _example) in EXAMPLES.items():
+    cli.command(_name, epilog=f"Example: `{_example}`")(_command)
 cli.add_typer(acts.config, name="config")
-cli.command("evict")(commands.evict)
-cli.command("leave")(commands.leave)
-cli.command("forget")(commands.forget)
-cli.command("export")(transfer.export_command)
-cli.command("import")(transfer.import_command)
 
 
 def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> None:
@@ -296,13 +366,13 @@ def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> Non
         return
     if not allow_unauthenticated and not _is_loopback(host):
         raise _fault(
-            f"--host {host} can be reached by others, and there are no tokens: everyone who reaches it may steer "
-            "every group. Give --tokens or "
-            f"{VARIABLE}, listen on 127.0.0.1, or say --allow-unauthenticated if the network keeps strangers out"
+            f"--host {host} can be reached by others, and there are no tokens: everyone who reaches it can change "
+            "every group. Set --tokens or "
+            f"{VARIABLE}, listen on 127.0.0.1, or pass --allow-unauthenticated if your network restricts access"
         )
     if settings.rate_limit is not None:
         raise _fault(
-            f"--rate-limit {settings.rate_limit} is for each token, and there are none: give --tokens or {VARIABLE}"
+            f"--rate-limit {settings.rate_limit} applies to each token, and there are none: set --tokens or {VARIABLE}"
         )
 
 
@@ -331,7 +401,7 @@ def _fault(text: str) -> typer.Exit:
 
 
 def main() -> None:
-    """The entry point of the command `lockgate`."""
+    """Run the command `lockgate`."""
     cli(prog_name="lockgate")
 
 

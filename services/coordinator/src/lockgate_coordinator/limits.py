@@ -67,14 +67,17 @@ class Limits:
                 "splits",
                 self.splits,
                 f"reader {subtask} of source {source!r}",
-                "spread them over several readers, or raise --max-splits",
+                "spread them over several readers, or raise --max-partitions",
             )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
         """Raises `LimitReached` for a source whose enumerator would know too many splits."""
         if splits > max(self.splits, before):
             raise LimitReached(
-                "splits", self.splits, f"source {source!r}", "divide its topics among sources, or raise --max-splits"
+                "splits",
+                self.splits,
+                f"source {source!r}",
+                "divide its topics among sources, or raise --max-partitions",
             )
 
     def check_enumerators(self, name: str, sources: int) -> None:

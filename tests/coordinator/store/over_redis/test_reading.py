@@ -183,7 +183,7 @@ async def test_a_damaged_group_is_unreadable_by_its_name_with_a_remedy_and_can_b
     with pytest.raises(UnreadableGroup) as raised:
         await stranger.load("g")
     assert raised.value.name == "g"
-    assert ("lockgate forget" in raised.value.remedy) != (damage is newer_release)
+    assert ("lockgate delete" in raised.value.remedy) != (damage is newer_release)
     assert await stranger.discard("g") is not None
     assert await stranger.names("", 9) == []
     successor = await registered(stranger, "a", 0)

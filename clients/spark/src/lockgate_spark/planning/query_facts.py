@@ -83,7 +83,7 @@ class QueryFacts:
                     retained_until=None if i not in retained else retained[i].until,
                     retention_split=None if i not in retained else retained[i].split,
                     producer_lag_ms=most.get(i),
-                    pace=self._paces.setdefault(i, WatermarkPace()).seen(status.watermark, now),
+                    event_time_rate=self._paces.setdefault(i, WatermarkPace()).seen(status.watermark, now),
                 ),
             )
             for i, status in statuses.items()

@@ -135,7 +135,7 @@ def _plain_facts(facts: ReaderFacts) -> bool:
         and (facts.retained_until is None or 0 <= facts.retained_until <= MAX)
         and (facts.retention_split is None or NAME.match(facts.retention_split) is not None)
         and (facts.producer_lag_ms is None or 0 <= facts.producer_lag_ms <= MAX)
-        and (facts.pace is None or 0 <= facts.pace <= MAX)
+        and (facts.event_time_rate is None or 0 <= facts.event_time_rate <= MAX)
     )
 
 

@@ -102,7 +102,7 @@ _FACTS: Json = {
     "retained_until": or_null(integer(0, description="wall clock, ms since the Unix epoch")),
     "retention_split": or_null(NAME),
     "producer_lag_ms": or_null(COUNT),
-    "pace": or_null(integer(0, description="ms of event time in a second of the clock")),
+    "event_time_rate": or_null(integer(0, description="ms of event time in a second of the clock")),
 }
 _REPORT = record(
     {"subtask": SUBTASK, "epoch": EPOCH, "watermark": TIME},

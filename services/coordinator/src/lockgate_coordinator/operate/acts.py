@@ -1,5 +1,5 @@
-"""The operator's acts on a group: pause and resume a source, change the configuration. Each is
-confirmed, and stands in the group's journal with the name of the token.
+"""Commands that pause and resume a source or change a group's configuration. Each asks for
+confirmation, and is recorded in the group's journal with the name of the token.
 """
 
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from lockgate_coordinator.operate.options import (
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, say
 from lockgate_coordinator.operate.trust import Trust
 
-Reason = Annotated[str, typer.Option("--reason", help="Why, for those who look at the group and at the query.")]
+Reason = Annotated[str, typer.Option("--reason", help="Reason to show in the journal and in the query's status.")]
 
 config = typer.Typer(no_args_is_help=True, help="Show or change a group's configuration.")
 
@@ -43,13 +43,15 @@ def pause(
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Pause a source: its query reads nothing until the source is resumed, also over restarts. It
-    holds the group meanwhile, so the other queries wait.
+    """Pause a source: its query reads nothing, even after a restart, until you resume the source.
+    The other queries of the group wait for it.
     """
     if not yes:
-        typer.confirm(f"pause source {source} of group {group} at {url}? The others will wait for it", abort=True)
+        typer.confirm(
+            f"pause source {source} of group {group} at {url}? The other queries will wait for it", abort=True
+        )
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        message = f"source {source} of {group} is paused; lockgate resume {group} {source} ends that"
+        message = f"source {source} of {group} is paused; to resume it: lockgate resume {group} {source}"
         done(client, lambda: client.pause(group, source, reason), message, group, source)
 
 
@@ -62,12 +64,12 @@ def resume(
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Resume a source that an operator has paused."""
+    """Resume a paused source."""
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        done(client, lambda: client.resume(group, source), f"source {source} of {group} reads on", group, source)
+        done(client, lambda: client.resume(group, source), f"source {source} of {group} is resumed", group, source)
 
 
-@config.command("get")
+@config.command("get", epilog="Example: `lockgate config get checkout`")
 def get(
     group: GroupArgument,
     url: Url = DEFAULT_URL,
@@ -87,18 +89,38 @@ def get(
         say(f"{key:<19} {_said(key, value)}")
 
 
-@config.command("set")
+@config.command("set", epilog="Example: `lockgate config set checkout --max-drift 5min`")
 def set_(
     group: GroupArgument,
-    max_drift: Annotated[str | None, typer.Option("--max-drift", help="A duration, such as 5min.")] = None,
-    mode: Annotated[str | None, typer.Option("--mode", help="enforce or observe.")] = None,
-    catch_up: Annotated[str | None, typer.Option("--catch-up", help="joint or strict.")] = None,
-    lease: Annotated[str | None, typer.Option("--lease", help="A duration, such as 30s.")] = None,
-    update_interval: Annotated[str | None, typer.Option("--update-interval", help="A duration, such as 1s.")] = None,
-    on_lost_reader: Annotated[str | None, typer.Option("--on-lost-reader", help="exclude or hold.")] = None,
-    max_wait: Annotated[str | None, typer.Option("--max-wait", help="A duration, or none.")] = None,
-    on_max_wait: Annotated[str | None, typer.Option("--on-max-wait", help="alarm or proceed.")] = None,
-    expected: Annotated[str | None, typer.Option("--expected-sources", help="Names, commas between; or none.")] = None,
+    max_drift: Annotated[
+        str | None, typer.Option("--max-drift", help="How far readers may drift apart, such as 5min.")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option("--mode", help="enforce, or observe to show read limits without any waiting.")
+    ] = None,
+    catch_up: Annotated[
+        str | None, typer.Option("--catch-up", help="joint, or strict to keep to max_drift during a backlog too.")
+    ] = None,
+    lease: Annotated[
+        str | None, typer.Option("--lease", help="Consider a reader lost after this silence, such as 30s.")
+    ] = None,
+    update_interval: Annotated[
+        str | None, typer.Option("--update-interval", help="How often readers report, such as 1s.")
+    ] = None,
+    on_lost_reader: Annotated[
+        str | None, typer.Option("--on-lost-reader", help="exclude a lost reader, or hold: wait until it returns.")
+    ] = None,
+    max_wait: Annotated[
+        str | None, typer.Option("--max-wait", help="The longest wait, such as 10min, or none.")
+    ] = None,
+    on_max_wait: Annotated[
+        str | None,
+        typer.Option("--on-max-wait", help="After the longest wait: alarm, or proceed without the slow reader."),
+    ] = None,
+    expected: Annotated[
+        str | None,
+        typer.Option("--expected-sources", help="Sources to wait for at the start, separated by commas, or none."),
+    ] = None,
     yes: Yes = False,
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
@@ -106,8 +128,8 @@ def set_(
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Change a group's configuration. Keys that are not named stay as they are. Nothing is changed
-    where another operator was faster.
+    """Change a group's configuration, after showing the difference. Options that you leave out keep
+    their value. If another operator changes it at the same time, the command fails.
     """
     words = {"mode": mode, "catch_up": catch_up, "on_lost_reader": on_lost_reader, "on_max_wait": on_max_wait}
     spans = {"max_drift_ms": max_drift, "lease_ms": lease, "update_interval_ms": update_interval}
@@ -118,21 +140,23 @@ def set_(
     if expected is not None:
         wanted["expected_sources"] = [] if expected == "none" else expected.split(",")
     if not wanted:
-        raise typer.BadParameter("name what to change: lockgate config set --help has the keys")
+        raise typer.BadParameter(
+            "give at least one option, such as --max-drift 5min; lockgate config set --help lists them"
+        )
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         found = client.configuration(group)
         before = config_to_json(found.config)
         after = config_to_json(_checked({**before, **wanted}))
         changed = [key for key in after if before[key] != after[key]]
         if not changed:
-            say(f"group {group} has that configuration already")
+            say(f"group {group} already has this configuration")
             return
         for key in changed:
             say(f"{key}: {_said(key, before[key])} -> {_said(key, after[key])}")
         if not yes:
             typer.confirm(f"change group {group} at {url}?", abort=True)
         client.configure(group, after, found.etag)
-        say(f"group {group} is changed; its queries learn of it with their next report")
+        say(f"group {group} is changed; its queries apply it with their next report")
 
 
 def _checked(wanted: Json) -> Any:

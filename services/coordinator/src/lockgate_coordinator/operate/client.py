@@ -75,11 +75,11 @@ class CoordinatorClient:
         )
 
     def mark(self, request_id: str) -> None:
-        """All requests from now on have this id in the coordinator's audit lines."""
+        """Send this id with all further requests, for the coordinator's audit lines."""
         self._http.headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
-        """The group's configuration. Raises `NotFound`."""
+        """Return the group's configuration. Raises `NotFound`."""
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
             return FoundConfig(config_from_json(answer.json()["config"]), answer.headers["ETag"])
@@ -87,12 +87,12 @@ class CoordinatorClient:
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 
     def configure(self, group: str, config: Json, etag: str | None) -> None:
-        """Creates the group; with an `etag` replaces the configuration that has it."""
+        """Create the group, or with an `etag` replace the configuration that has it."""
         condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
         self._send("PUT", f"/v1/groups/{group}", condition, config)
 
     def groups(self) -> Json:
-        """All groups, from as many pages as needed."""
+        """Return all groups, from as many pages as needed."""
         items, unreadable, after = list[Json](), list[Json](), ""
         while True:
             page = self._json("/v1/groups", limit=PAGE, after=after)
@@ -103,17 +103,17 @@ class CoordinatorClient:
             after = page["next"]
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """The group with up to `limit` of its readers above `after`, which is SOURCE/SUBTASK."""
+        """Return the group with up to `limit` of its readers above `after`, a SOURCE/SUBTASK."""
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """One source with up to `limit` of its readers above subtask `after`, and their splits."""
+        """Return one source with up to `limit` readers above subtask `after`, and their splits."""
         return self._json(
             f"/v1/groups/{group}/sources/{source}", limit=limit, **({} if after is None else {"after": after})
         )
 
     def splits(self, group: str, source: str) -> Json:
-        """Who reads which split of a source: all of them, page by page."""
+        """Return all splits of a source, each with its reader."""
         first = page = self._json(f"/v1/groups/{group}/sources/{source}/splits", limit=PAGE)
         while page["next"] is not None:
             page = self._json(f"/v1/groups/{group}/sources/{source}/splits", limit=PAGE, after=page["next"])
@@ -133,20 +133,20 @@ class CoordinatorClient:
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Up to `limit` entries of the journal, by `after`, `kind`, `source` and `order`."""
+        """Return up to `limit` entries of the journal, by `after`, `kind`, `source` and `order`."""
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
     def samples(self, group: str) -> list[Json]:
-        """The samples of the group, the oldest first."""
+        """Return the samples of the group, the oldest first."""
         found: list[Json] = self._send("GET", f"/v1/groups/{group}/samples").json()["samples"]
         return found
 
-    def forget(self, group: str) -> None:
+    def delete(self, group: str) -> None:
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
-        """The same fault with the existing names, the most similar first."""
+        """Return the same fault with the existing names, the most similar first."""
         try:
             if fault.kind == "unknown-group":
                 near = _near(group, (item["group"] for item in self.groups()["items"]))
@@ -164,7 +164,7 @@ class CoordinatorClient:
             return fault
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> "CoordinatorClient":
@@ -183,7 +183,7 @@ class CoordinatorClient:
             body = None
         if not isinstance(body, dict) or "next" not in body:
             raise Fault(
-                f"{self._http.base_url} does not answer as lockgate {version('lockgate-coordinator')} does: "
+                f"{self._http.base_url} does not answer like lockgate {version('lockgate-coordinator')}: "
                 f"{self._version_text()}"
             )
         return body
@@ -209,7 +209,7 @@ class CoordinatorClient:
                 raise self._refusal(answer)
 
     def _waited(self, answer: httpx.Response) -> bool:
-        """Whether the client has waited as the answer asks; not where it asks for too much."""
+        """Wait as the answer asks; return False without waiting if that would take too long."""
         asked = answer.headers.get("Retry-After", "")
         pause_s = float(asked[:9]) if asked.isascii() and asked.isdecimal() else 0.0
         if pause_s == 0 or pause_s > self._patience_s:
@@ -221,7 +221,7 @@ class CoordinatorClient:
     def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
         if (wrong := distrust(error, str(self._http.base_url))) is not None:
             return Unreachable(wrong)
-        return Unreachable(f"{self._http.base_url} gives no answer: {error or type(error).__name__}; is --url right?")
+        return Unreachable(f"{self._http.base_url} does not answer: {error or type(error).__name__}; check --url")
 
     def _refusal(self, answer: httpx.Response) -> Fault:
         status = answer.status_code
@@ -230,7 +230,7 @@ class CoordinatorClient:
             kind, detail = str(problem["type"]).removeprefix("urn:lockgate:"), str(problem["detail"])
         except (ValueError, LookupError, TypeError):
             return (Unreachable if status in PASSING else Fault)(
-                f"{self._http.base_url} answers {status}, and not as a lockgate coordinator does: is --url right?"
+                f"{self._http.base_url} answers {status}, but not like a lockgate coordinator: check --url"
             )
         if self._token:
             detail = detail.replace(self._token, "…")  # a proxy in between may quote the request
@@ -242,19 +242,19 @@ class CoordinatorClient:
         return Unreachable(text) if status in PASSING else Fault(text)
 
     def _version_text(self) -> str:
-        """The service's name and version, if it has any."""
+        """Return the service's name and version, or a hint if it has none."""
         try:
             info = self._http.get("/openapi.json").json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {version('lockgate-coordinator')}"
         except (httpx.HTTPError, ValueError, LookupError, TypeError):
-            return "is it another service, or another version? Check --url"
+            return "it may be another service or version; check --url"
 
 
 def _near(name: str, existing: Iterable[str]) -> list[str]:
-    """Up to five names, the most similar first; without a similar one the first five."""
+    """Return up to five names: the similar ones, or the first five if none is similar."""
     names = list(existing)
     return difflib.get_close_matches(name, names, 5, 0.4) or names[:5]
 
 
 def _there_is(what: str, names: list[str]) -> str:
-    return f"there are no {what}" if not names else f"{what} that are there: {', '.join(names)}"
+    return f"there are no {what}" if not names else f"existing {what}: {', '.join(names)}"

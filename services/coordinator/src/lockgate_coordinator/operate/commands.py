@@ -1,6 +1,4 @@
-"""The operator's commands: ask the service, show the answer, and end with exit code 1 if it
-refuses.
-"""
+"""Commands that list, show, watch and change groups. They exit with 1 if the service refuses."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -28,13 +26,13 @@ from lockgate_coordinator.operate.tables import group_view, groups_table
 from lockgate_coordinator.operate.trust import Trust
 from lockgate_coordinator.operate.watching import follow, live
 
-Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many readers to show.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Show at most this many readers.")]
 After = Annotated[
     str | None,
-    typer.Option("--after", help="Show the readers after this one: SOURCE/SUBTASK, or with --source SUBTASK."),
+    typer.Option("--after", help="Continue after this reader: SOURCE/SUBTASK, or SUBTASK with --source."),
 ]
-OfSource = Annotated[str | None, typer.Option("--source", help="Show the readers of this source alone.")]
-Splits = Annotated[bool, typer.Option("--splits", help="Show the readers' splits too.")]
+OfSource = Annotated[str | None, typer.Option("--source", help="Show only the readers of this source.")]
+Splits = Annotated[bool, typer.Option("--partitions", help="Also show the partitions of each reader.")]
 
 
 def groups(
@@ -46,7 +44,7 @@ def groups(
     output: OutputOption = Output.TABLE,
     watch: Watch = False,
 ) -> None:
-    """List the groups: their watermarks and ceilings, and the readers that hold them."""
+    """List all groups with their watermarks, read limits and blockers."""
     _not_both(output, watch)
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         if output is not Output.TABLE:
@@ -69,9 +67,7 @@ def describe(
     output: OutputOption = Output.TABLE,
     watch: Watch = False,
 ) -> None:
-    """Show one group: its rules, the readers that hold it, and each reader with its state, lease
-    and the age of its last progress.
-    """
+    """Show one group: its rules, what it waits for, and each reader's state, lease and progress."""
     _not_both(output, watch)
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         try:
@@ -98,8 +94,8 @@ def watch(
     cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one group as it changes, until Ctrl-C or SIGTERM. Without a terminal, or as json or
-    yaml, print the group whenever its alignment changes. An outage is shown, and ends by itself.
+    """Watch one group until Ctrl-C or SIGTERM. Without a terminal, or with --output json or yaml,
+    print the group whenever its alignment changes. If the coordinator is unreachable, keep trying.
     """
     console = Terminal()
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
@@ -122,14 +118,14 @@ def evict(
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Take a reader out of its group, whatever its epoch. It no longer counts until it registers
-    again.
+    """Remove a reader from its group, whatever its epoch. The others stop waiting for it, so its
+    rows may be late. A live reader registers again.
     """
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         done(
             client,
             lambda: client.evict(group, source, subtask),
-            f"reader {source}/{subtask} is out of {group}",
+            f"reader {source}/{subtask} is evicted from {group}",
             group,
             source,
         )
@@ -140,7 +136,7 @@ def leave(
     source: SourceArgument,
     subtask: SubtaskArgument,
     epoch: Annotated[
-        int, typer.Option("--epoch", min=1, help="The reader's epoch, as describe shows it with --output json.")
+        int, typer.Option("--epoch", min=1, help="The reader's epoch, from lockgate describe --output json.")
     ],
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
@@ -148,8 +144,8 @@ def leave(
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Let a reader leave its group. It is done only if the epoch is still the newest, so a
-    successor stays.
+    """Remove a reader from its group if this epoch is still its newest. A reader that has replaced
+    it stays.
     """
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         done(
@@ -161,22 +157,22 @@ def leave(
         )
 
 
-def forget(
+def delete(
     group: GroupArgument,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Delete a group with its configuration and all its readers. Live readers register again, and
-    the group begins anew.
+    """Delete a group with its configuration, readers and journal. Live readers register again and
+    create the group with their own configuration.
     """
     if not yes:
-        typer.confirm(f"forget group {group} at {url}, with its configuration and all its readers?", abort=True)
+        typer.confirm(f"delete group {group} at {url}, with its configuration and all its readers?", abort=True)
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        done(client, lambda: client.forget(group), f"group {group} is forgotten", group, None)
+        done(client, lambda: client.delete(group), f"group {group} is deleted", group, None)
 
 
 def _described(
@@ -200,12 +196,12 @@ def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
         console.print(view(console.width))
         return
     if not console.is_terminal:
-        raise typer.BadParameter("--watch needs a terminal: leave it out, or call lockgate watch GROUP")
+        raise typer.BadParameter("--watch needs a terminal: leave it out, or run lockgate watch GROUP")
     live(console, view)
 
 
 def done(client: CoordinatorClient, act: Callable[[], None], message: str, group: str, source: str | None) -> None:
-    """Does an act and says so. An unknown name is refused with the names that are there."""
+    """Run `act` and print `message`. For an unknown name, raise a fault with similar names."""
     try:
         act()
     except NotFound as fault:
@@ -215,4 +211,4 @@ def done(client: CoordinatorClient, act: Callable[[], None], message: str, group
 
 def _not_both(output: Output, watch: bool) -> None:
     if output is not Output.TABLE and watch:
-        raise typer.BadParameter(f"--output {output.value} prints once: leave --watch out, or call it again and again")
+        raise typer.BadParameter(f"--output {output.value} prints once: leave --watch out, or run lockgate watch")

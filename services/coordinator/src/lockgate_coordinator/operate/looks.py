@@ -1,4 +1,4 @@
-"""Commands that look at a group for an operator or a probe: its journal, and whether it is well."""
+"""Commands for an operator or a probe: a group's journal, and a check of its health."""
 
 import json
 import time
@@ -22,24 +22,26 @@ from lockgate_coordinator.operate.options import (
 )
 from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, print_item, say
 from lockgate_coordinator.operate.trust import Trust
-from lockgate_coordinator.sentences import holder, moment
+from lockgate_coordinator.sentences import moment, reader_name
 
 FOLLOW_S = 2.0
-"""How often --follow asks again."""
+"""Seconds between two requests of --follow."""
 
-NOT_WELL, NO_ANSWER = 1, 3
-"""Exit statuses of `check`; 0 is well, and 2 a wrong call."""
+UNHEALTHY, NO_ANSWER = 1, 3
+"""Exit statuses of `check`; 0 is healthy, and 2 a usage error."""
 
 READERS = 1_000
 
 
 def journal(
     group: GroupArgument,
-    kind: Annotated[str, typer.Option("--kind", help="Only these kinds, commas between.")] = "",
-    source: Annotated[str, typer.Option("--source", help="Only entries of this source.")] = "",
-    since: Annotated[str | None, typer.Option("--since", help="Only the last so long: 1h, for example.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many entries, the newest.")] = 50,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more, until Ctrl-C.")] = False,
+    kind: Annotated[str, typer.Option("--kind", help="Show only these kinds, separated by commas.")] = "",
+    source: Annotated[str, typer.Option("--source", help="Show only entries of this source.")] = "",
+    since: Annotated[str | None, typer.Option("--since", help="Show the last DURATION, such as 1h.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=1000, help="Show at most this many entries, the newest ones.")
+    ] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new entries until Ctrl-C.")] = False,
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
     ca: Ca = None,
@@ -47,8 +49,8 @@ def journal(
     cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """What has happened in a group, and which operator did it; the newest entry last. As json
-    one entry a line, as yaml one entry a document.
+    """Show what happened in a group and which operator did it, the newest entry last. With --output
+    json, print one entry a line; with yaml, one entry a document.
     """
     after = "" if since is None else str(max(0, round(time.time() * 1000) - milliseconds(since)))
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
@@ -70,7 +72,7 @@ def journal(
 
 
 def line(entry: Json) -> str:
-    """One entry for a person."""
+    """Return one entry as a line of text."""
     whose = f" {entry['source']}" if "source" in entry else ""
     whose += f"/{entry['subtask']}" if "subtask" in entry else ""
     by = f" by {entry['by']}" if entry["by"] else ""
@@ -82,9 +84,11 @@ def line(entry: Json) -> str:
 
 def check(
     group: GroupArgument,
-    max_drift: Annotated[str | None, typer.Option("--max-drift", help="Not well above this drift: 10min.")] = None,
+    max_drift: Annotated[
+        str | None, typer.Option("--max-drift", help="Fail if the drift is larger than this, such as 10min.")
+    ] = None,
     stuck_for: Annotated[
-        str | None, typer.Option("--stuck-for", help="Not well where a holder has not moved for so long: 15min.")
+        str | None, typer.Option("--stuck-for", help="Fail if the slowest reader makes no progress for this long.")
     ] = None,
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,
@@ -93,8 +97,8 @@ def check(
     cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Whether a group is well, for cron and probes. Exit status 0: it is. 1: it is not, and each
-    reason is a line. 2: the call is wrong. 3: the coordinator or the group is not there.
+    """Check a group, for cron and probes. Exit 0 if healthy, 1 if not (one line per reason), 2 on
+    usage errors, 3 if the coordinator or group is not found.
     """
     most = None if max_drift is None else milliseconds(max_drift)
     patience = None if stuck_for is None else milliseconds(stuck_for)
@@ -105,36 +109,38 @@ def check(
         raise typer.Exit(NO_ANSWER) from ended
     reasons = findings(found, readers, most, patience)
     if output is not Output.TABLE:
-        print_answer({"group": group, "well": not reasons, "reasons": reasons, "readers": len(readers)}, output)
+        print_answer({"group": group, "healthy": not reasons, "reasons": reasons, "readers": len(readers)}, output)
     elif reasons:
         for reason in reasons:
             say(f"{group}: {reason}")
     else:
-        say(f"{group} is well: {len(readers)} readers")
+        say(f"{group} is healthy: {len(readers)} readers")
     if reasons:
-        raise typer.Exit(NOT_WELL)
+        raise typer.Exit(UNHEALTHY)
 
 
 def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for: int | None) -> list[str]:
-    """Why a group is not well, a sentence each. `readers`: all of them, each with its `source`."""
+    """Return why a group is not healthy, a sentence each. `readers` are all of them, each with its
+    `source`.
+    """
     reasons = [f"the expected source {source} has not reported" for source in group["waiting_for"]]
     drift = group["drift_ms"]
     if max_drift is not None and drift is not None and drift > max_drift:
-        reasons.append(f"its readers are {spoken(drift)} apart, and {spoken(max_drift)} are allowed")
-    holders = {holder(held) for held in group["alignment"]["blocked_by"]}
+        reasons.append(f"its readers are {spoken(drift)} apart, more than {spoken(max_drift)}")
+    blockers = {reader_name(entry) for entry in group["alignment"]["blocked_by"]}
     for reader in readers:
-        name, age = holder(reader), reader["progress_age_ms"]
+        name, age = reader_name(reader), reader["progress_age_ms"]
         if reader["state"] == "lost":
             reasons.append(f"reader {name} is lost")
         elif reader["overdue"]:
-            reasons.append(f"reader {name} has waited for {spoken(reader['waiting_ms'] or 0)}, which is too long")
-        elif stuck_for is not None and name in holders and age is not None and age > stuck_for:
-            reasons.append(f"reader {name} holds the group, and has not moved for {spoken(age)}")
+            reasons.append(f"reader {name} has waited for {spoken(reader['waiting_ms'] or 0)}, longer than max_wait_ms")
+        elif stuck_for is not None and name in blockers and age is not None and age > stuck_for:
+            reasons.append(f"the group waits for reader {name}, which has made no progress for {spoken(age)}")
     return reasons
 
 
 def _whole(client: CoordinatorClient, group: str) -> tuple[Json, list[Json]]:
-    """The group and all its readers."""
+    """Return the group and all its readers."""
     first = page = client.group(group, READERS)
     readers = list[Json]()
     while True:
@@ -151,6 +157,6 @@ def _is_told(value: object) -> bool:
 def _shown(key: str, value: object) -> str:
     if key.endswith("_ms") and isinstance(value, int):
         return spoken(value)
-    if key in ("since", "watermark", "ceiling") and isinstance(value, int):
+    if key in ("since", "watermark", "read_limit") and isinstance(value, int):
         return moment(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)

@@ -1,5 +1,5 @@
-"""The options that the operator's commands share. A token comes from a file or the environment,
-since every user can read the process list.
+"""The options that the commands share. A token comes from a file or the environment, since every
+user can read the process list.
 """
 
 import os
@@ -30,26 +30,26 @@ def _http_url(value: str) -> str:
 
 def _token(value: Path | None) -> Path | None:
     if value is not None and not value.read_text(encoding="utf-8").strip():
-        raise typer.BadParameter(f"{value} is empty: it must hold the token and nothing else")
+        raise typer.BadParameter(f"{value} is empty: put the token in it, and nothing else")
     return value
 
 
 def _name(value: str) -> str:
-    """Checks a name by the protocol's rule. Another text in a path might match another route."""
+    """Check a name by the protocol's rule. Another text in a path might match another route."""
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")
     return value
 
 
 def _pattern(value: str) -> str:
-    """Checks a name, or the beginning of names and *."""
+    """Check a name, or a prefix followed by *."""
     if not NAME.match(value[:-1] + "-" if value.endswith("*") else value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")
     return value
 
 
 Url = Annotated[
-    str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="Where the coordinator listens.")
+    str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="The coordinator's address.")
 ]
 TokenFile = Annotated[
     Path | None,
@@ -59,13 +59,17 @@ TokenFile = Annotated[
         dir_okay=False,
         readable=True,
         callback=_token,
-        help=f"Holds the token; without it {TOKEN} does.",
+        help=f"Read the token from this file; otherwise {TOKEN} has it.",
     ),
 ]
 Ca = Annotated[
     Path | None,
     typer.Option(
-        "--ca", envvar="LOCKGATE_CA", exists=True, dir_okay=False, help="Certificates to trust with https, in PEM."
+        "--ca",
+        envvar="LOCKGATE_CA",
+        exists=True,
+        dir_okay=False,
+        help="Trust these certificate authorities (PEM) with https.",
     ),
 ]
 Cert = Annotated[
@@ -75,7 +79,7 @@ Cert = Annotated[
         envvar="LOCKGATE_CERT",
         exists=True,
         dir_okay=False,
-        help="The certificate to show a coordinator that asks for one, in PEM.",
+        help="Present this client certificate (PEM), if the coordinator asks for one.",
     ),
 ]
 CertKey = Annotated[
@@ -85,23 +89,25 @@ CertKey = Annotated[
         envvar="LOCKGATE_KEY",
         exists=True,
         dir_okay=False,
-        help="The key of --cert, if it is in a file of its own.",
+        help="The private key of --cert, if it is in another file.",
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Show the answer again every two seconds, until Ctrl-C.")]
-GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name)]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Refresh every two seconds until Ctrl-C.")]
+GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name, help="The alignment group.")]
 Patterns = Annotated[
     list[str] | None,
     typer.Argument(metavar="[GROUP]…", callback=lambda values: [_pattern(value) for value in values or []]),
 ]
-SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", callback=_name)]
-SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0)]
+SourceArgument = Annotated[
+    str, typer.Argument(metavar="SOURCE", callback=_name, help="The source's name in the group.")
+]
+SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0, help="The reader's number in its source.")]
 
 
 @contextmanager
 def asking(url: str, token_file: Path | None, tls: Trust) -> Iterator[CoordinatorClient]:
-    """A client for one command. A `Fault` ends the command with its text and exit code 1."""
+    """Open a client for one command. A `Fault` ends the command with its text and exit code 1."""
     try:
         with CoordinatorClient(url, _read(token_file), tls) as client:
             yield client

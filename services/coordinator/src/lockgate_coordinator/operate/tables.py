@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockgate_coordinator.operate.words import dated, distance, rules
-from lockgate_coordinator.sentences import assigned_splits, holder, moment, paused_by, span, who_holds
+from lockgate_coordinator.sentences import assigned_splits, moment, paused_by, reader_name, span, waits_for
 
 Json = dict[str, Any]
 
@@ -19,7 +19,7 @@ WIDE = 110
 NUMBERS = frozenset(
     {
         "drift",
-        "held",
+        "waiting",
         "readers",
         "lease",
         "progress",
@@ -27,11 +27,11 @@ NUMBERS = frozenset(
         "position",
         "late rows",
         "rows saved",
-        "drain speed",
+        "event-time rate",
         "producers lag",
     }
 )
-WHOLE = frozenset({"watermark", "ceiling"})
+WHOLE = frozenset({"watermark", "read limit"})
 """Columns whose values stay on one line. A duration may break between its two units."""
 
 COLOURS = {
@@ -51,7 +51,7 @@ COLOURS = {
 
 
 def groups_table(groups: Json) -> RenderableType:
-    """All groups, a line each; below them those that cannot be read."""
+    """Show all groups, a line each, then those that cannot be read."""
     sick = [
         Text(f"{item['group']} cannot be read: {item['reason']}. {item['remedy']}", style="red")
         for item in groups.get("unreadable", [])
@@ -59,11 +59,11 @@ def groups_table(groups: Json) -> RenderableType:
     if not groups["items"] and sick:
         return Group(*sick)
     if not groups["items"]:
-        return Text("there are no groups yet: a reader that registers creates its own")
-    table = _table("group", "watermark", "ceiling", "drift", "readers", "held by")
+        return Text("there are no groups yet; the first reader that registers creates one")
+    table = _table("group", "watermark", "read limit", "drift", "readers", "blocked by")
     for item in groups["items"]:
         held = item["blocked_by"]
-        by = "–" if not held else holder(held[0]) + (f" +{len(held) - 1}" if len(held) > 1 else "")
+        by = "–" if not held else reader_name(held[0]) + (f" +{len(held) - 1}" if len(held) > 1 else "")
         table.add_row(
             item["group"],
             moment(item["group_watermark"]),
@@ -76,12 +76,12 @@ def groups_table(groups: Json) -> RenderableType:
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
-    """One group: its watermark and ceiling, the readers that hold it, and the readers of `sources`,
-    which are parts of the service's answers.
+    """Show one group: its watermark and read limit, what it waits for, and the readers of
+    `sources`, which are parts of the service's answers.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     why = [Text(group["reason"])] if group.get("reason") else []
-    parts: list[RenderableType] = [_head(group), Text(who_holds(group), style="bold"), *why, Text()]
+    parts: list[RenderableType] = [_head(group), Text(waits_for(group), style="bold"), *why, Text()]
     parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
     told = [(source, reader) for source, reader in readers if reader.get("facts")]
     if told:
@@ -99,7 +99,7 @@ def _head(group: Json) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_row("group", Text(group["group"], style="bold"))
     table.add_row("watermark", dated(event["group_watermark"], now))
-    table.add_row("ceiling", dated(event["max_desired_watermark"], now))
+    table.add_row("read limit", dated(event["max_desired_watermark"], now))
     if "would_be" in event:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
     table.add_row("drift", distance(group))
@@ -116,7 +116,7 @@ def _head(group: Json) -> RenderableType:
 def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
     owned = wide and any(reader["owner"] for _, reader in readers)
     table = _table(
-        "reader", "state", "watermark", "drift", "held", "lease", "progress", "batch", *(["owner"] if owned else [])
+        "reader", "state", "watermark", "drift", "waits", "lease", "progress", "batch", *(["owner"] if owned else [])
     )
     for source, reader in readers:
         age = reader["progress_age_ms"]
@@ -136,7 +136,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
     """What the readers' queries tell beside their watermarks."""
-    table = _table("reader", "late rows", "rows saved", "drain speed", "producers lag", "retention left")
+    table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]
         left = span(facts["retention_left_ms"])
@@ -144,7 +144,7 @@ def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
             f"{source}/{reader['subtask']}",
             _count(facts["late_rows"]),
             _count(facts["rows_saved"]),
-            "–" if facts["pace"] is None else f"{facts['pace'] / 1000:,.3g}×",
+            "–" if facts["event_time_rate"] is None else f"{facts['event_time_rate'] / 1000:,.3g}×",
             span(facts["producer_lag_ms"]),
             left if facts["retention_split"] is None else f"{left} ({facts['retention_split']})",
         )
@@ -156,7 +156,7 @@ def _count(rows: int | None) -> str:
 
 
 def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
-    table = _table("reader", "split", "state", "watermark", "drift", "position")
+    table = _table("reader", "partition", "state", "watermark", "drift", "position")
     for source, reader in readers:
         for name, split in reader.get("splits", {}).items():
             place = (
@@ -173,7 +173,7 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
 
 def _assignments(found: Json) -> Table:
     """Who reads which split of a source that has an enumerator, and where it stands."""
-    table = _table("split", "reader", "state", "position", "assigned")
+    table = _table("partition", "reader", "state", "position", "assigned")
     for item in found["items"]:
         table.add_row(
             item["split"],
@@ -186,7 +186,7 @@ def _assignments(found: Json) -> Table:
 
 
 def _held(reader: Json) -> Text:
-    """How long the reader has waited at the ceiling."""
+    """Return how long the reader has waited at the read limit."""
     return Text(span(reader["waiting_ms"]), style=COLOURS["overdue" if reader["overdue"] else "waiting"])
 
 
@@ -197,7 +197,7 @@ def _coloured(state: str) -> Text:
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
     """How to see the next page of the group, or of the one source asked for."""
     after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
-    return [] if after is None else [Text(f"there are more: --after {after}, or a greater --limit", style="italic")]
+    return [] if after is None else [Text(f"more readers: use --after {after}, or a higher --limit", style="italic")]
 
 
 def _table(*columns: str) -> Table:

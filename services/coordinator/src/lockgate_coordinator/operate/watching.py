@@ -1,5 +1,5 @@
-"""A view that shows what changes, until it is interrupted: live on a terminal, else a line for each
-change. An outage is shown, and ends by itself.
+"""Show a group until interrupted: live on a terminal, else a line for each change. If the
+coordinator is unreachable, say so and keep trying.
 """
 
 import signal
@@ -15,18 +15,20 @@ from rich.text import Text
 from lockgate_coordinator.operate.client import Json
 from lockgate_coordinator.operate.faults import NotFound, Unreachable
 from lockgate_coordinator.operate.output import Output, print_item, say
-from lockgate_coordinator.sentences import moment, span, who_holds
+from lockgate_coordinator.sentences import moment, span, waits_for
 
 EVERY_S = 2.0
-"""How often a view asks again."""
+"""Seconds between two requests of a view."""
 
 PASSING = (Unreachable, NotFound)
-"""Faults that may pass. A group over memory is gone until the first reader registers again."""
+"""Faults that may pass. After a restart, an in-memory coordinator has no group until a reader
+registers again.
+"""
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Shows `view`, made for the width of the terminal, again and again. A fault of the first look
-    is raised.
+    """Show `view`, made for the width of the terminal, again and again. Raise a fault of the first
+    request.
     """
     with _ending():
         shown = view(console.width)
@@ -46,8 +48,8 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
 
 
 def follow(look: Callable[[], Json], output: Output) -> None:
-    """Prints the group whenever its alignment changes. A fault of the first look is raised; a later
-    one is told once, on standard error.
+    """Print the group whenever its alignment changes. Raise a fault of the first request; print a
+    later one once, on standard error.
     """
     with _ending():
         found, told, away = look(), None, False
@@ -62,27 +64,27 @@ def follow(look: Callable[[], Json], output: Output) -> None:
             try:
                 found = look()
                 if away:
-                    say("lockgate: the coordinator shows the group again", err=True)
+                    say("lockgate: connected to the coordinator again", err=True)
                 away = False
             except PASSING as fault:
                 if not away:
-                    say(f"lockgate: {fault}; lockgate asks again", err=True)
+                    say(f"lockgate: {fault}; retrying every 2 s", err=True)
                 away = True
 
 
 def line(group: Json) -> str:
-    """A group's state in one line, without what changes by time alone."""
+    """Return a group's state in one line, without what changes by time alone."""
     event = group["alignment"]
     highest = moment(event["max_desired_watermark"], unbounded="unbounded")
     return (
-        f"watermark {moment(event['group_watermark'])}, ceiling {highest}, drift {span(group['drift_ms'])}. "
-        f"{who_holds(group)}"
+        f"watermark {moment(event['group_watermark'])}, read limit {highest}, drift {span(group['drift_ms'])}. "
+        f"{waits_for(group)}"
     )
 
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """Ctrl-C and SIGTERM end what is inside, and leave the terminal as it was."""
+    """End the body on Ctrl-C or SIGTERM, and restore the terminal."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -8,13 +8,13 @@ from lockgate_coordinator.sentences import span
 Json = dict[str, Any]
 
 CATCH_UP = {
-    "strict": "strict: no reader goes further than max_drift above the lowest one",
-    "joint": "joint: as strict, or as far as all readers can reach with their next batch",
+    "strict": "strict: no reader reads further than max_drift above the slowest one",
+    "joint": "joint: like strict, or as far as all readers can get with their next batch",
 }
-LOST = {"exclude": "counts no longer (exclude)", "hold": "counts on, and holds the others (hold)"}
+LOST = {"exclude": "no longer counts (exclude)", "hold": "still counts, so the others wait (hold)"}
 LONG_WAIT = {
-    "alarm": "of waiting a reader is overdue, and is logged (alarm)",
-    "proceed": "of waiting a reader goes on, and the ones it waited for do not count (proceed)",
+    "alarm": "of waiting a reader is logged as overdue (alarm)",
+    "proceed": "of waiting a reader reads on, and the ones it waited for no longer count (proceed)",
 }
 
 
@@ -23,20 +23,20 @@ def distance(group: Json) -> str:
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])
     if drift is None:
-        return f"not known yet; {allowed} are allowed"
+        return f"not known yet; max_drift is {allowed}"
     if drift <= config["max_drift_ms"]:
-        return f"the readers are {span(drift)} apart; {allowed} are allowed"
+        return f"the readers are {span(drift)} apart; max_drift is {allowed}"
     if config["mode"] == "observe":
-        return f"the readers are {span(drift)} apart, above the {allowed} of max_drift; mode observe holds nobody"
+        return f"the readers are {span(drift)} apart, above the max_drift of {allowed}; in mode observe no reader waits"
     if config["catch_up"] == "strict":
         return (
-            f"the readers are {span(drift)} apart, above the {allowed} of max_drift. Readers above the ceiling wait, "
-            f"and those below it read on, until all are within {allowed}"
+            f"the readers are {span(drift)} apart, above the max_drift of {allowed}. Readers above the read limit "
+            f"wait until the others are within {allowed}"
         )
     return (
-        f"the readers are {span(drift)} apart, above the {allowed} of max_drift. That is allowed (joint): while "
-        "there is a backlog, a reader may go as far as all readers can reach with their next batch. Readers above the "
-        "ceiling wait"
+        f"the readers are {span(drift)} apart, above the max_drift of {allowed}. That is allowed (joint): during a "
+        "backlog, a reader may read as far as all readers can get with their next batch. Readers above the read "
+        "limit wait"
     )
 
 
@@ -51,7 +51,7 @@ def dated(time: int, now: int) -> str:
 def rules(config: Json) -> list[tuple[str, str]]:
     """The group's rules, each with what it means; a row each."""
     rows = [
-        ("mode", "observe: ceilings are shown, and hold nobody" if config["mode"] == "observe" else "enforce"),
+        ("mode", "observe: read limits are shown, but no reader waits" if config["mode"] == "observe" else "enforce"),
         ("catch up", CATCH_UP[config["catch_up"]]),
         ("lost", f"a reader that is silent for {span(config['lease_ms'])} {LOST[config['on_lost_reader']]}"),
     ]

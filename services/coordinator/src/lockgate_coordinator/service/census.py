@@ -10,7 +10,7 @@ from lockgate.group.reader import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent
 
-HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "well", "at_rest")
+HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
 """A group's health, worst first: a reader is lost; a reader has waited for longer than
 `max_wait_ms`; an expected or registered reader has not reported; an operator has paused a source; a
 reader waits at the ceiling; all read; none is left that reads.
@@ -60,7 +60,7 @@ def health_of(group: Group, event: WatermarkAlignmentEvent, counted: Census) -> 
         return "paused"
     if counted.waiting:
         return "waiting"
-    return "well" if event.blocked_by else "at_rest"
+    return "healthy" if event.blocked_by else "idle"
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:

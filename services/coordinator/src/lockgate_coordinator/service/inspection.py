@@ -17,7 +17,7 @@ from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
 from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
-from lockgate_coordinator.sentences import lost_readers, paused_by, who_holds, why_held
+from lockgate_coordinator.sentences import lost_readers, paused_by, waits_for, why_blocked
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
 DRIFT_LIMIT = 10_000
@@ -124,12 +124,12 @@ def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Census | Non
 
 def _sentence(group: Group, event: Json) -> str:
     config = {"mode": group.config.mode.value}
-    return who_holds({"alignment": event, "config": config, "waiting_for": list(group.sources_missing)})
+    return waits_for({"alignment": event, "config": config, "waiting_for": list(group.sources_missing)})
 
 
 def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | None:
-    """What keeps the first reader that holds the group, which readers are lost, and which sources
-    are paused; None where there is none of it.
+    """Return why the first blocker is behind, which readers are lost and which sources are
+    paused; None if there is nothing to say.
     """
     sentences = list[str]()
     for held in event["blocked_by"][:1]:
@@ -137,7 +137,7 @@ def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | No
         if key in group.readers and group.pause_of(held["source"]) is None:
             known = held["watermark"] not in (MIN, MAX)
             reader = {**_reader(group, key, now_ms), "behind_ms": now_ms - held["watermark"] if known else None}
-            sentences.append(why_held(held, reader, {"lease_ms": group.config.lease_ms}))
+            sentences.append(why_blocked(held, reader, {"lease_ms": group.config.lease_ms}))
     if counted.lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
         names = [f"{source}/{subtask}" for source, subtask in counted.lost]
         sentences.append(lost_readers(names, counted.states["lost"]))

@@ -33,7 +33,7 @@ DECODED_AT_ONCE = 500
 CHARACTERS_AT_ONCE = 500_000
 """How much text at most, likewise."""
 
-REMEDY: Final = "Delete the group (`lockgate forget`), and its readers build it again; or restore Redis from a backup"
+REMEDY: Final = "Delete the group (`lockgate delete`), and its readers build it again; or restore Redis from a backup"
 
 
 def unreadable(name: str, reason: str) -> UnreadableGroup:

@@ -28,7 +28,7 @@ FORMAT: Final = 3
 _SERIALIZER: Final = KafkaPartitionSplitSerializer()
 SERIALIZER_VERSION: Final = _SERIALIZER.version
 
-REMEDY: Final = "Delete the group (`lockgate forget`), and its readers present what they hold"
+REMEDY: Final = "Delete the group (`lockgate delete`), and its readers present what they hold"
 
 READERS_AT_ONCE: Final = 50
 """How many are compared and written in one step. Each may have some splits."""

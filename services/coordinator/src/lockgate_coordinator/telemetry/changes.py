@@ -52,13 +52,13 @@ class Kind(str, Enum):
     OVERDUE = "reader_overdue"
     PASSED_OVER = "reader_passed_over"
     COUNTED = "reader_counted_again"
-    HOLD_BEGAN = "hold_began"
-    HOLD_ENDED = "hold_ended"
-    SPLITS_LISTED = "splits_listed"
-    SPLITS_ASSIGNED = "splits_assigned"
-    SPLITS_FREED = "splits_freed"
-    SPLITS_FINISHED = "splits_finished"
-    SPLITS_HISTORY_LOST = "splits_history_lost"
+    WAIT_BEGAN = "wait_began"
+    WAIT_ENDED = "wait_ended"
+    PARTITIONS_LISTED = "partitions_listed"
+    PARTITIONS_ASSIGNED = "partitions_assigned"
+    PARTITIONS_FREED = "partitions_freed"
+    PARTITIONS_FINISHED = "partitions_finished"
+    PARTITIONS_HISTORY_LOST = "partitions_history_lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +162,13 @@ def _of_group(before: Group | None, after: Group) -> Iterator[Change]:
     if before.config != after.config:
         old, new = _settings(before.config), _settings(after.config)
         differs = {key: {"from": old[key], "to": new[key]} for key in new if old[key] != new[key]}
-        yield Change(
-            Kind.GROUP_CONFIGURED, name, None, None, "it was given another configuration", {"changed": differs}
-        )
+        yield Change(Kind.GROUP_CONFIGURED, name, None, None, "its configuration was replaced", {"changed": differs})
     if before.sources_missing and not after.sources_missing:
         still_expected = before.config.expected_sources == after.config.expected_sources
         reason = (
-            "all expected sources have reported, or are waited for no longer"
+            "all expected sources have reported or are no longer needed"
             if still_expected
-            else "no other source is expected now"
+            else "no further source is expected now"
         )
         yield Change(
             Kind.COMMON_START, name, None, None, reason, {"expected_sources": list(after.config.expected_sources)}
@@ -214,7 +212,7 @@ def _of_reader(
         return
     same = old is not None and old.epoch == new.epoch
     if old is None:
-        yield Kind.REGISTERED, "it had not been in the group", {"epoch": new.epoch, "owner": new.owner}
+        yield Kind.REGISTERED, "it is new in the group", {"epoch": new.epoch, "owner": new.owner}
     elif not same:
         yield _fenced(old, new)
     yield from _of_reports(_own(old) if same else None, _own(new))
@@ -224,7 +222,7 @@ def _of_reader(
         silent = {"silent_ms": now_ms - new.heard_at, "on_lost_reader": after.config.on_lost_reader.value}
         yield (
             Kind.LOST,
-            "it was parked, and its next run has not come" if is_parked(new) else "its lease has ended",
+            "it was parked, and its next run did not start in time" if is_parked(new) else "its lease has expired",
             silent,
         )
     yield from _of_waits(before, after, old, new, now_ms)
@@ -233,19 +231,17 @@ def _of_reader(
 def _gone(old: Reader, *, by_operator: bool) -> _Entry:
     details = {"epoch": old.epoch, "owner": old.owner}
     return (
-        (Kind.EVICTED, "an operator evicted it", details)
-        if by_operator
-        else (Kind.LEFT, "it said that it leaves", details)
+        (Kind.EVICTED, "an operator evicted it", details) if by_operator else (Kind.LEFT, "it left the group", details)
     )
 
 
 def _expired(old: Reader, now_ms: int) -> _Entry:
-    reason = "it had finished long ago" if has_finished(old) else "it had been lost for long"
+    reason = "it finished long ago" if has_finished(old) else "it has been lost for too long"
     return Kind.EXPIRED, reason, {"epoch": old.epoch, "owner": old.owner, "silent_ms": now_ms - old.heard_at}
 
 
 def _fenced(old: Reader, new: Reader) -> _Entry:
-    reason = "its owner registered anew" if old.owner == new.owner else "another owner registered in its place"
+    reason = "its owner registered again" if old.owner == new.owner else "another owner registered in its place"
     return (
         Kind.FENCED,
         reason,
@@ -280,7 +276,7 @@ def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent 
         if not was_parked or was_finished:
             yield (
                 Kind.PARKED,
-                "its run has ended, it counts until the next one",
+                "its run has ended; it counts until its next run",
                 {"park_ms": new.park_ms, "watermark": new.watermark},
             )
     elif new.idle:
@@ -292,14 +288,14 @@ def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent 
 
 def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_ms: int) -> str:
     if new.excused and not old.excused:
-        return "all had been silent: the outage was added to its lease"
+        return "all readers had been silent, so the outage was added to its lease"
     if before is not None and before.config != after.config and old.heard_at == new.heard_at:
-        return "its lease is longer now"
+        return "the new configuration has a longer lease"
     if new.heard_at <= old.heard_at:
-        return "the clock was ahead when its lease seemed to have ended"
+        return "the clock was ahead when its lease seemed to have expired"
     if new.heard_at < now_ms:
-        return "the store's clock had leapt when its lease seemed to have ended"
-    return "it was heard again"
+        return "the store's clock had jumped when its lease seemed to have expired"
+    return "it reported again"
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
@@ -310,41 +306,41 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
     since = new.held_since if old is None or old.held_since is None else old.held_since
     if new.overdue and not (old is not None and old.overdue):
         waited = {} if since is None else {"waited_ms": now_ms - since}
-        yield Kind.OVERDUE, "it waits for others longer than max_wait_ms", {**waited, **limit}
+        yield Kind.OVERDUE, "it has waited for others for longer than max_wait_ms", {**waited, **limit}
     elif old is not None and _was_let_go(after, old, new, now_ms) and old.held_since is not None:
         yield (
             Kind.OVERDUE,
-            "it waited for others longer than max_wait_ms and is let go",
+            "it has waited for others for longer than max_wait_ms and reads on",
             {"waited_ms": now_ms - old.held_since, **limit},
         )
     was_passed_over = old is not None and old.passed_over
     if new.passed_over and not was_passed_over:
-        yield Kind.PASSED_OVER, "others waited for it longer than max_wait_ms", limit
+        yield Kind.PASSED_OVER, "others have waited for it for longer than max_wait_ms", limit
     if was_passed_over and not new.passed_over:
         configured = before is not None and before.config != after.config
         yield (
             Kind.COUNTED,
-            "the group was configured anew" if configured else "it is within max_drift_ms of the others again",
+            "the group has a new configuration" if configured else "it is within max_drift_ms of the others again",
             {},
         )
 
 
 def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
     """A wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it ends, each
-    with the ceiling (event time in ms). Only reports are looked at: a reader that waits reports
+    with the read limit (event time in ms). Only reports are looked at: a reader that waits reports
     every third of a lease at least.
     """
-    ceiling = after.max_desired_watermark
+    limit = after.max_desired_watermark
     was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since
     if goes_on and not was_long and new.heard_at - since >= HOLD_MS:
         yield (
-            Kind.HOLD_BEGAN,
-            "it waits at the ceiling",
-            {"since": since, "ceiling": ceiling, "blocked_by": _holders(before)},
+            Kind.WAIT_BEGAN,
+            "it is at the read limit and waits for the readers behind it",
+            {"since": since, "read_limit": limit, "blocked_by": _holders(before)},
         )
     elif was_long and not goes_on:
-        details = {"since": since, "ceiling": ceiling, "waited_ms": new.heard_at - since}
-        yield Kind.HOLD_ENDED, "it reads on, or is lost", details
+        details = {"since": since, "read_limit": limit, "waited_ms": new.heard_at - since}
+        yield Kind.WAIT_ENDED, "it reads again, or is lost", details
 
 
 def _holders(group: Group | None) -> list[str]:

@@ -11,9 +11,10 @@ from lockgate.wire.events import ReaderFacts, SplitReport
 
 @dataclass(slots=True)
 class SourceFigures:
-    """`foremost`: the highest watermark of its active readers, in ms; None if none has one. The
-    others are of its readers' facts, None where no reader has the fact: counts added up, the least
-    of the times that are left, the largest lag, and the pace of the slowest active reader.
+    """The figures of one source. `foremost` is the highest watermark of its active readers, in ms.
+
+    The others join the facts of its readers: the sum of counts, the least time left, the largest
+    lag, and the event-time rate of the slowest active reader. None if no reader reports it.
     """
 
     foremost: int | None = None
@@ -23,7 +24,7 @@ class SourceFigures:
     rows_saved: int | None = None
     retention_left_ms: int | None = None
     producer_lag_ms: int | None = None
-    pace: int | None = None
+    event_time_rate: int | None = None
 
     def take(self, facts: ReaderFacts, now_ms: int, *, reads: bool) -> None:
         """Adds the facts of one reader. `reads`: it is active."""
@@ -33,7 +34,7 @@ class SourceFigures:
         if facts.retained_until is not None:
             self.retention_left_ms = _joined(min, self.retention_left_ms, max(0, facts.retained_until - now_ms))
         if reads:
-            self.pace = _joined(min, self.pace, facts.pace)
+            self.event_time_rate = _joined(min, self.event_time_rate, facts.event_time_rate)
 
 
 def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None:

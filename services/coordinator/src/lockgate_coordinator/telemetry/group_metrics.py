@@ -93,7 +93,7 @@ def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
     text = "Largest lag of a producer behind the clock in this run"
     lag = GaugeMetricFamily("lockgate_source_producer_lag_seconds", text, labels=labels)
     text = "Seconds of event time that the slowest active reader gets on in a second; 1 keeps up with the clock"
-    pace = GaugeMetricFamily("lockgate_source_pace", text, labels=labels)
+    rate = GaugeMetricFamily("lockgate_source_event_time_rate", text, labels=labels)
     for group in groups:
         for name, source in group.sources.items():
             for family, value in (
@@ -101,11 +101,11 @@ def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
                 (saved, source.rows_saved),
                 (left, _in_seconds(source.retention_left_ms)),
                 (lag, _in_seconds(source.producer_lag_ms)),
-                (pace, _in_seconds(source.pace)),
+                (rate, _in_seconds(source.event_time_rate)),
             ):
                 if value is not None:
                     family.add_metric([group.name, name], value)
-    yield from (late, saved, left, lag, pace)
+    yield from (late, saved, left, lag, rate)
 
 
 def _assignments(scrape: Scrape) -> Iterator[Metric]:
@@ -139,7 +139,7 @@ def _totals(totals: Mapping[tuple[str, str], SourceTotals]) -> Iterator[Metric]:
         "Time that the ceiling held the source's readers, added up over them, as far as this process stored "
         "their reports"
     )
-    yield total("lockgate_source_paused_seconds", text, lambda source: source.paused_ms / 1000)
+    yield total("lockgate_source_waiting_seconds", text, lambda source: source.paused_ms / 1000)
     text = "Time that the source's readers were idle, added up over them, as far as this process stored their reports"
     yield total("lockgate_source_idle_seconds", text, lambda source: source.idle_ms / 1000)
     yield total("lockgate_source_lost_readers", "Readers that this process found lost", lambda source: source.lost)

@@ -28,7 +28,7 @@ their changes should have its line.
 
 LOGGER = "lockgate.changes"
 WARNINGS = frozenset(
-    {Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED, Kind.SPLITS_HISTORY_LOST}
+    {Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED, Kind.PARTITIONS_HISTORY_LOST}
 )
 """The kinds that an operator may have to act on."""
 

@@ -15,9 +15,9 @@ NAMED = 8
 def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
     """What has changed from `before` (None: there was no enumerator)."""
     if after.lost_history and (before is None or not before.lost_history or before.began_at != after.began_at):
-        reason = "the store has lost what was assigned: readers present what they hold, and nothing is assigned yet"
+        reason = "the store has lost the assignments: it assigns nothing until readers have presented theirs"
         details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.began_at))}
-        yield Change(Kind.SPLITS_HISTORY_LOST, group, source, None, reason, details)
+        yield Change(Kind.PARTITIONS_HISTORY_LOST, group, source, None, reason, details)
     if after.discovered_at is not None and (before is None or _list(before) != _list(after)):
         yield from _of_list(group, source, before, after)
     if before is not None and before.revision == after.revision:
@@ -30,14 +30,14 @@ def split_changes(group: str, source: str, before: Enumerator | None, after: Enu
         gained = [each for each in now if each not in was or was[each].number != now[each].number]
         left = [each for each in was if each not in now]
         if gained:
-            yield _change(Kind.SPLITS_ASSIGNED, group, source, id, "they are its share", gained)
+            yield _change(Kind.PARTITIONS_ASSIGNED, group, source, id, "they are its share of the source", gained)
         finished = [each for each in left if each in after.finished]
         if finished:
-            yield _change(Kind.SPLITS_FINISHED, group, source, id, "it has read them to their end", finished)
+            yield _change(Kind.PARTITIONS_FINISHED, group, source, id, "it has read them to their end", finished)
         freed = [each for each in left if each not in after.finished]
         if freed:
-            reason = "it gave them back" if id in after.readers else "it has left, or its lease has ended"
-            yield _change(Kind.SPLITS_FREED, group, source, id, reason, freed)
+            reason = "it gave them back" if id in after.readers else "it has left, or its lease has expired"
+            yield _change(Kind.PARTITIONS_FREED, group, source, id, reason, freed)
 
 
 def _list(enumerator: Enumerator) -> tuple[frozenset[str], bool, bool, int]:
@@ -57,7 +57,7 @@ def _of_list(group: str, source: str, before: Enumerator | None, after: Enumerat
     }
     reason = "an operator listed them" if after.discoverer is None else "a reader listed them"
     if new or missing or before is None or not before.listed:
-        yield Change(Kind.SPLITS_LISTED, group, source, after.discoverer, reason, details)
+        yield Change(Kind.PARTITIONS_LISTED, group, source, after.discoverer, reason, details)
 
 
 def _held(enumerator: Enumerator | None, id: ReaderId) -> Mapping[str, OwnedSplit]:
@@ -66,7 +66,7 @@ def _held(enumerator: Enumerator | None, id: ReaderId) -> Mapping[str, OwnedSpli
 
 
 def _change(kind: Kind, group: str, source: str, id: ReaderId, reason: str, splits: list[str]) -> Change:
-    details = {"epoch": id[1], "count": len(splits), "splits": _named(splits)}
+    details = {"epoch": id[1], "count": len(splits), "partitions": _named(splits)}
     return Change(kind, group, source, id[0], reason, details)
 
 

@@ -196,7 +196,7 @@ class GroupPage {
     this.sourceList.draw(sources, samples, tones, group.now);
     this.timeline.draw(samples.points, tones.map((tone) => tone.name), this.entries);
     this.readerList.draw(sources, group.now);
-    document.title = `${group.health === "well" ? "" : "● "}${this.name} · lockgate`;
+    document.title = `${group.health === "healthy" ? "" : "● "}${this.name} · lockgate`;
   }
 }
 

@@ -100,7 +100,7 @@ export function sourcesOf(readersBySource, paused = []) {
       retention: least(facts.map((one) => one.retention_left_ms)),
       retentionSplit: facts.find((one) => one.retention_left_ms === least(facts.map((each) => each.retention_left_ms)))?.retention_split,
       lag: most(facts.map((one) => one.producer_lag_ms)),
-      pace: least(facts.map((one) => one.pace)),
+      pace: least(facts.map((one) => one.event_time_rate)),
     };
   }).sort((one, other) => one.name.localeCompare(other.name));
 }

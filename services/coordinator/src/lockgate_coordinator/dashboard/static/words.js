@@ -89,8 +89,8 @@ export const HEALTH = {
   starting: { glyph: "○", word: "Starting", tone: "waiting" },
   paused: { glyph: "❚❚", word: "Paused", tone: "paused" },
   waiting: { glyph: "◐", word: "Waiting", tone: "waiting" },
-  well: { glyph: "●", word: "Well", tone: "well" },
-  at_rest: { glyph: "–", word: "At rest", tone: "quiet" },
+  healthy: { glyph: "●", word: "Healthy", tone: "well" },
+  idle: { glyph: "–", word: "Idle", tone: "quiet" },
   unmeasured: { glyph: "?", word: "Too large to judge", tone: "quiet" },
 };
 
