@@ -19,7 +19,7 @@ WIDE = 110
 NUMBERS = frozenset(
     {
         "drift",
-        "waiting",
+        "waits",
         "readers",
         "lease",
         "progress",
