@@ -23,11 +23,11 @@ def test_an_operator_sees_who_reads_which_split_and_where_it_stands(
         epoch = api.post(f"{source}/readers", json={"subtask": 0}).json()["epoch"]
         with watched(browser, coordinator.url, SECRETS["reader"]) as page:
             page.get_by_role("link", name="splits", exact=True).click()
-            table = page.get_by_role("group", name="Who reads what")
+            table = page.get_by_role("group", name="Assigned partitions")
             expect(table.get_by_role("row").filter(has_text="orders-0")).to_contain_text("unassigned")
             while not api.post(f"{source}/readers/0/splits", json={"epoch": epoch, "held": []}).json()["add_splits"]:
                 pass
             expect(table.get_by_role("row").filter(has_text="orders-1")).to_contain_text("enricher/0")
             expect(table.get_by_role("row").filter(has_text="orders-1")).to_contain_text("41")
-            page.get_by_role("searchbox", name="Find a split").last.fill("orders-0")
+            page.get_by_role("searchbox", name="Find a partition").last.fill("orders-0")
             expect(table.get_by_role("row").filter(has_text="orders-1")).to_have_count(0)

@@ -44,9 +44,9 @@ def test_somebody_who_may_only_read_finds_who_holds_and_gets_no_button(
     with watched(browser, coordinator.url, SECRETS["reader"]) as page:
         page.get_by_role("link", name="find", exact=True).click()
         expect(page.locator("#sentence")).to_contain_text("Waiting for payments/0 (partition payments-0)")
-        expect(row(page, "Sources", "orders")).to_contain_text("waits at the ceiling")
+        expect(row(page, "Sources", "orders")).to_contain_text("waits at the read limit")
         expect(page.get_by_text("To pause, evict or configure takes the role admin")).to_be_visible()
-        for act in ("Pause", "Evict", "Forget", "Drift and mode"):
+        for act in ("Pause", "Evict", "Delete", "Drift and mode"):
             expect(page.get_by_role("button", name=act)).to_have_count(0)
         # live: what is reported now is on the page without a click
         payments.report(T0 + 3 * MINUTE)
@@ -97,7 +97,7 @@ def test_an_admin_pauses_a_source_and_resumes_it(browser: Browser, coordinator: 
         expect(entry).to_contain_text("orders paused: an operator paused it (<b>bad</b> deploy)by admin")
         orders.get_by_role("button", name="Resume").click()
         page.get_by_role("dialog").get_by_role("button", name="Resume").click()
-        expect(orders).to_contain_text("waits at the ceiling")
+        expect(orders).to_contain_text("waits at the read limit")
         expect(orders.get_by_role("button", name="Pause")).to_be_visible()
 
 
@@ -146,14 +146,14 @@ def test_an_admin_forgets_a_group_by_typing_its_name(browser: Browser, coordinat
     shop(coordinator.url, "forgotten")
     address = f"{coordinator.url}/v1/groups/forgotten"
     with watched(browser, f"{coordinator.url}/#/groups/forgotten", SECRETS["admin"]) as page:
-        page.get_by_role("button", name="Forget").click()
-        dialog = page.get_by_role("dialog", name="Forget this group?")
+        page.get_by_role("button", name="Delete").click()
+        dialog = page.get_by_role("dialog", name="Delete this group?")
         dialog.get_by_label("Type the group's name").fill("another")
-        dialog.get_by_role("button", name="Forget").click()
+        dialog.get_by_role("button", name="Delete").click()
         expect(dialog).to_contain_text("the name differs")
         assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 200
         dialog.get_by_label("Type the group's name").fill("forgotten")
-        dialog.get_by_role("button", name="Forget").click()
+        dialog.get_by_role("button", name="Delete").click()
         expect(page.get_by_text("forgotten is forgotten.")).to_be_visible()
         expect(page.get_by_label("Find a group")).to_be_visible()
     assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 404
@@ -164,14 +164,14 @@ def test_the_chart_tells_watermark_and_ceiling_as_they_move(browser: Browser, co
     _, payments = shop(coordinator.url, "charted")
     with watched(browser, f"{coordinator.url}/#/groups/charted", SECRETS["reader"]) as page:
         chart = page.get_by_role("img", name=re.compile("^Event time over wall time"))
-        expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:05:00"))
+        expect(chart).to_have_attribute("aria-label", re.compile("read limit .*00:05:00"))
         payments.report(T0 + 3 * MINUTE)
-        expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
+        expect(chart).to_have_attribute("aria-label", re.compile("read limit .*00:08:00"))
         chart.focus()
         page.keyboard.press("Home")
-        expect(chart).not_to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
+        expect(chart).not_to_have_attribute("aria-label", re.compile("read limit .*00:08:00"))
         page.keyboard.press("End")
-        expect(chart).to_have_attribute("aria-label", re.compile("ceiling .*00:08:00"))
+        expect(chart).to_have_attribute("aria-label", re.compile("read limit .*00:08:00"))
 
 
 @pytest.mark.long
@@ -241,7 +241,7 @@ def test_the_keyboard_alone_finds_a_group_and_a_cell_of_the_heat_map(
                 break
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        heat = page.get_by_role("group", name=re.compile("Drift of 3 splits"))
+        heat = page.get_by_role("group", name=re.compile("Drift of 3 partitions"))
         heat.focus()
         page.keyboard.press("ArrowDown")
         expect(page.locator(".heat + .under output")).to_contain_text("orders")

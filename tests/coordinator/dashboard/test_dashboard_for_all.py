@@ -53,7 +53,7 @@ def test_axe_finds_nothing_on_any_page(browser: Browser, url: str, theme: str) -
         assert findings(page) == []
         page.get_by_role("link", name="shown").click()
         expect(page.locator("#sentence")).to_contain_text("Waiting for")
-        expect(page.get_by_role("group", name="Drift of 3 splits")).to_be_visible()
+        expect(page.get_by_role("group", name="Drift of 3 partitions")).to_be_visible()
         assert findings(page) == []
         page.get_by_role("button", name="Drift and mode").click()
         expect(page.get_by_role("dialog")).to_be_visible()

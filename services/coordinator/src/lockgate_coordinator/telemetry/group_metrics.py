@@ -1,4 +1,4 @@
-"""The metrics of groups and their sources. A group that is deleted has none any more."""
+"""The metrics of groups and their sources. A deleted group has none."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -13,12 +13,12 @@ READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_o
 
 
 def families_of(scrape: Scrape, totals: Totals) -> Iterator[Metric]:
-    yield GaugeMetricFamily("lockgate_groups", "Groups that have series of their own here", value=len(scrape.groups))
-    text = "Groups that the store has, and that cannot be read; the list of groups names each, with the reason"
+    yield GaugeMetricFamily("lockgate_groups", "Groups with series of their own", value=len(scrape.groups))
+    text = "Stored groups that cannot be read; lockgate groups names each, with the reason"
     yield GaugeMetricFamily("lockgate_groups_unreadable", text, value=len(scrape.unreadable))
     yield GaugeMetricFamily(
         "lockgate_groups_left_out",
-        "1 if there are groups beyond those that have series, else 0",
+        "1 if there are more groups than have series, else 0",
         value=int(scrape.more_groups),
     )
     yield from _groups(scrape.groups)
@@ -40,19 +40,19 @@ def _groups(groups: list[GroupFigures]) -> Iterator[Metric]:
                 family.add_metric([group.name], number)
         return family
 
-    text = "Lowest watermark of the readers that count, as seconds since the epoch; absent while there is none"
+    text = "Lowest watermark of all readers that count, in seconds since the epoch; absent if there is none"
     yield by_group("lockgate_group_watermark_timestamp_seconds", text, lambda group: _seconds(group.watermark))
-    text = "Max desired watermark, the ceiling, as seconds since the epoch; absent while there is none"
+    text = "Read limit (Flink's max desired watermark), in seconds since the epoch; absent if there is none"
     yield by_group(
         "lockgate_group_max_desired_watermark_timestamp_seconds", text, lambda group: _seconds(group.ceiling)
     )
-    yield by_group("lockgate_group_revision", "Revision of the last announcement", lambda group: group.revision)
+    yield by_group("lockgate_group_revision", "Revision of the last alignment event", lambda group: group.revision)
     yield by_group(
         "lockgate_group_missing_sources", "Expected sources that have not reported", lambda group: group.missing_sources
     )
     readers = GaugeMetricFamily("lockgate_group_readers", "Readers by state", labels=["group", "state"])
     splits = GaugeMetricFamily(
-        "lockgate_group_splits", "Splits by state, as their readers reported them last", labels=["group", "state"]
+        "lockgate_group_splits", "Partitions by state, from the last report of their readers", labels=["group", "state"]
     )
     for group in groups:
         for state in READER_STATES:
@@ -65,11 +65,11 @@ def _groups(groups: list[GroupFigures]) -> Iterator[Metric]:
 
 def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
     labels = ["group", "source"]
-    text = "How far the source's foremost active reader is above the group's watermark; absent while either has none"
+    text = "How far the source's furthest active reader is above the group's watermark; absent if either has none"
     drift = GaugeMetricFamily("lockgate_source_drift_seconds", text, labels=labels)
-    waiting = GaugeMetricFamily("lockgate_source_waiting_readers", "Readers that the ceiling holds", labels=labels)
+    waiting = GaugeMetricFamily("lockgate_source_waiting_readers", "Readers that wait at the read limit", labels=labels)
     overdue = GaugeMetricFamily(
-        "lockgate_source_overdue_readers", "Readers that it has held for longer than max_wait_ms", labels=labels
+        "lockgate_source_overdue_readers", "Readers that have waited for longer than max_wait_ms", labels=labels
     )
     for group in groups:
         for name, source in group.sources.items():
@@ -81,18 +81,18 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
 
 
 def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
-    """What queries say of themselves. Each is absent where no reader of the source says it."""
+    """Yield what queries report of themselves; each is absent if no reader reports it."""
     labels = ["group", "source"]
     late = CounterMetricFamily(
         "lockgate_source_late_rows", "Rows below Spark's watermark when they were read, in this run", labels=labels
     )
-    text = "Estimate of the rows that native Spark would have dropped in this run, and the aligned query did not"
+    text = "Estimate of the rows that plain Spark would have dropped in this run and the aligned query kept"
     saved = GaugeMetricFamily("lockgate_source_rows_saved", text, labels=labels)
-    text = "Time until retention deletes the first unread record of a paused split; absent while no split is paused"
+    text = "Time until Kafka deletes the first unread record of a paused partition; absent if none is paused"
     left = GaugeMetricFamily("lockgate_source_retention_left_seconds", text, labels=labels)
     text = "Largest lag of a producer behind the clock in this run"
     lag = GaugeMetricFamily("lockgate_source_producer_lag_seconds", text, labels=labels)
-    text = "Seconds of event time that the slowest active reader gets on in a second; 1 keeps up with the clock"
+    text = "Seconds of event time a second that the slowest active reader reads; above 1 it catches up with the clock"
     rate = GaugeMetricFamily("lockgate_source_event_time_rate", text, labels=labels)
     for group in groups:
         for name, source in group.sources.items():
@@ -109,8 +109,8 @@ def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
 
 
 def _assignments(scrape: Scrape) -> Iterator[Metric]:
-    """What split enumerators have assigned."""
-    text = "Splits of a source that the coordinator assigns, by state"
+    """Yield how many partitions the coordinator has assigned."""
+    text = "Partitions that the coordinator assigns, by state"
     splits = GaugeMetricFamily("lockgate_source_assigned_splits", text, labels=["group", "source", "state"])
     for group in scrape.groups:
         for source, counts in group.assignments.items():
@@ -118,7 +118,7 @@ def _assignments(scrape: Scrape) -> Iterator[Metric]:
                 splits.add_metric([group.name, source, state], count)
     if splits.samples:
         yield splits
-    text = "Exchanges about splits that this process has answered"
+    text = "Partition exchanges answered by this process"
     yield CounterMetricFamily("lockgate_split_exchanges", text, value=scrape.exchanges)
 
 
@@ -136,25 +136,27 @@ def _totals(totals: Mapping[tuple[str, str], SourceTotals]) -> Iterator[Metric]:
         return family
 
     text = (
-        "Time that the ceiling held the source's readers, added up over them, as far as this process stored "
-        "their reports"
+        "Time that the source's readers waited at the read limit, summed over readers, for reports that this "
+        "process stored"
     )
     yield total("lockgate_source_waiting_seconds", text, lambda source: source.paused_ms / 1000)
-    text = "Time that the source's readers were idle, added up over them, as far as this process stored their reports"
+    text = "Time that the source's readers were idle, summed over readers, for reports that this process stored"
     yield total("lockgate_source_idle_seconds", text, lambda source: source.idle_ms / 1000)
-    yield total("lockgate_source_lost_readers", "Readers that this process found lost", lambda source: source.lost)
-    text = "Readers that this process let others no longer wait for, by max_wait_ms"
+    yield total(
+        "lockgate_source_lost_readers", "Readers that were lost, by commits of this process", lambda source: source.lost
+    )
+    text = "Readers passed over because others waited for longer than max_wait_ms, by commits of this process"
     yield total("lockgate_source_passed_over_readers", text, lambda source: source.passed_over)
 
 
 def _splits(groups: list[GroupFigures]) -> Iterator[Metric]:
     labels = ["group", "source", "subtask", "split"]
-    text = "Watermark of the split, as seconds since the epoch; absent while there is none"
+    text = "Watermark of the partition, in seconds since the epoch; absent if there is none"
     watermark = GaugeMetricFamily("lockgate_split_watermark_timestamp_seconds", text, labels=labels)
-    text = "How far the split is above the group's watermark; absent while either has none"
+    text = "How far the partition is above the group's watermark; absent if either has none"
     drift = GaugeMetricFamily("lockgate_split_drift_seconds", text, labels=labels)
     paused = GaugeMetricFamily(
-        "lockgate_split_paused", "1 while the split's reader says that it is paused, else 0", labels=labels
+        "lockgate_split_paused", "1 if the partition's reader reports it as paused, else 0", labels=labels
     )
     for group in groups:
         for source, subtask, name, split in group.named_splits:

@@ -67,45 +67,45 @@ class _Registry:
 
 def _build() -> Iterator[Metric]:
     family = GaugeMetricFamily(
-        "lockgate_build_info", "Always 1; the versions are in the labels", labels=["version", "python"]
+        "lockgate_build_info", "Always 1; the labels have the versions", labels=["version", "python"]
     )
     family.add_metric([version("lockgate-coordinator"), python_version()], 1)
     yield family
 
 
 def _requests(figures: RequestFigures) -> Iterator[Metric]:
-    yield _counter("lockgate_reports", "Reports that were accepted, by the way they came", "kind", figures.reports)
+    yield _counter("lockgate_reports", "Accepted reports, by kind of request", "kind", figures.reports)
     yield _counter(
         "lockgate_rejections",
-        "Requests and reports of a batch that were refused, by type of problem",
+        "Rejected requests by problem type, including reports inside batches",
         "type",
         figures.rejections,
     )
     yield _histogram(
-        "lockgate_report_duration_seconds", "Time from a request with reports to its answer", "kind", figures.durations
+        "lockgate_report_duration_seconds", "Time to answer a request with reports", "kind", figures.durations
     )
-    yield _gauge("lockgate_subscribers", "Requests that wait for a change now, by their way", "kind", figures.waiting)
+    yield _gauge("lockgate_subscribers", "Open requests that wait for a change, by kind", "kind", figures.waiting)
 
 
 def _store(store: ObservedStore, *, answered: bool) -> Iterator[Metric]:
-    text = "Time that the store took for a step that it answered"
+    text = "Time of successful store operations"
     yield _histogram("lockgate_store_operation_duration_seconds", text, "operation", store.durations)
     errors = {step: store.errors[step] for step in STEPS}
-    yield _counter("lockgate_store_errors", "Steps that the store did not answer, or refused", "operation", errors)
-    text = "Commits refused because another replica's came first; each was tried again"
+    yield _counter("lockgate_store_errors", "Store operations that failed or were not answered", "operation", errors)
+    text = "Commits that were retried because another coordinator's came first"
     yield CounterMetricFamily("lockgate_store_conflicts", text, value=store.conflicts)
-    yield GaugeMetricFamily("lockgate_store_up", "Whether the store answered during this scrape", value=int(answered))
+    yield GaugeMetricFamily(
+        "lockgate_store_up", "1 if the store answered during this scrape, else 0", value=int(answered)
+    )
 
 
 def _rules(journal: Journal, commits: int, commands: int) -> Iterator[Metric]:
-    yield CounterMetricFamily(
-        "lockgate_turns", "Turns of groups: one evaluation and at most one write each", value=commits
-    )
-    text = "Commands of readers and operators in these turns, reads included"
+    yield CounterMetricFamily("lockgate_turns", "Evaluations of groups, each with at most one write", value=commits)
+    text = "Commands of readers and operators in these evaluations, including reads"
     yield CounterMetricFamily("lockgate_commands", text, value=commands)
     # Zeros too: Prometheus sees no increase in a series that begins with 1.
     counts = {kind.value: journal.counts[kind] for kind in Kind}
-    yield _counter("lockgate_state_changes", "Changes of state that this process made, by kind", "kind", counts)
+    yield _counter("lockgate_state_changes", "Changes of state committed by this process, by kind", "kind", counts)
 
 
 def _counter(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:

@@ -1,4 +1,4 @@
-// What an operator does, each asked for in a dialog. The service decides whether the token may.
+// The actions of an operator, each confirmed in a dialog. The service decides whether the token may.
 import { Problem, ask, groupPath, newKey, session, sourcePath } from "./api.js";
 import { toast } from "./app.js";
 import { append, h, say } from "./dom.js";
@@ -37,10 +37,10 @@ function confirmed({ title, text, fields = [], verb, danger = false, act }) {
 }
 
 function refusal(error) {
-  if (!(error instanceof Problem)) return `Nothing was changed as far as this page knows: ${error.message}.`;
+  if (!(error instanceof Problem)) return `The change may not have been made: ${error.message}.`;
   if (error.status === 403) return `This token may not do that: ${error.message}.`;
-  if (error.status === 412) return "Somebody else has changed the configuration meanwhile. Close this, look again, and repeat.";
-  if ([404, 405].includes(error.status) && error.type === "about:blank") return "This coordinator cannot do that: it is of an older release.";
+  if (error.status === 412) return "Another operator has changed the configuration. Close this dialog and try again.";
+  if ([404, 405].includes(error.status) && error.type === "about:blank") return "This coordinator is of an older release and cannot do that.";
   return `${error.message}.`;
 }
 
@@ -49,8 +49,8 @@ const field = (label, id, input) => h("div", { class: "field" }, h("label", { fo
 export async function pauseSource(group, source) {
   const done = await confirmed({
     title: `Pause ${source}?`, verb: "Pause",
-    text: [`Its queries finish the batch under way and then read nothing new, until somebody resumes ${source}. A restart does not end the pause.`,
-      "While it is paused it still holds the group: the others go no further than max_drift above it."],
+    text: [`Its queries finish the current batch and then read nothing until you resume ${source}, even after a restart.`,
+      "The other queries wait for it: they read no further than max_drift above it."],
     fields: [field("Reason, which the query and the journal show", "reason", h("input", { id: "reason", name: "reason", maxlength: "200", autocomplete: "off" }))],
     act: (form, key) => ask(`${sourcePath(group, source)}/pause`, { method: "PUT", body: { reason: form.get("reason").trim() }, headers: { "Idempotency-Key": key } }),
   });
@@ -60,10 +60,10 @@ export async function pauseSource(group, source) {
 
 export async function resumeSource(group, source) {
   const done = await confirmed({
-    title: `Resume ${source}?`, verb: "Resume", text: ["Its queries read on with their next batch."],
+    title: `Resume ${source}?`, verb: "Resume", text: ["Its queries read again with their next batch."],
     act: (_, key) => ask(`${sourcePath(group, source)}/pause`, { method: "DELETE", headers: { "Idempotency-Key": key } }),
   });
-  if (done) toast(`${source} reads on.`);
+  if (done) toast(`${source} is resumed.`);
   return done;
 }
 
@@ -71,35 +71,35 @@ export async function evict(group, source, subtask) {
   const name = `${source}/${subtask}`;
   const done = await confirmed({
     title: `Evict ${name}?`, verb: "Evict", danger: true,
-    text: [`${name} no longer counts, at once. The others may read past what it has still to read, and its rows may then be late.`,
-      "A query that is alive registers again with its next report."],
+    text: [`The others stop waiting for ${name} at once. They may read past its unread records, so its rows may be late.`,
+      "A live query registers again with its next report."],
     act: (_, key) => ask(`${sourcePath(group, source)}/readers/${subtask}?force=true`, { method: "DELETE", headers: { "Idempotency-Key": key } }),
   });
   if (done) toast(`${name} is evicted.`);
   return done;
 }
 
-export async function forget(group) {
+export async function deleteGroup(group) {
   const typed = h("input", { id: "typed", name: "typed", autocomplete: "off", spellcheck: "false", required: true });
   const done = await confirmed({
-    title: "Forget this group?", verb: "Forget", danger: true,
-    text: [`The group ${group} and all in it is deleted: configuration, readers, journal. Readers that live register again and make it anew with their own configuration.`],
+    title: "Delete this group?", verb: "Delete", danger: true,
+    text: [`This deletes ${group} with its configuration, readers and journal. Live readers register again and create it with their own configuration.`],
     fields: [field("Type the group's name", "typed", typed)],
     act: (form, key) => {
       if (form.get("typed") !== group) throw new Error("the name differs");
       return ask(groupPath(group), { method: "DELETE", headers: { "Idempotency-Key": key } });
     },
   });
-  if (done) toast(`${group} is forgotten.`);
+  if (done) toast(`${group} is deleted.`);
   return done;
 }
 
 export async function configure(group, config, etag) {
   const unit = Object.keys(UNITS).reverse().find((one) => config.max_drift_ms && config.max_drift_ms % UNITS[one] === 0) ?? "ms";
-  const modes = { enforce: "enforce: readers wait at the ceiling", observe: "observe: the ceiling is shown, and nobody waits" };
+  const modes = { enforce: "enforce: readers wait at the read limit", observe: "observe: the read limit is shown, but no reader waits" };
   const done = await confirmed({
     title: "Change drift and mode", verb: "Change",
-    text: [`max_drift is ${span(config.max_drift_ms)}, mode is ${config.mode}. All waits begin anew.`],
+    text: [`max_drift is ${span(config.max_drift_ms)}, mode is ${config.mode}. Waiting times start again from zero.`],
     fields: [
       field("max_drift", "drift", h("span", { class: "pair" },
         h("input", { id: "drift", name: "drift", type: "number", min: "0", step: "any", required: true, value: config.max_drift_ms / UNITS[unit] }),
@@ -120,5 +120,5 @@ export async function configure(group, config, etag) {
 export function mayNot() {
   if (session.admin) return null;
   return h("p", { class: "dim small" },
-    `This token (${session.caller?.name}, role ${session.caller?.role}) may look. To pause, evict or configure takes the role admin.`);
+    `This token (${session.caller?.name}, role ${session.caller?.role}) may only read. Pause, evict and configure need the role admin.`);
 }

@@ -34,7 +34,7 @@ export const contact = {
     if (!lost) return say(link, "Live");
     const age = Date.now() - this.since;
     link.title = [...this.faults.values()].join("; ");
-    return say(link, age < 5000 ? "Connection lost: trying again"
+    return say(link, age < 5000 ? "Connection lost: retrying"
       : `Connection lost ${span(age - age % 5000)} ago: trying again`);
   },
 };
@@ -49,7 +49,7 @@ export function toast(text) {
 // What a view does with an error of a request: a refused token ends in the login.
 export function failed(error, part = "look") {
   if (error instanceof Problem && error.status === 401) {
-    signIn("The coordinator no longer takes this token.");
+    signIn("The coordinator no longer accepts this token.");
     return "stop";
   }
   contact.bad(part, error instanceof Problem ? error.message : "the coordinator does not answer");
@@ -106,7 +106,7 @@ function signIn(note = "") {
       await enter();
     } catch (error) {
       session.token = null;
-      say(fault, error instanceof Problem && error.status === 401 ? "The coordinator does not know this token." : error.message);
+      say(fault, error instanceof Problem && error.status === 401 ? "The coordinator rejects this token: it is wrong or was removed." : error.message);
       field.select();
     }
   };
@@ -140,7 +140,7 @@ async function begin() {
     try {
       return await enter();
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) return signIn(session.token ? "The coordinator does not know this token." : "");
+      if (error instanceof Problem && error.status === 401) return signIn(session.token ? "The coordinator rejects this token: it is wrong or was removed." : "");
       contact.bad("look", "the coordinator does not answer");
       fill(main, h("p", { class: "empty" }, `The coordinator does not answer: ${error.message}. Trying again.`));
       await new Promise((done) => setTimeout(done, 2000));

@@ -7,7 +7,7 @@ import { age, count, plural } from "./words.js";
 const SHOWN = 25;
 const MOST_SOURCES = 20;
 const COLUMNS = [
-  { name: "Split", class: "name" }, { name: "Reader", class: "name" }, { name: "State" },
+  { name: "Partition", class: "name" }, { name: "Reader", class: "name" }, { name: "State" },
   { name: "Position", class: "number", explain: "The next record to read, as of the reader's last snapshot" },
   { name: "Assigned for", class: "number" },
 ];
@@ -15,8 +15,8 @@ const FIRST = ["unassigned", "missing", "revoking"];
 
 export class AssignmentList {
   constructor() {
-    Object.assign(this, { grid: table("Who reads what", COLUMNS), most: SHOWN, items: [] });
-    this.find = h("input", { type: "search", placeholder: "Find a split", "aria-label": "Find a split", on: { input: () => this.redraw() } });
+    Object.assign(this, { grid: table("Assigned partitions", COLUMNS), most: SHOWN, items: [] });
+    this.find = h("input", { type: "search", placeholder: "Find a partition", "aria-label": "Find a partition", on: { input: () => this.redraw() } });
     this.said = h("span", { class: "dim small" });
     this.tools = h("span", { class: "tools" }, this.said, this.find);
     this.more = h("button", { type: "button", class: "quiet", hidden: true, on: { click: () => { this.most += SHOWN; this.redraw(); } } });
@@ -56,8 +56,8 @@ export class AssignmentList {
       say(since, age(item.age));
     });
     const nobodys = this.items.filter((item) => item.state === "unassigned").length;
-    say(this.said, `${plural(this.items.length, "split")}, ${nobodys ? `${count(nobodys)} of them unassigned` : "each with its reader, finished or missing"}`);
+    say(this.said, `${plural(this.items.length, "partition")}, ${nobodys ? `${count(nobodys)} of them unassigned` : "none unassigned"}`);
     this.more.hidden = all.length <= this.most;
-    say(this.more, `${plural(all.length - this.most, "more split")}: show ${SHOWN} of them`);
+    say(this.more, `${plural(all.length - this.most, "more partition")}: show ${SHOWN} of them`);
   }
 }

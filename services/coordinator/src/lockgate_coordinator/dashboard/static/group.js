@@ -1,6 +1,6 @@
-// One group: who holds it and why, how far apart all is, how it moves, and what an operator may do.
+// One group: what it waits for and why, how far apart its readers are, and what an operator may do.
 import { Problem, ask, follow, groupPath, keepLooking, session, sourcePath } from "./api.js";
-import { configure, forget, mayNot } from "./acts.js";
+import { configure, deleteGroup, mayNot } from "./acts.js";
 import { AssignmentList } from "./assignments.js";
 import { contact, failed } from "./app.js";
 import { TimeChart, eventTimes, toned } from "./charts.js";
@@ -26,7 +26,7 @@ class GroupPage {
   constructor(name, signal) {
     Object.assign(this, { name, signal, samples: new Samples(), entries: [], sources: [], looked: 0, bytes: 0 });
     this.badge = h("span", { class: "badge" }, h("span", { "aria-hidden": "true" }), h("span"));
-    this.mode = h("span", { class: "chip", hidden: true }, "mode observe: nobody waits");
+    this.mode = h("span", { class: "chip", hidden: true }, "mode observe: no reader waits");
     this.sentence = h("p", { class: "sentence", id: "sentence" }, "Asking the coordinator …");
     this.reason = h("p", { class: "reason" });
     this.figures = new Figures();
@@ -39,7 +39,7 @@ class GroupPage {
     this.sourceList = new SourceList(name, changed);
     this.readerList = new ReaderList(name, changed);
     this.assignments = new AssignmentList();
-    this.assigned = panel("Who reads what", this.assignments.tools, this.assignments.element);
+    this.assigned = panel("Assigned partitions", this.assignments.tools, this.assignments.element);
     this.assigned.hidden = true;
     this.journal = new JournalList();
     signal.addEventListener("abort", () => [this.chart, this.paces, this.heat].forEach((part) => part.end()));
@@ -48,16 +48,16 @@ class GroupPage {
   begin(main) {
     const acts = session.admin ? h("span", { class: "tools" },
       h("button", { type: "button", on: { click: async () => { if (await configure(this.name, this.group.config, this.etag)) this.looking.kick(); } } }, "Drift and mode"),
-      h("button", { type: "button", class: "danger", on: { click: async () => { if (await forget(this.name)) location.hash = "#/"; } } }, "Forget")) : null;
+      h("button", { type: "button", class: "danger", on: { click: async () => { if (await deleteGroup(this.name)) location.hash = "#/"; } } }, "Delete")) : null;
     this.body = h("div", { class: "group-body" },
       this.figures.element,
       h("div", { class: "pair-grid" },
         panel("Event time", h("span", { class: "dim small" }, "of the group and of each source, over wall time (UTC)"), this.chart.element),
         h("div", { class: "stack" },
-          panel("Drain speed", h("span", { class: "dim small" }, "event seconds a second; 1× keeps up"), this.paces.element),
+          panel("Event-time rate", h("span", { class: "dim small" }, "event seconds a second; 1× keeps up"), this.paces.element),
           panel("Journal", null, this.journal.element))),
       panel("Sources", mayNot(), this.sourceList.element),
-      panel("Drift by split", this.heat.tools, this.heat.element),
+      panel("Drift by partition", this.heat.tools, this.heat.element),
       panel("States", h("span", { class: "dim small" }, "of each source, over wall time (UTC)"), this.timeline.element),
       panel("Readers and leases", this.readerList.tools, this.readerList.element),
       this.assigned);
@@ -86,7 +86,7 @@ class GroupPage {
       this.body.hidden = true;
       this.badge.hidden = true;
       say(this.sentence, error.message);
-      say(this.reason, error.status === 404 ? "It may have been forgotten. A reader that registers makes it anew." : "");
+      say(this.reason, error.status === 404 ? "It may have been deleted. The next reader that registers creates it again." : "");
       contact.good("look");
       return "again";
     }
@@ -187,7 +187,7 @@ class GroupPage {
     this.chart.draw(times, [
       ...tones.map((tone) => ({ ...tone, values: samples.points.map((point) => seconds(point.sources.get(tone.name)?.watermark)) })),
       { name: "group watermark", tone: "--ink", width: 2.5, values: samples.points.map((point) => seconds(point.watermark)) },
-      { name: "ceiling", tone: "--ceiling", width: 2, dash: [6, 4], values: samples.points.map((point) => seconds(point.ceiling)) },
+      { name: "read limit", tone: "--ceiling", width: 2, dash: [6, 4], values: samples.points.map((point) => seconds(point.ceiling)) },
     ]);
     this.paces.draw(times, [
       ...tones.map((tone) => ({ ...tone, values: slopes(samples.points, (point) => point.sources.get(tone.name)?.watermark) })),

@@ -8,8 +8,8 @@ import { HEALTH, brief, holderName, isTime, moment, plural, span } from "./words
 const COLUMNS = [
   { name: "Group", class: "name" },
   { name: "Health" },
-  { name: "Who holds it", class: "wide" },
-  { name: "Watermark", class: "number", explain: "All records at or below it are read, or will never come" },
+  { name: "Waiting for", class: "wide" },
+  { name: "Watermark", class: "number", explain: "Every reader has read its records up to this event time" },
   { name: "Behind the clock", class: "number" },
   { name: "Drift", class: "number", explain: "How far the foremost reader is above the group's watermark, and max_drift" },
   { name: "Readers", class: "number" },
@@ -21,7 +21,7 @@ const LOOK_MS = 3000;
 export function showGroups(main, signal) {
   const found = h("input", { type: "search", id: "find", placeholder: "Find a group", "aria-label": "Find a group" });
   const summary = h("p", { class: "lead" }, "Asking the coordinator …");
-  const empty = h("p", { class: "empty", hidden: true }, "There are no groups yet. A reader that registers creates its own.");
+  const empty = h("p", { class: "empty", hidden: true }, "There are no groups yet. The first reader that registers creates one.");
   const grid = table("Groups", COLUMNS);
   const service = servicePanel(signal);
   fill(main, h("div", { class: "title" }, h("h1", {}, "Groups"), h("span", { class: "push" }), found), summary,
@@ -34,11 +34,11 @@ export function showGroups(main, signal) {
     rows(grid.body, shown.slice(0, SHOWN), (item) => item.group, () => newRow(), drawRow);
     empty.hidden = shown.length > 0;
     say(empty, items.length ? `No group has “${found.value.trim()}” in its name.`
-      : "There are no groups yet. A reader that registers creates its own.");
+      : "There are no groups yet. The first reader that registers creates one.");
     grid.whole.hidden = !shown.length;
     const sick = items.filter((item) => ["unreadable", "lost", "overdue"].includes(item.health)).length;
     say(summary, !items.length ? "" : `${plural(items.length, "group")}: ${sick
-      ? `${plural(sick, "group")} with a reader that is lost or waits too long` : "no reader is lost, none waits too long"}.${shown.length > SHOWN ? ` The first ${SHOWN} are shown.` : ""}`);
+      ? `${plural(sick, "group")} with a reader that is lost or waits too long` : "no reader is lost or waits too long"}.${shown.length > SHOWN ? ` The first ${SHOWN} are shown.` : ""}`);
   }
 
   keepLooking(async () => {
@@ -100,7 +100,7 @@ function holders({ blocked_by: held, waiting, reason, sentence, health }) {
   if (!held.length || health === "starting") return sentence;
   const [first] = held;
   const more = held.length > 1 ? ` and ${plural(held.length - 1, "more reader")}` : "";
-  return `${holderName(first)}${first.split ? `, split ${first.split}` : ""}${more}${waiting ? `: ${plural(waiting, "reader waits", "readers wait")}` : ""}`;
+  return `${holderName(first)}${first.split ? `, partition ${first.split}` : ""}${more}${waiting ? `: ${plural(waiting, "reader waits", "readers wait")}` : ""}`;
 }
 
 export function drawBadge(badge, health) {

@@ -22,9 +22,9 @@ export class HeatMap {
     this.rows = [];
     this.cursor = null;
     this.limit = 1;
-    this.find = h("input", { type: "search", placeholder: "Find a split", "aria-label": "Find a split",
+    this.find = h("input", { type: "search", placeholder: "Find a partition", "aria-label": "Find a partition",
       on: { input: () => { this.scroller.scrollTop = 0; this.arrange(); } } });
-    this.order = h("select", { "aria-label": "Order of the splits", on: { change: () => this.arrange() } },
+    this.order = h("select", { "aria-label": "Order of the partitions", on: { change: () => this.arrange() } },
       Object.entries(ORDERS).map(([value, name]) => h("option", { value }, name)));
     this.tools = h("span", { class: "tools" }, this.find, this.order);
     this.canvas = h("canvas", { "aria-hidden": "true" });
@@ -37,9 +37,9 @@ export class HeatMap {
     this.list = h("tbody");
     this.scale = h("div", { class: "scale", "aria-hidden": "true" });
     this.element = h("div", {}, this.scroller, h("div", { class: "under" }, this.output, this.scale),
-      h("details", {}, h("summary", {}, "The splits as a table"),
-        h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The splits as a table" }, h("table", {},
-          h("thead", {}, h("tr", {}, ["Split", "Reader", "State", "Watermark", "Drift", "Position", "Unread"].map((name, place) =>
+      h("details", {}, h("summary", {}, "The partitions as a table"),
+        h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The partitions as a table" }, h("table", {},
+          h("thead", {}, h("tr", {}, ["Partition", "Reader", "State", "Watermark", "Drift", "Position", "Unread"].map((name, place) =>
             h("th", { scope: "col", class: place > 2 ? "number" : null }, name)))), this.list))));
     this.seen = new ResizeObserver(() => this.paint());
     this.seen.observe(this.scroller);
@@ -98,7 +98,7 @@ export class HeatMap {
       if (shown.length < splits.length) this.rows.push({ kind: "more", source, left: splits.length - shown.length });
     }
     this.scroller.setAttribute("aria-label",
-      `Drift of ${plural(this.splits.size, "split")} over time. Arrow keys choose a cell, Enter opens and closes a source.`);
+      `Drift of ${plural(this.splits.size, "partition")} over time. Arrow keys choose a cell, Enter opens and closes a source.`);
     this.scroller.hidden = !this.rows.length;
     const height = Math.max(ROW, this.rows.length * ROW);
     this.scroller.style.setProperty("height", `${Math.min(HIGHEST, height) + 20}px`);
@@ -160,7 +160,7 @@ export class HeatMap {
     const middle = y + ROW / 2;
     draw.fillStyle = row.kind === "split" ? inks.ink : inks.muted;
     if (row.kind === "more") {
-      draw.fillText(`  ${plural(row.left, "more split", "more splits")}: Enter or a click shows them`, 4, middle);
+      draw.fillText(`  ${plural(row.left, "more partition", "more partitions")}: Enter or a click shows them`, 4, middle);
       return;
     }
     const name = row.kind === "source" ? `${!row.folds ? "" : this.open.has(row.source) ? "▾ " : "▸ "}${row.source}` : row.one.now.split;
@@ -189,11 +189,11 @@ export class HeatMap {
     this.paint();
     const row = cursor && this.rows[cursor.row];
     if (!row) return say(this.output, "");
-    if (row.kind === "more") return say(this.output, `${plural(row.left, "more split")} of ${row.source}`);
+    if (row.kind === "more") return say(this.output, `${plural(row.left, "more partition")} of ${row.source}`);
     const value = row.values[cursor.column];
     const when = clock(this.times[cursor.column]);
     const far = Number.isNaN(value) ? "no drift known" : value === READ ? "read to its end" : `${span(Math.round(value))} above the group's watermark`;
-    if (row.kind === "source") return say(this.output, `${row.source}, ${plural(row.splits.length, "split")}, at ${when}: up to ${far}`);
+    if (row.kind === "source") return say(this.output, `${row.source}, ${plural(row.splits.length, "partition")}, at ${when}: up to ${far}`);
     const { now } = row.one;
     const newest = cursor.column === this.times.length - 1
       ? `; ${now.state.replace("_", " ")}, watermark ${moment(now.watermark)}, position ${count(now.position)}, ${unread(now)} unread` : "";

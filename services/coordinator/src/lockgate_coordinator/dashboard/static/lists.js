@@ -7,20 +7,20 @@ import { SPLIT_STATES, STATES, age, ago, brief, clock, count, moment, pace, entr
 const SHOWN = 25;
 const SOURCES = [
   { name: "Source", class: "name" }, { name: "State" }, { name: "Watermark", class: "number" }, { name: "Drift", class: "number" },
-  { name: "Pace", class: "number", explain: "Event seconds a second of wall time" },
-  { name: "Waits for", class: "number" }, { name: "Readers", class: "number" }, { name: "Splits paused", class: "number" },
+  { name: "Event-time rate", class: "number", explain: "Event seconds a second of wall time" },
+  { name: "Waiting", class: "number" }, { name: "Readers", class: "number" }, { name: "Paused partitions", class: "number" },
   { name: "Late rows", class: "number" }, { name: "Rows saved", class: "number" },
-  { name: "To retention", class: "number", explain: "Until Kafka deletes a record that a paused split has not read" },
+  { name: "To retention", class: "number", explain: "Until Kafka deletes an unread record of a paused partition" },
   { name: "Producer lag", class: "number" },
 ];
 const READERS = [
   { name: "Reader", class: "name" }, { name: "State" }, { name: "Watermark", class: "number" }, { name: "Drift", class: "number" },
-  { name: "Waits for", class: "number" }, { name: "Lease left", class: "number" },
-  { name: "Last step", class: "number", explain: "Since when nothing of it has moved" },
+  { name: "Waiting", class: "number" }, { name: "Lease left", class: "number" },
+  { name: "Last progress", class: "number", explain: "Time since its last progress" },
   { name: "Batch", class: "number" }, { name: "Owner", class: "owner" },
 ];
 const FIRST = ["lost", "passed_over", "waiting"];
-const ACT = { name: "Act", class: "act" };
+const ACT = { name: "Actions", class: "act" };
 
 export function state(place, kind, note = "") {
   if (!place.firstElementChild) place.append(h("span", { class: "badge" }, h("span", { "aria-hidden": "true" }), h("span")), h("span", { class: "dim small block" }));

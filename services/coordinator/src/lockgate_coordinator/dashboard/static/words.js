@@ -9,7 +9,7 @@ export const isTime = (ms) => typeof ms === "number" && Math.abs(ms) < 8.64e15;
 export function span(ms) {
   if (ms === null || ms === undefined) return "–";
   if (ms >= FAR) return "for ever";
-  if (ms < 0) return `-${span(-ms)}`;
+  if (ms < 0) return `−${span(-ms)}`;
   if (ms > 0 && ms < 100) return `${Math.round(ms)} ms`;
   if (ms < MINUTE) return `${(Math.floor(ms / 100) / 10).toFixed(1).replace(/\.0$/, "")} s`;
   const units = [[Math.floor(ms / DAY), "d"], [Math.floor(ms / HOUR) % 24, "h"],
@@ -63,8 +63,8 @@ export function pace(rate) {
 
 // Each has a shape of its own: colour is never the only sign.
 export const STATES = {
-  active: { glyph: "●", word: "reads", tone: "well" },
-  waiting: { glyph: "◐", word: "waits at the ceiling", tone: "waiting" },
+  active: { glyph: "●", word: "reading", tone: "well" },
+  waiting: { glyph: "◐", word: "waits at the read limit", tone: "waiting" },
   paused: { glyph: "❚❚", word: "paused by an operator", tone: "paused" },
   registered: { glyph: "○", word: "registered, no report yet", tone: "quiet" },
   idle: { glyph: "–", word: "idle", tone: "quiet" },
@@ -77,7 +77,7 @@ export const STATES = {
 // Of a split that an enumerator assigns.
 export const SPLIT_STATES = {
   assigned: { glyph: "●", word: "assigned", tone: "well" },
-  revoking: { glyph: "◐", word: "to be given back", tone: "waiting" },
+  revoking: { glyph: "◐", word: "being handed over", tone: "waiting" },
   unassigned: { glyph: "○", word: "unassigned", tone: "overdue" },
   missing: { glyph: "◇", word: "missing from the list", tone: "quiet" },
 };
@@ -122,9 +122,9 @@ export function entryWords(entry) {
 const valued = (name, value) => name.endsWith("_ms") && typeof value === "number" ? span(value) : Array.isArray(value) ? value.join(", ") || "none" : value ?? "none";
 
 const TOLD = {
-  blocked_by: (names) => names.length ? `held by ${names.join(", ")}` : "",
+  blocked_by: (names) => names.length ? `waiting for ${names.join(", ")}` : "",
   silent_ms: (ms) => ms ? `silent for ${span(ms)}` : "",
-  ceiling: (at) => `ceiling ${moment(at)}`,
+  read_limit: (at) => `read limit ${moment(at)}`,
   waited_ms: (ms) => `waited for ${span(ms)}`,
   owner: (owner) => owner ? `owner ${owner}` : "",
   changed: (changed) => Object.entries(changed).map(([name, { from, to }]) => `${name} ${valued(name, from)} → ${valued(name, to)}`).join(", "),
