@@ -28,7 +28,7 @@ class Duration:
 
     @classmethod
     def of(cls, *, seconds: int = 0, ms: int = 0, nanos: int = 0) -> "Duration":
-        """The sum of its arguments."""
+        """Return the sum of its arguments."""
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:

@@ -46,7 +46,7 @@ class Lowest(Generic[K]):
         return key in self._values
 
     def set(self, key: K, value: int) -> None:
-        """Puts `value` under `key`, in the place of its last value."""
+        """Put `value` under `key`, in the place of its last value."""
         self._values[key] = value
         bound = self._bounds.get(key)
         if bound is None or value < bound:
@@ -56,7 +56,7 @@ class Lowest(Generic[K]):
                 self._rebuild()
 
     def discard(self, key: K) -> None:
-        """Removes `key`, if it is there."""
+        """Remove `key`, if it is there."""
         self._values.pop(key, None)
 
     def lowest(self) -> int | None:
@@ -78,7 +78,7 @@ class Lowest(Generic[K]):
         return None
 
     def first(self, limit: int) -> list[K]:
-        """The keys at the least number, in order, `limit` at most. O(limit log n)."""
+        """Return the keys at the least number, in order, `limit` at most. O(limit log n)."""
         lowest = self.lowest()
         return [] if lowest is None else self._taken(lowest, limit)
 
@@ -92,8 +92,8 @@ class Lowest(Generic[K]):
         return [key for _, key in sorted((number, key) for key, number in self._values.items() if number <= value)]
 
     def _taken(self, value: int, limit: int) -> list[K]:
-        """The first keys up to `value`, `limit` at most. `lowest` puts a true entry on top each
-        time, so the wanted entries come out in order.
+        """Return the first keys up to `value`, `limit` at most. `lowest` puts a true entry on top
+        each time, so the wanted entries come out in order.
         """
         taken = list[tuple[int, K]]()
         while len(taken) < limit:
@@ -108,7 +108,7 @@ class Lowest(Generic[K]):
         return [key for _, key in taken]
 
     def fill(self, values: dict[K, int]) -> None:
-        """Replaces all numbers. This is cheaper than one by one where most of them have changed.
+        """Replace all numbers. This is cheaper than one by one where most of them have changed.
         O(n).
         """
         self._values = values

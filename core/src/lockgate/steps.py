@@ -11,14 +11,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Steps = Generator[None, None, T]
-"""Work that yields between its steps, and returns its result."""
+"""Work that yields between its steps, and return its result."""
 
 AT_ONCE = 500
 """How many readers, or splits, are one step: some milliseconds."""
 
 
 def at_once(steps: Steps[T]) -> T:
-    """The result, without a pause."""
+    """Return the result, without a pause."""
     while True:
         try:
             next(steps)
@@ -36,6 +36,6 @@ def for_each(items: Iterable[T], act: Callable[[T], object]) -> Steps[None]:
 
 
 def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The items in their order, `AT_ONCE` at a time."""
+    """Yield the items in their order, `AT_ONCE` at a time."""
     for first in range(0, len(items), AT_ONCE):
         yield items[first : first + AT_ONCE]

@@ -21,7 +21,7 @@ _WORDS = {
 
 
 def refusal(reason: str | None) -> str | None:
-    """What a server has against the client's certificate, by the `reason` of an `ssl.SSLError`;
-    None where the error is another one.
+    """Return what a server has against the client's certificate, by the `reason` of an
+    `ssl.SSLError`; None where the error is another one.
     """
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

@@ -144,7 +144,7 @@ EDGES = (
     Break(
         "an assigner drops upstream's statuses",
         "flink/propagation/assigners.py",
-        '        """Drops the status. The stream is idle when its own generator says so."""\n',
+        '        """Drop the status. The stream is idle when its own generator says so."""\n',
         "        self.output.emit_status(status)\n",
         ("test_assigners.py",),
     ),

@@ -35,7 +35,7 @@ class Wishes:
 
 
 def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_ms: int) -> Wishes:
-    """What a reader is to do that has just had this exchange."""
+    """Return what a reader is to do that has just had this exchange."""
     named = {each.split.split_id: each.assignment for each in event.held}
     assigning_in_ms = max(0, enumerator.assigning_at - now_ms)
     own = enumerator.readers.get(reader)
@@ -72,7 +72,7 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """The SourceEvents for this reader above the number `seen`: none from before it came."""
+    """Return the SourceEvents for this reader above the number `seen`: none from before it came."""
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

@@ -71,8 +71,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """A new epoch of a reader counts with what its older epochs hold, and what is on its way there.
-    An older one that holds nothing is gone: it has nothing to give back.
+    """Return a new epoch of a reader counts with what its older epochs hold, and what is on its way
+    there. An older one that holds nothing is gone: it has nothing to give back.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:

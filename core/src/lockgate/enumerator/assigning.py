@@ -27,7 +27,7 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Gives free splits to readers, and says which splits are to be given back. O(readers + splits
+    """Give free splits to readers, and say which splits are to be given back. O(readers + splits
     that move).
     """
     if work.now_ms < work.now.assigning_at:

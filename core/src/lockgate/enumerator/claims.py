@@ -50,7 +50,7 @@ class Claim(Enum):
 
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
-    """Takes the split into the reader's hands at the position that counts, if the claim counts."""
+    """Take the split into the reader's hands at the position that counts, if the claim counts."""
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)
     if holder is not None:
@@ -97,7 +97,7 @@ def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
 
 
 def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, number: int) -> Claim:
-    """What becomes of a claim with this number to a split in a reader's hands."""
+    """Return what becomes of a claim with this number to a split in a reader's hands."""
     own = holder[0] == reader[0]
     if number == held.number:
         return Claim.COUNTS if own else Claim.REFUSED

@@ -34,7 +34,7 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None]:
-    """Takes the whole list of the source's splits, from the reader `by`; None: from an operator."""
+    """Take the whole list of the source's splits, from the reader `by`; None: from an operator."""
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
@@ -56,7 +56,7 @@ def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None
 
 
 def with_static_list(enumerator: Enumerator, found: DiscoveredSplits, now_ms: int) -> Steps[Enumerator]:
-    """The enumerator with an operator's list, which ends discovery."""
+    """Return the enumerator with an operator's list, which ends discovery."""
     work = Work(enumerator, now_ms)
     yield from take_list(work, found, None)
     yield from assign(work)
@@ -64,7 +64,9 @@ def with_static_list(enumerator: Enumerator, found: DiscoveredSplits, now_ms: in
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """The number of the request to this reader to list the splits now; None: there is none."""
+    """Return the number of the request to this reader to list the splits now; None: there
+    is none.
+    """
     if enumerator.static:
         return None
     living = enumerator.newest()

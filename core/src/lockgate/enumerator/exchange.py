@@ -64,7 +64,7 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """A new enumerator, which waits for survivors of a lost one."""
+    """Return a new enumerator, which waits for survivors of a lost one."""
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
@@ -98,7 +98,7 @@ def exchange_in_steps(
     hearing: Hearing = ALWAYS,
     reports: LastReports = NO_REPORTS,
 ) -> Steps[Exchanged]:
-    """Takes one exchange of a registered reader of `source`. `reports`: of the source's readers, as
+    """Take one exchange of a registered reader of `source`. `reports`: of the source's readers, as
     the group has them. Raises `StaleEpoch`. O(readers + splits).
     """
     newest = enumerator.newest().get(reader[0], 0)
@@ -134,8 +134,8 @@ def leave(
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """The enumerator after the coordinator itself has noticed that the store lost its last commits:
-    nothing is assigned for one lease.
+    """Return the enumerator after the coordinator itself has noticed that the store lost its last
+    commits: nothing is assigned for one lease.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -143,8 +143,8 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
-    """The enumerator with one more SourceEvent to its readers. The same object where it has the
-    event of this `id`.
+    """Return the enumerator with one more SourceEvent to its readers. The same object where it has
+    the event of this `id`.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator
@@ -180,7 +180,7 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
 
 
 def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[list[NumberedSplit]]:
-    """Takes all that the reader presents. Returns what it does not hold."""
+    """Take all that the reader presents. Returns what it does not hold."""
     stop = list[NumberedSplit]()
 
     def take(each: NumberedSplit) -> None:
@@ -195,7 +195,7 @@ def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[li
 
 
 def text_of(event: object) -> str:
-    """A SourceEvent as JSON text."""
+    """Return a SourceEvent as JSON text."""
     return json.dumps(event, separators=(",", ":"))
 
 

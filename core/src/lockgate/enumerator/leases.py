@@ -34,7 +34,7 @@ from lockgate.wire.events import GroupConfig
 
 
 def lease_ends(reader: SplitOwner) -> int:
-    """The first millisecond at which the reader's splits are not its own any more."""
+    """Return the first millisecond at which the reader's splits are not its own any more."""
     return reader.heard_at + reader.lease_ms
 
 
@@ -49,8 +49,8 @@ def end_leases(work: Work, hearing: Hearing = ALWAYS) -> Steps[None]:
 
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """The enumerator that an exchange finds: leases are longer by a silence of all, and no time is
-    still to come.
+    """Return the enumerator that an exchange finds: leases are longer by a silence of all, and no
+    time is still to come.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:
@@ -68,7 +68,7 @@ def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Step
 
 
 def after_leaps(enumerator: Enumerator, leaps: Iterable[Leap]) -> Enumerator:
-    """The enumerator with its times moved by leaps of the store's clock (`group.leaps`)."""
+    """Return the enumerator with its times moved by leaps of the store's clock (`group.leaps`)."""
     for leap in leaps:
         readers = {
             id: replace(reader, heard_at=later(reader.heard_at, leap)) for id, reader in enumerator.readers.items()
@@ -85,7 +85,7 @@ def after_leaps(enumerator: Enumerator, leaps: Iterable[Leap]) -> Enumerator:
 
 
 def _moved(until: int, leap: Leap) -> int:
-    """The end of a wait, unless it was over before the leap."""
+    """Return the end of a wait, unless it was over before the leap."""
     return until if until <= leap.noticed_ms - leap.by_ms else until + leap.by_ms
 
 

@@ -119,11 +119,11 @@ class Enumerator:
     finished: Mapping[str, FreeSplit] = field(default_factory=dict)
 
     def newest(self) -> dict[int, int]:
-        """The newest epoch of each subtask. Those of other epochs are fenced."""
+        """Return the newest epoch of each subtask. Those of other epochs are fenced."""
         return newest_of(self.readers)
 
     def ids(self) -> Iterator[str]:
-        """The ids of all splits."""
+        """Yield the ids of all splits."""
         yield from self.free
         yield from self.finished
         for reader in self.readers.values():
@@ -135,7 +135,7 @@ class Enumerator:
 
 
 def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
-    """The newest epoch of each subtask among these readers."""
+    """Return the newest epoch of each subtask among these readers."""
     found = dict[int, int]()
     for subtask, epoch in readers:
         found[subtask] = max(epoch, found.get(subtask, 0))
@@ -143,8 +143,8 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """The split at the position that counts: the one further on, since a message may be late; or
-    the `restored` one. A word (below 0) is below each offset.
+    """Return the split at the position that counts: the one further on, since a message may be
+    late; or the `restored` one. A word (below 0) is below each offset.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

@@ -24,7 +24,7 @@ from lockgate.wire.events import OnLostReader
 
 
 def lost_readers(group: Group, source: str) -> list[ReaderKey]:
-    """The lost readers of this source that hold the group. O(lost readers)."""
+    """Return the lost readers of this source that hold the group. O(lost readers)."""
     if group.config.on_lost_reader is not OnLostReader.HOLD:
         return []
     return [key for key in group.readers.lost_below(MAX) if key[0] == source]
@@ -42,6 +42,6 @@ def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKe
 
 
 def without_replaced(group: Group, replaced: Iterable[ReaderKey]) -> Group:
-    """The group without these readers, but for those that have come back meanwhile."""
+    """Return the group without these readers, but for those that have come back meanwhile."""
     known = ((key, group.readers.get(key)) for key in replaced)
     return without_readers(group, [key for key, reader in known if reader is not None and reader.lost])

@@ -58,15 +58,15 @@ class Work:
         return self.now.finished if self._finished is None else self._finished
 
     def held(self, reader: ReaderId) -> Mapping[str, OwnedSplit]:
-        """What a reader holds."""
+        """Return what a reader holds."""
         return self._held[reader] if reader in self._held else self.readers[reader].held
 
     def revoked(self, reader: ReaderId) -> AbstractSet[str]:
-        """What a reader is to give back."""
+        """Return what a reader is to give back."""
         return self._revoked[reader] if reader in self._revoked else self.readers[reader].revoked
 
     def arriving(self, reader: ReaderId) -> Mapping[str, int]:
-        """What is on its way to a reader."""
+        """Return what is on its way to a reader."""
         return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
 
     def holder(self, id: str) -> ReaderId | None:
@@ -76,7 +76,7 @@ class Work:
         return self._holders.get(id)
 
     def newest(self) -> dict[int, int]:
-        """The newest epoch of each subtask."""
+        """Return the newest epoch of each subtask."""
         return newest_of(self.readers)
 
     def set(self, **values: Any) -> None:
@@ -90,7 +90,7 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Puts a split that is in no other place into a reader's hands; or renews it there. `id`:
+        """Put a split that is in no other place into a reader's hands; or renews it there. `id`:
         where it is known already.
         """
         into, id = self._opened(reader), id or held.split.split_id
@@ -103,7 +103,7 @@ class Work:
             self._holders[id] = reader
 
     def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
-        """Gives free splits to readers, under a new number."""
+        """Give free splits to readers, under a new number."""
         if not dealt:
             return
         self._moved, self._holders = True, None
@@ -119,7 +119,7 @@ class Work:
         yield from for_each(dealt, give)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
-        """Takes a split out of a reader's hands. The caller puts it elsewhere."""
+        """Take a split out of a reader's hands. The caller puts it elsewhere."""
         self._moved = True
         if id in self.revoked(reader):
             self._opened_revoked(reader).discard(id)
@@ -151,7 +151,7 @@ class Work:
         self.put_free(FreeSplit(split=self.take(reader, id).split, number=number, last=reader[0], watermark=watermark))
 
     def take_free(self, id: str) -> FreeSplit:
-        """Takes a free split. The caller puts it elsewhere."""
+        """Take a free split. The caller puts it elsewhere."""
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
@@ -180,7 +180,7 @@ class Work:
             self._forget(reader)
 
     def epochs(self, subtask: int) -> list[ReaderId]:
-        """The epochs of one subtask that there are, the newest one last."""
+        """Return the epochs of one subtask that there are, the newest one last."""
         if self._epochs is None:
             self._epochs = {}
             for id in sorted(self.readers):
@@ -213,8 +213,8 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """A number above all before: one for all that is assigned at once, so that numbers keep
-        near to the clock. Splits have their numbers each by itself.
+        """Return a number above all before: one for all that is assigned at once, so that numbers
+        keep near to the clock. Splits have their numbers each by itself.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
@@ -225,7 +225,7 @@ class Work:
         self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:
-        """The next value. Its revision is another one where an assignment has changed."""
+        """Return the next value. Its revision is another one where an assignment has changed."""
         yield from for_each({**self._held, **self._revoked, **self._arriving}, self._close)
         return replace(
             self.now,
@@ -248,7 +248,7 @@ class Work:
             self.arrive(epochs[-1], {id: at for id, at in arriving.items() if id not in held})
 
     def _close(self, reader: ReaderId) -> None:
-        """Puts what has become of a reader's splits into its value."""
+        """Put what has become of a reader's splits into its value."""
         owner = self.readers[reader]
         revoked = frozenset(self._revoked[reader]) if reader in self._revoked else owner.revoked
         self.readers[reader] = replace(owner, held=self.held(reader), revoked=revoked, arriving=self.arriving(reader))

@@ -47,7 +47,7 @@ class BatchEventTime:
         self._strategy = strategy
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """The reader's output. The listener is never called."""
+        """Return the reader's output. The listener is never called."""
         return _TimestampsOnly(output, self._strategy.assign_timestamp)
 
     def start_periodic_emission(self) -> None:

@@ -36,7 +36,7 @@ class Timer(Protocol):
     """A timer that was set."""
 
     def cancel(self) -> None:
-        """Stops the timer: it does not fire again. A second call changes nothing."""
+        """Stop the timer: it does not fire again. A second call changes nothing."""
 
 
 class TimerService(Protocol):
@@ -48,12 +48,12 @@ class TimerService(Protocol):
         """Processing time in ms."""
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Calls `callback` once, when `at_ms` has come. A time that has passed is due at the next
+        """Call `callback` once, when `at_ms` has come. A time that has passed is due at the next
         occasion.
         """
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Calls `callback` every `period_ms`, first in `period_ms` from now."""
+        """Call `callback` every `period_ms`, first in `period_ms` from now."""
 
 
 class PausableClock:
@@ -78,13 +78,13 @@ class PausableClock:
         return self._pauses > 0
 
     def pause(self) -> None:
-        """Stops the clock. Each pause needs a resume of its own."""
+        """Stop the clock. Each pause needs a resume of its own."""
         if not self._pauses:
             self._paused_at = self._base.relative_nanos()
         self._pauses += 1
 
     def resume(self) -> None:
-        """Ends one pause. Raises `WrongState` when the clock is running."""
+        """End one pause. Raises `WrongState` when the clock is running."""
         if not self._pauses:
             raise WrongState("the clock is running: resume() needs a pause() before it")
         self._pauses -= 1
@@ -123,11 +123,11 @@ class VirtualTime:
         return self._nanos // NANOS_PER_MILLI
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Calls `callback` once, when `at_ms` has come."""
+        """Call `callback` once, when `at_ms` has come."""
         return self._push(at_ms, callback, None)
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Calls `callback` every `period_ms`. Raises `InvalidValue` for a period of 0 or less."""
+        """Call `callback` every `period_ms`. Raises `InvalidValue` for a period of 0 or less."""
         if period_ms <= 0:
             raise InvalidValue("period_ms", f"must be more than 0, not {period_ms}")
         return self._push(self.now_ms() + period_ms, callback, period_ms)

@@ -27,11 +27,11 @@ class TimeColumn(Protocol):
     """A numpy array, an Arrow array or a chunked Arrow array of event times."""
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Return the number of rows."""
 
 
 def event_times(column: TimeColumn) -> "NDArray[np.int64]":
-    """The column in milliseconds, without a copy if it already is. Raises `InvalidValue`."""
+    """Return the column in milliseconds, without a copy if it already is. Raises `InvalidValue`."""
     import numpy as np
 
     values = _as_numpy(column)

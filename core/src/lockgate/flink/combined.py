@@ -31,7 +31,7 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """Takes a watermark, and ends idleness. Returns True if it was above the part's own."""
+        """Take a watermark, and end idleness. Returns True if it was above the part's own."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -40,7 +40,7 @@ class PartialWatermark:
         return True
 
     def set_idle(self, idle: bool) -> None:
-        """Makes the part idle, or active."""
+        """Make the part idle, or active."""
         if self.idle != idle:
             self.idle = idle
             self._combined._toggled(self._key, self)
@@ -58,7 +58,7 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """A new part: active, at MIN. It keeps the combined watermark from rising."""
+        """Return a new part: active, at MIN. It keeps the combined watermark from rising."""
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -66,14 +66,14 @@ class CombinedWatermarkStatus:
         return part
 
     def remove(self, part: PartialWatermark) -> None:
-        """Removes a part. It may still be set, but no longer counts."""
+        """Remove a part. It may still be set, but no longer counts."""
         self._parts.pop(part._key, None)
         self._active.discard(part._key)
         if part.watermark == self._highest:
             self._highest = None
 
     def update(self) -> bool:
-        """Combines the parts, and sets `idle`. Returns True if the combined watermark rose."""
+        """Combine the parts, and sets `idle`. Returns True if the combined watermark rose."""
         if not self._parts:
             return False
         minimum = self._active.lowest()
@@ -128,14 +128,14 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.idle
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """Takes a watermark on an input. Returns True if the combined one rose. Raises
-        `UnknownName` for an input that does not exist.
+        """Take a watermark on an input. Returns True if the combined one rose. Raises `UnknownName`
+        for an input that does not exist.
         """
         self._part(index).set_watermark(timestamp)
         return self._combined.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
-        """Makes an input idle or active. Returns True if the combined watermark rose. Raises
+        """Make an input idle or active. Returns True if the combined watermark rose. Raises
         `UnknownName` as above.
         """
         self._part(index).set_idle(idle)

@@ -73,29 +73,29 @@ class WatermarkOutput(Protocol):
     """The receiver of a generator's watermarks and idleness (Flink's `WatermarkOutput`)."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Takes a watermark. The receiver drops one that does not rise."""
+        """Take a watermark. The receiver drops one that does not rise."""
 
     def mark_idle(self) -> None:
-        """Marks the output idle: it is not waited for until its next watermark or `mark_active`."""
+        """Mark the output idle: it is not waited for until its next watermark or `mark_active`."""
 
     def mark_active(self) -> None:
-        """Marks the output active: it is waited for again."""
+        """Mark the output active: it is waited for again."""
 
 
 class DataOutput(Protocol):
     """The receiver of the stream of an operator, a valve or a source (Flink's `DataOutput`)."""
 
     def emit_record(self, record: Record) -> None:
-        """Takes one record."""
+        """Take one record."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Takes one watermark."""
+        """Take one watermark."""
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """Takes a status: the stream becomes idle or active."""
+        """Take a status: the stream becomes idle or active."""
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Takes one latency marker."""
+        """Take one latency marker."""
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Takes the attributes of the records that follow."""
+        """Take the attributes of the records that follow."""

@@ -43,11 +43,11 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Takes an event, after it went on."""
+        """Take an event, after it went on."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emits the watermark, if any. Called at each interval."""
+        """Emit the watermark, if any. Called at each interval."""
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
         """The same as `on_event` for each row in order. A column has times only, so `event` is
@@ -65,13 +65,13 @@ class NoWatermarks(WatermarkGenerator):
     only_highest_counts = True
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
@@ -93,7 +93,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
         self.max_timestamp = max(self.max_timestamp, timestamp)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emits the watermark, also if it has not changed."""
+        """Emit the watermark, also if it has not changed."""
         output.emit_watermark(self.max_timestamp - self._delay_ms - 1)
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
@@ -127,10 +127,10 @@ class PunctuatedWatermarks(WatermarkGenerator):
         self._watermark_of = watermark_of
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Emits the event's watermark, if it carries one."""
+        """Emit the event's watermark, if it carries one."""
         watermark = self._watermark_of(event, timestamp)
         if watermark is not None:
             output.emit_watermark(watermark)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Does nothing: this generator emits per event."""
+        """Do nothing: this generator emits per event."""

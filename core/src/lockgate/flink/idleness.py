@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def checked_timeout(timeout: Duration) -> Duration:
-    """Returns `timeout`. Raises `InvalidValue` for 0 or less."""
+    """Return `timeout`. Raises `InvalidValue` for 0 or less."""
     if timeout.nanos <= 0:
         raise InvalidValue("idle_timeout", f"must be more than 0, not {timeout}")
     return timeout
@@ -50,7 +50,7 @@ class IdlenessTimer:
         self.start_of_inactivity_nanos = 0  # 0: not running
 
     def activity(self) -> None:
-        """Notes an event."""
+        """Record an event."""
         self._active = True
 
     def check_if_idle(self) -> bool:
@@ -77,7 +77,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.only_highest_counts = inner.only_highest_counts
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Gives the event to the inner generator, and ends the quiet spell."""
+        """Give the event to the inner generator, and end the quiet spell."""
         self.inner.on_event(event, timestamp, output)
         self._woken()
 

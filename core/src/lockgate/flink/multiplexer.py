@@ -44,10 +44,10 @@ class Unheard:
     """A listener that does nothing."""
 
     def on_watermark(self, timestamp: int) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def on_idle(self, idle: bool) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
 
 class _Output:
@@ -138,7 +138,7 @@ class WatermarkOutputMultiplexer:
         self._outputs[name] = _Output(self._combined.add(), listener or Unheard())
 
     def unregister(self, name: str) -> bool:
-        """Removes an output. Returns False if there is none of this name."""
+        """Remove an output. Returns False if there is none of this name."""
         output = self._outputs.pop(name, None)
         if output is None:
             return False
@@ -150,11 +150,11 @@ class WatermarkOutputMultiplexer:
         return _Immediate(self, self._registered(name))
 
     def deferred(self, name: str) -> WatermarkOutput:
-        """A handle whose watermarks wait for `on_periodic_emit`. Raises `UnknownName`."""
+        """Return a handle whose watermarks wait for `on_periodic_emit`. Raises `UnknownName`."""
         return _Deferred(self._registered(name))
 
     def on_periodic_emit(self) -> None:
-        """Combines the watermarks of all outputs, and passes the result on."""
+        """Combine the watermarks of all outputs, and passes the result on."""
         if self._combined.update():
             self._underlying.emit_watermark(self._combined.watermark)
         if self._combined.idle:

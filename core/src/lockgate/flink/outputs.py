@@ -105,16 +105,16 @@ class EventTimeLogic(Protocol):
     """The event-time logic as the source operator uses it."""
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """The reader's output, which writes to `output`. To be called once."""
+        """Return the reader's output, which writes to `output`. To be called once."""
 
     def start_periodic_emission(self) -> None:
-        """Emits at each interval from now on."""
+        """Emit at each interval from now on."""
 
     def stop_periodic_emission(self) -> None:
-        """Ends periodic emission."""
+        """End periodic emission."""
 
     def emit_immediately(self) -> None:
-        """Makes one periodic emission now."""
+        """Make one periodic emission now."""
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
         """Pauses the clocks of some splits, and resumes those of others."""
@@ -142,27 +142,27 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """The main output. Raises `WrongState` when there is one already."""
+        """Return the main output. Raises `WrongState` when there is one already."""
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Emits at each interval. Raises `WrongState` when this has begun already."""
+        """Emit at each interval. Raises `WrongState` when this has begun already."""
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
             self._periodic = self._timers.repeat(self._interval_ms, lambda due: self.emit_immediately())
 
     def stop_periodic_emission(self) -> None:
-        """Ends periodic emission. A second call changes nothing."""
+        """End periodic emission. A second call changes nothing."""
         if self._periodic is not None:
             self._periodic.cancel()
             self._periodic = None
 
     def emit_immediately(self) -> None:
-        """Makes one periodic emission (rule 5)."""
+        """Make one periodic emission (rule 5)."""
         if self._main is not None:
             self._main.emit_periodic()
 
@@ -194,7 +194,7 @@ class TimestampsAndWatermarks:
                 clock.resume()
 
     def clock_for_split(self, split_id: str) -> PausableClock:
-        """A clock for a new split, paused if there is back pressure."""
+        """Return a clock for a new split, paused if there is back pressure."""
         clock = PausableClock(self._clock)
         if self._back_pressured:
             clock.pause()
@@ -202,7 +202,7 @@ class TimestampsAndWatermarks:
         return clock
 
     def forget_clock(self, split_id: str) -> None:
-        """Removes the clock of a split that is gone. Raises `UnknownName`."""
+        """Remove the clock of a split that is gone. Raises `UnknownName`."""
         self._split_clock(split_id)
         del self._split_clocks[split_id]
 

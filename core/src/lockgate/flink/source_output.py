@@ -38,23 +38,23 @@ class SourceOutput(Protocol):
     """The receiver of a reader's records (Flink's `SourceOutput`)."""
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """Takes a record, with the timestamp it came with."""
+        """Take a record, with the timestamp it came with."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Takes a watermark of the reader's own."""
+        """Take a watermark of the reader's own."""
 
     def mark_idle(self) -> None:
-        """Marks the output idle: it is not waited for."""
+        """Mark the output idle: it is not waited for."""
 
     def mark_active(self) -> None:
-        """Marks the output active: it is waited for again."""
+        """Mark the output active: it is waited for again."""
 
 
 class ReaderOutput(SourceOutput, Protocol):
     """The main output, which also makes the outputs per split (Flink's `ReaderOutput`)."""
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
-        """The split's output. Two calls for one split return the same output."""
+        """Return the split's output. Two calls for one split return the same output."""
 
     def release_output_for_split(self, split_id: str) -> None:
         """The split is finished."""
@@ -72,7 +72,7 @@ class RisingWatermarks:
         self._idle = False
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Passes a watermark on if it rises: first to the listener, last to the stream."""
+        """Pass a watermark on if it rises: first to the listener, last to the stream."""
         if timestamp <= self._highest:
             return
         self._highest = timestamp
@@ -81,12 +81,12 @@ class RisingWatermarks:
         self._output.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        """Sends IDLE, if the stream is active."""
+        """Send IDLE, if the stream is active."""
         if not self._idle:
             self._become(WatermarkStatus.IDLE)
 
     def mark_active(self) -> None:
-        """Sends ACTIVE, if the stream is idle."""
+        """Send ACTIVE, if the stream is idle."""
         if self._idle:
             self._become(WatermarkStatus.ACTIVE)
 
@@ -114,18 +114,18 @@ class IdleWhenBothAre:
         return one, two
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Passes a watermark on. This half is then not idle, whether the watermark rises or not."""
+        """Pass a watermark on. This half is then not idle, whether the watermark rises or not."""
         self._underlying.emit_watermark(timestamp)
         self._idle = False
 
     def mark_idle(self) -> None:
-        """Makes this half idle, and the stream if the other half is idle too."""
+        """Make this half idle, and the stream if the other half is idle too."""
         self._idle = True
         if self.other._idle:
             self._underlying.mark_idle()
 
     def mark_active(self) -> None:
-        """Makes this half and the stream active."""
+        """Make this half and the stream active."""
         self._idle = False
         self._underlying.mark_active()
 
@@ -148,13 +148,13 @@ class GeneratingOutput:
         self._generator = generator
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """Passes the record on with its event time. Then the generator gets it."""
+        """Pass the record on with its event time. Then the generator gets it."""
         event_time = self._assign_timestamp(value, timestamp)
         self.records.emit_record(Record(value, event_time))
         self._generator.on_event(value, event_time, self._on_event)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Takes the reader's own watermark."""
+        """Take the reader's own watermark."""
         self._on_event.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:

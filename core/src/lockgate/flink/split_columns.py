@@ -69,7 +69,7 @@ class SplitColumns:
         self._last_arrival_ms = start_ms
 
     def take(self, splits: "NDArray[np.integer]", timestamps: TimeColumn, arrivals: TimeColumn) -> None:
-        """Takes rows in the order of their arrival: the index of each row's split, its event time,
+        """Take rows in the order of their arrival: the index of each row's split, its event time,
         and its arrival (ms).
 
         A watermark that is due at the very ms of a row's arrival is emitted before the row. Raises
@@ -88,8 +88,8 @@ class SplitColumns:
         self._last_arrival_ms = int(came[-1])
 
     def advance_to(self, now_ms: int) -> None:
-        """Emits the watermarks that are due up to `now_ms`, without a row. Raises `InvalidValue`
-        for a time that has passed.
+        """Emit the watermarks that are due up to `now_ms`, without a row. Raises `InvalidValue` for
+        a time that has passed.
         """
         if now_ms < self._last_arrival_ms:
             raise InvalidValue("now_ms", f"must not lie before {self._last_arrival_ms}, but is {now_ms}")

@@ -38,8 +38,8 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """The text of these bytes. Raises `UnreadableBytes`, naming `field`, for bytes that Java's
-    `readUTF` refuses.
+    """Return the text of these bytes. Raises `UnreadableBytes`, naming `field`, for bytes that
+    Java's `readUTF` refuses.
     """
     if data.isascii() and 0 not in data:  # most often, and then a hundred times faster
         return data.decode("ascii")
@@ -65,8 +65,8 @@ class KafkaPartitionSplitSerializer:
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """The split's bytes. Raises `InvalidValue` for no topic, a topic of more than 65,535 bytes,
-        or numbers that do not fit.
+        """Return the split's bytes. Raises `InvalidValue` for no topic, a topic of more than 65,535
+        bytes, or numbers that do not fit.
         """
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")
@@ -82,7 +82,7 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """The split of these bytes; `version` is ignored. Raises `UnreadableBytes` or
+        """Return the split of these bytes; `version` is ignored. Raises `UnreadableBytes` or
         `InvalidValue`.
         """
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]

@@ -110,8 +110,8 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """The split from the current offset (the next record to read) on. Raises `InvalidValue` for
-        an invalid offset.
+        """Return the split from the current offset (the next record to read) on. Raises
+        `InvalidValue` for an invalid offset.
         """
         split = self.split
         return KafkaPartitionSplit.as_flink(

@@ -33,7 +33,7 @@ TimestampAssigner = Callable[[object, int], int]
 
 
 def record_timestamp(value: object, timestamp: int) -> int:
-    """The default: the timestamp that the record came with, Kafka's for instance."""
+    """Return the default: the timestamp that the record came with, Kafka's for instance."""
     return timestamp
 
 
@@ -75,7 +75,7 @@ class WatermarkStrategy:
 
     @classmethod
     def for_generator(cls, make_generator: Callable[[], WatermarkGenerator]) -> "WatermarkStrategy":
-        """Uses generators of your own: `make_generator` is called once for each split."""
+        """Use generators of your own: `make_generator` is called once for each split."""
         return cls(lambda clock: make_generator())
 
     @classmethod
@@ -102,25 +102,25 @@ class WatermarkStrategy:
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 
     def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
-        """Takes event times from the records' values."""
+        """Take event times from the records' values."""
         return replace(self, assign_timestamp=assign_timestamp)
 
     def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
-        """Does not wait for splits without an event for longer than `timeout`. Raises
-        `InvalidValue` for 0 or less.
+        """Do not wait for splits without an event for longer than `timeout`. Raises `InvalidValue`
+        for 0 or less.
         """
         return replace(self, idle_timeout=checked_timeout(timeout))
 
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Waits for the slowest source of `group` when more than `max_drift` ahead of it. Raises
+        """Wait for the slowest source of `group` when more than `max_drift` ahead of it. Raises
         `InvalidValue`.
         """
         parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)
         return replace(self, alignment=parameters)
 
     def create_generator(self, clock: RelativeClock) -> WatermarkGenerator:
-        """A generator for one split (or for the main output), idle by `clock`."""
+        """Return a generator for one split (or for the main output), idle by `clock`."""
         generator = self.make_generator(clock)
         return generator if self.idle_timeout is None else WatermarksWithIdleness(generator, self.idle_timeout, clock)

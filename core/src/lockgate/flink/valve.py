@@ -49,7 +49,7 @@ class StatusWatermarkValve:
         self.last_status = WatermarkStatus.ACTIVE
 
     def watermark_of(self, channel: int) -> int:
-        """The channel's own watermark."""
+        """Return the channel's own watermark."""
         return self._watermarks[self._checked(channel)]
 
     def is_idle(self, channel: int) -> bool:
@@ -61,7 +61,7 @@ class StatusWatermarkValve:
         return self._checked(channel) in self._aligned
 
     def input_watermark(self, channel: int, timestamp: int) -> None:
-        """Takes a watermark (rules 1 to 3). Raises `UnknownName` for an unknown channel."""
+        """Take a watermark (rules 1 to 3). Raises `UnknownName` for an unknown channel."""
         self._checked(channel)
         if self.last_status is WatermarkStatus.IDLE or self._idle[channel]:
             return
@@ -74,7 +74,7 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Takes a status (rules 4 to 6). A status that the channel already has changes nothing.
+        """Take a status (rules 4 to 6). A status that the channel already has changes nothing.
         Raises `UnknownName` for a channel that does not exist.
         """
         idle = status is WatermarkStatus.IDLE

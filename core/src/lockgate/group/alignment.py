@@ -98,13 +98,13 @@ class Decision:
 
 
 def decide(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Decision:
-    """The watermark and the ceiling of the group, and the first readers at the minimum."""
+    """Return the watermark and the ceiling of the group, and the first readers at the minimum."""
     return _decided(_settled(group, now_ms, hearing), now_ms, hearing)
 
 
 def evaluate(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> tuple[Group, WatermarkAlignmentEvent]:
-    """The event as of `now_ms`, and the group that has announced it: the same object if
-    no value has changed. `hearing`: of the process that evaluates.
+    """Return the event as of `now_ms`, and the group that has announced it: the same object if no
+    value has changed. `hearing`: of the process that evaluates.
     """
     group = _settled(group, now_ms, hearing)
     decision = _decided(group, now_ms, hearing)
@@ -143,7 +143,7 @@ def next_deadline(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> int |
 
 
 def _settled(group: Group, now_ms: int, hearing: Hearing) -> Group:
-    """The group with all that time has done to its readers."""
+    """Return the group with all that time has done to its readers."""
     return after_long_waits(after_leases(group, now_ms, hearing), now_ms, hearing)
 
 
@@ -167,7 +167,9 @@ def _capped(group: Group, ceiling: int, now_ms: int, hearing: Hearing) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """The readers that hold the group. A missing expected source holds through its first reader."""
+    """Return the readers that hold the group. A missing expected source holds through its first
+    reader.
+    """
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

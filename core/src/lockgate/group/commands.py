@@ -58,7 +58,7 @@ FEW = 8
 def register(
     group: Group, source: str, event: ReaderRegistrationEvent, now_ms: int, hearing: Hearing = ALWAYS
 ) -> Group:
-    """Opens a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
+    """Open a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
     group = restored(after_silence(group, now_ms), event.config, event.configured_at, now_ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
@@ -83,7 +83,7 @@ def register(
 
 
 def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
-    """Takes a reader's report, and renews its lease. Raises `UnknownSource`, `UnknownReader`,
+    """Take a reader's report, and renews its lease. Raises `UnknownSource`, `UnknownReader`,
     `StaleEpoch`.
     """
     group, refusals = report_all(group, [(source, event)], now_ms)
@@ -95,7 +95,7 @@ def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int
 def report_all(
     group: Group, reports: Iterable[tuple[str, ReportedWatermarkEvent]], now_ms: int
 ) -> tuple[Group, dict[int, Refused]]:
-    """Takes many reports, each judged alone. Returns the refusals by index; where all are refused,
+    """Take many reports, each judged alone. Returns the refusals by index; where all are refused,
     the group is unchanged.
     """
     after = after_silence(group, now_ms)
@@ -119,7 +119,7 @@ def report_all(
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
-    """Takes a task's report about its splits, and renews the lease. Raises `UnknownSource`,
+    """Take a task's report about its splits, and renews the lease. Raises `UnknownSource`,
     `UnknownReader`, `StaleEpoch`.
     """
     key = (source, event.subtask)
@@ -150,8 +150,8 @@ def renew(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> G
 
 
 def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
-    """The group that knows which splits are on their way to readers of a source, by subtask. Those
-    that are not in the group are left out; the same object where nothing changes.
+    """Return the group that knows which splits are on their way to readers of a source, by subtask.
+    Those that are not in the group are left out; the same object where nothing changes.
     """
     changes = dict[ReaderKey, Reader | None]()
     for subtask, split in arriving.items():
@@ -162,12 +162,12 @@ def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -
 
 
 def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
-    """Raises `UnknownSource`, `UnknownReader` or `StaleEpoch` for a reader that may not speak."""
+    """Raise `UnknownSource`, `UnknownReader` or `StaleEpoch` for a reader that may not speak."""
     _current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
-    """Takes the reader out of the group at once. Raises `UnknownSource`, `UnknownReader`,
+    """Take the reader out of the group at once. Raises `UnknownSource`, `UnknownReader`,
     `StaleEpoch`.
     """
     key = (source, subtask)
@@ -205,8 +205,8 @@ def _lives(reader: Reader, group: Group, now_ms: int, hearing: Hearing) -> bool:
 
 
 def _inherited(old: Reader, group: Group, now_ms: int, hearing: Hearing) -> ReportedWatermarkEvent | None:
-    """The report that goes on counting when a newer epoch opens. A registration alone does not make
-    a lost reader count again.
+    """Return the report that goes on counting when a newer epoch opens. A registration alone does
+    not make a lost reader count again.
     """
     reported = old.reported
     if reported is None:
@@ -234,9 +234,9 @@ class _Lowests:
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """The reader after a report. This is the most frequent command, so the constructor is called
-    once: `replace` takes four times as long. A report that names no splits is O(1) in those that
-    the reader has.
+    """Return the reader after a report. This is the most frequent command, so the constructor is
+    called once: `replace` takes four times as long. A report that names no splits is O(1) in those
+    that the reader has.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
@@ -268,14 +268,16 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
 
 
 def _of_no_report(unknown: Mapping[Path, Any]) -> Mapping[Path, Any]:
-    """The unknown fields without those of the last report, which another report replaces."""
+    """Return the unknown fields without those of the last report, which another report replaces."""
     return {path: value for path, value in unknown.items() if path[0] != "reported"}
 
 
 def _attempts_of(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent | None, reader: Reader
 ) -> Mapping[str, Attempt]:
-    """The attempts of the splits that the report names. Only splits of the last report have any."""
+    """Return the attempts of the splits that the report names. Only splits of the last report have
+    any.
+    """
     if old is not None and event.splits is old.splits:
         return reader.attempts
     return {name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
@@ -284,8 +286,8 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """A report that names no splits repeats the last ones, and undoes no progress that tasks have
-    reported since.
+    """Return a report that names no splits repeats the last ones, and undoes no progress that tasks
+    have reported since.
     """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
@@ -327,8 +329,8 @@ def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> 
 
 
 def _merged(reader: Reader, event: ProgressEvent) -> Reader:
-    """The reader after a task's progress. Before the epoch's first report there is nothing to merge
-    it into.
+    """Return the reader after a task's progress. Before the epoch's first report there is nothing
+    to merge it into.
     """
     reported = reader.reported
     if reported is None or reported.epoch != event.epoch:
@@ -370,7 +372,7 @@ def _without(group: Group, key: ReaderKey) -> Group:
 def _with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """The group with these readers, which were heard now. `counting`: the sources that have
+    """Return the group with these readers, which were heard now. `counting`: the sources that have
     reported.
     """
     return replace(
@@ -383,7 +385,7 @@ def _with_heard(
 
 
 def _with_seen(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """The expected sources that have reported, with these. O(1) where all had, as mostly."""
+    """Return the expected sources that have reported, with these. O(1) where all had, as mostly."""
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen

@@ -37,7 +37,7 @@ class Expiry:
 
 
 def expired_readers(group: Group, expiry: Expiry) -> list[ReaderKey]:
-    """The readers that have expired. O(readers)."""
+    """Return the readers that have expired. O(readers)."""
     if expiry.readers_ms is None or group.heard_at is None:
         return []
     until = group.heard_at - expiry.readers_ms
@@ -45,7 +45,7 @@ def expired_readers(group: Group, expiry: Expiry) -> list[ReaderKey]:
 
 
 def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
-    """The group without these. A successor of one begins above its epoch."""
+    """Return the group without these. A successor of one begins above its epoch."""
     gone = {key: group.readers[key] for key in keys}
     if not gone:
         return group

@@ -76,22 +76,22 @@ class Group:
         return self.first_missing(len(self.config.expected_sources))
 
     def first_missing(self, limit: int) -> tuple[str, ...]:
-        """The first `limit` of them. O(1) where none is missing, as mostly."""
+        """Return the first `limit` of them. O(1) where none is missing, as mostly."""
         expected, seen = self.config.expected_sources, self.sources_seen
         if len(seen) >= len(expected):
             return ()
         return tuple(islice((source for source in expected if source not in seen), limit))
 
     def act(self, id: str) -> Act | None:
-        """The act of this id; None if the group does not know it."""
+        """Return the act of this id; None if the group does not know it."""
         return next((act for act in self.acts if act.id == id), None)
 
     def pause_of(self, source: str) -> SourcePause | None:
-        """The operator's pause of a source; None where the source is not paused."""
+        """Return the operator's pause of a source; None where the source is not paused."""
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
     def with_act(self, act: Act) -> "Group":
-        """The group that knows this act, too."""
+        """Return the group that knows this act, too."""
         return replace(self, acts=(*self.acts, act)[-ACTS_KEPT:])
 
     @property
@@ -104,14 +104,16 @@ class Group:
 
 
 def tick(previous: int, now_ms: int) -> int:
-    """The next revision, epoch or version: the clock, or one more than the previous number where
-    that is higher.
+    """Return the next revision, epoch or version: the clock, or one more than the previous number
+    where that is higher.
     """
     return max(previous + 1, now_ms)
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """A new group without readers. `floor`: the `high_water` of a predecessor of the same name."""
+    """Return a new group without readers. `floor`: the `high_water` of a predecessor of the same
+    name.
+    """
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
     return Group(
@@ -128,15 +130,15 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """The group with a revision above `revision`, if its own is below. It was announced with that
-    revision once, and the store has lost the change since: the group as it is now is news.
+    """Return the group with a revision above `revision`, if its own is below. It was announced with
+    that revision once, and the store has lost the change since: the group as it is now is news.
     """
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
 
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """The same readers under another configuration. The group does not wait for a newly expected
-    source that has reported already. O(readers).
+    """Return the same readers under another configuration. The group does not wait for a newly
+    expected source that has reported already. O(readers).
 
     Lost, waiting and passed-over readers are judged anew, and each wait begins again. A shorter
     lease holds from the reader's next report on: until then the reader does not know of it.
@@ -156,7 +158,7 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """The group with an operator's configuration. The same object if that is what it has."""
+    """Return the group with an operator's configuration. The same object if that is what it has."""
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)
@@ -164,8 +166,8 @@ def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
-    """A new group with the configuration of a reader that knows it from the lost one, where that is
-    an operator's, and newer than the group's. The same object otherwise.
+    """Return a new group with the configuration of a reader that knows it from the lost one, where
+    that is an operator's, and newer than the group's. The same object otherwise.
 
     A reader may not change a group that is no longer new, nor one that an operator has configured
     since: a time after the group's beginning is not believed.

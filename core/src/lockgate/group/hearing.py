@@ -54,7 +54,9 @@ class Hearing:
         return heard_from - left + span_ms
 
     def ends_ms(self, end_ms: int, span_ms: int) -> int:
-        """The first time at which `judged_ms` is `end_ms`, if the process is not deaf again."""
+        """Return the first time at which `judged_ms` is `end_ms`, if the process is not
+        deaf again.
+        """
         since = end_ms - span_ms
         for began, ended in self.deaf:
             if since < ended and began < end_ms:

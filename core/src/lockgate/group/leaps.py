@@ -62,8 +62,8 @@ class StoreClock:
         self._observed_ms: float | None = None
 
     def observe(self, sent_ms: float, store_ms: int, received_ms: float) -> int:
-        """Takes in a time of the store that was read between two monotonic times, all in ms.
-        Returns by how many ms the store's clock has leapt since: 0, or below 0 if it was put back.
+        """Take in a time of the store that was read between two monotonic times, all in ms. Returns
+        by how many ms the store's clock has leapt since: 0, or below 0 if it was put back.
         """
         low, high = store_ms - received_ms, store_ms + 1 - sent_ms
         leapt = 0
@@ -83,8 +83,9 @@ class StoreClock:
 
 
 def after_leaps(group: Group, leaps: Iterable[Leap]) -> Group:
-    """The group with its times moved by the leaps. It is a new object even where no time was moved,
-    so that it is committed, and the process need not look at it again. O(readers) for each leap.
+    """Return the group with its times moved by the leaps. It is a new object even where no time was
+    moved, so that it is committed, and the process need not look at it again. O(readers) for each
+    leap.
     """
     for leap in leaps:
         group = _after_leap(group, leap)
@@ -120,7 +121,7 @@ def _moved(reader: Reader, config: GroupConfig, leap: Leap) -> Reader:
 
 
 def later(time_ms: int, leap: Leap) -> int:
-    """A time moved forward by a leap, but not beyond the moment of noticing."""
+    """Return a time moved forward by a leap, but not beyond the moment of noticing."""
     return time_ms if time_ms >= leap.noticed_ms else min(time_ms + leap.by_ms, leap.noticed_ms)
 
 

@@ -46,7 +46,7 @@ from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 
 def lease_ends(reader: Reader, config: GroupConfig) -> int:
-    """The first millisecond at which the reader is lost, unless it reports before."""
+    """Return the first millisecond at which the reader is lost, unless it reports before."""
     parked = None if reader.reported is None else reader.reported.park_ms
     return reader.heard_at + (config.lease_ms if parked is None else parked)
 
@@ -79,8 +79,8 @@ def in_grace(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
 
 
 def tolerance_ms(config: GroupConfig) -> int:
-    """The longest silence (ms) of a group with living readers, which report every third of a lease,
-    or sooner.
+    """Return the longest silence (ms) of a group with living readers, which report every third of a
+    lease, or sooner.
     """
     return max(2 * config.update_interval_ms, config.lease_ms // 3)
 
@@ -94,8 +94,8 @@ def silent_ms(group: Group, now_ms: int) -> int:
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """The group that a command finds at `now_ms`: after an outage, leases and waits are longer by
-    the silence.
+    """Return the group that a command finds at `now_ms`: after an outage, leases and waits are
+    longer by the silence.
     """
     return at_once(after_silence_in_steps(group, now_ms))
 
@@ -123,8 +123,8 @@ def after_silence_in_steps(group: Group, now_ms: int) -> Steps[Group]:
 
 
 def after_leases(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
-    """The group in which each reader whose lease has ended is marked lost, and its reach is gone.
-    `hearing`: of the process that judges. O(such readers).
+    """Return the group in which each reader whose lease has ended is marked lost, and its reach is
+    gone. `hearing`: of the process that judges. O(such readers).
     """
     return at_once(after_leases_in_steps(group, now_ms, hearing))
 
@@ -145,7 +145,7 @@ def after_leases_in_steps(group: Group, now_ms: int, hearing: Hearing = ALWAYS) 
 
 
 def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
-    """The report without its reach: the reader's next batch will not come."""
+    """Return the report without its reach: the reader's next batch will not come."""
     if reported.reach is None:
         return reported
     return (
@@ -177,8 +177,8 @@ def _lost(reader: Reader) -> Reader:
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """The group in which no reader is lost by a clock that was ahead. O(readers), once for each
-    time that the clock is put back.
+    """Return the group in which no reader is lost by a clock that was ahead. O(readers), once for
+    each time that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
@@ -188,8 +188,8 @@ def _judged_anew(group: Group, now_ms: int) -> Group:
 
 
 def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> Reader:
-    """The reader with a lease that is longer by the silence. One that was lost when the silence
-    began stays lost: its lease then ended before the silence, and ends before now.
+    """Return the reader with a lease that is longer by the silence. One that was lost when the
+    silence began stays lost: its lease then ended before the silence, and ends before now.
     """
     held_since = None if reader.held_since is None else reader.held_since + silence
     heard_at, lost, reported = reader.heard_at, reader.lost, reader.reported
@@ -213,8 +213,8 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 
 
 def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
-    """The group with all its times moved back. Revisions and epochs stay, since they only rise.
-    O(readers).
+    """Return the group with all its times moved back. Revisions and epochs stay, since they only
+    rise. O(readers).
     """
     readers = group.readers.updated(
         {key: _moved(reader, group.config, by_ms, now_ms) for key, reader in group.readers.items()}

@@ -51,7 +51,7 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
 
 
 def wait_ends(group: Group, now_ms: int) -> int | None:
-    """The first millisecond at which a wait is too long; None: no reader waits, waits may be
+    """Return the first millisecond at which a wait is too long; None: no reader waits, waits may be
     endless, or there is an outage.
     """
     since = group.readers.first_held()
@@ -61,8 +61,8 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 
 
 def after_long_waits(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
-    """The group in which readers that waited for too long are overdue or, under `proceed`, go
-    on. `hearing`: of the process that judges.
+    """Return the group in which readers that waited for too long are overdue or, under `proceed`,
+    go on. `hearing`: of the process that judges.
     """
     ends, longest_ms = wait_ends(group, now_ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
@@ -79,8 +79,8 @@ def after_long_waits(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Gr
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Passes over the readers that hold the waiting ones. A reader that waits itself is never
-    passed over; the wait for it begins again.
+    """Pass over the readers that hold the waiting ones. A reader that waits itself is never passed
+    over; the wait for it begins again.
     """
     readers, config = group.readers, group.config
     ahead = max(watermark_of(readers[key]) for key in waiting)

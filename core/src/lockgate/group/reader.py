@@ -73,8 +73,8 @@ class Reader:
         held_since: int | None,
         overdue: bool,
     ) -> "Reader":
-        """The reader with other values in all fields that time may change. The constructor takes a
-        quarter of the time of `replace`, and this may be for all readers at once.
+        """Return the reader with other values in all fields that time may change. The constructor
+        takes a quarter of the time of `replace`, and this may be for all readers at once.
         """
         return Reader(
             epoch=self.epoch,
@@ -97,22 +97,22 @@ class Reader:
 
 
 def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """The watermark that counts in the group: MAX of an idle or finished reader, else the
+    """Return the watermark that counts in the group: MAX of an idle or finished reader, else the
     report's.
     """
     return MAX if reported.idle or reported.finished else reported.watermark
 
 
 def watermark_of(reader: Reader) -> int:
-    """The watermark with which the reader counts, unless it is passed over. MAX where it does
-    not.
+    """Return the watermark with which the reader counts, unless it is passed over. MAX where it
+    does not.
     """
     return watermark_after(reader.reported, reader)
 
 
 def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
-    """The watermark with which the reader counts after this report: the report's, or that of a
-    split on its way to the reader, whichever is lower.
+    """Return the watermark with which the reader counts after this report: the report's, or that of
+    a split on its way to the reader, whichever is lower.
     """
     watermark = MAX if reported is None else effective_watermark(reported)
     if reader.arriving is None or (reported is not None and reported.finished):

@@ -57,7 +57,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return cls().updated(readers)
 
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
-        """A version in which these readers replace those of the same key; None removes one.
+        """Return a version in which these readers replace those of the same key; None removes one.
         O(changes).
         """
         state = self._reached()
@@ -69,14 +69,14 @@ class Readers(Mapping[ReaderKey, Reader]):
         return newer
 
     def changed_since(self, older: "Readers") -> set[ReaderKey]:
-        """The keys of the readers that differ from those in `older`. O(changes) where this version
-        was made from `older`.
+        """Return the keys of the readers that differ from those in `older`. O(changes) where this
+        version was made from `older`.
         """
         return {key for key, _, _ in self.moved_since(older)}
 
     def moved_since(self, older: "Readers") -> list[Moved]:
-        """The readers that differ from those in `older`. O(changes) where this version was made
-        from `older`.
+        """Return the readers that differ from those in `older`. O(changes) where this version was
+        made from `older`.
         """
         was, version = dict[ReaderKey, Reader | None](), older
         while version is not self and version._towards is not None:
@@ -93,7 +93,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return source in self._reached().subtasks
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """The lowest watermark of the readers that count, MAX without any. `with_lost`: lost
+        """Return the lowest watermark of the readers that count, MAX without any. `with_lost`: lost
         readers count too.
         """
         state = self._reached()
@@ -101,7 +101,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return min(lowest, _or_max(state.lost.lowest())) if with_lost else lowest
 
     def lowest_reach(self, *, with_lost: bool) -> int:
-        """The lowest max(watermark, reach) of the readers that count. A lost reader has no
+        """Return the lowest max(watermark, reach) of the readers that count. A lost reader has no
         reach.
         """
         state = self._reached()
@@ -109,7 +109,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return min(lowest, _or_max(state.lost.lowest())) if with_lost else lowest
 
     def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """The first readers, by key, that count and are at the lowest watermark, if that is
+        """Return the first readers, by key, that count and are at the lowest watermark, if that is
         `watermark`.
         """
         state = self._reached()
@@ -118,27 +118,29 @@ class Readers(Mapping[ReaderKey, Reader]):
         return tuple(sorted(found)[:limit])
 
     def up_to(self, watermark: int, *, with_lost: bool) -> list[ReaderKey]:
-        """The readers that count and are at or below this watermark. O(found)."""
+        """Return the readers that count and are at or below this watermark. O(found)."""
         state = self._reached()
         found = state.watermarks.up_to(watermark)
         return found + state.lost.up_to(watermark) if with_lost else found
 
     def lost_below(self, watermark: int) -> list[ReaderKey]:
-        """The lost readers below this watermark. O(found)."""
+        """Return the lost readers below this watermark. O(found)."""
         return self._reached().lost.up_to(watermark - 1)
 
     def first_heard(self) -> int | None:
-        """The earliest `heard_at` of the readers with a running lease, parked ones left out."""
+        """Return the earliest `heard_at` of the readers with a running lease, parked ones
+        left out.
+        """
         return self._reached().heard.lowest()
 
     def heard_until(self, time: int) -> list[ReaderKey]:
-        """The readers with a running lease that have not reported after `time`, parked ones left
-        out. O(found).
+        """Return the readers with a running lease that have not reported after `time`, parked ones
+        left out. O(found).
         """
         return self._reached().heard.up_to(time)
 
     def first_parked(self) -> int | None:
-        """The earliest end of parking; None: no reader is parked."""
+        """Return the earliest end of parking; None: no reader is parked."""
         return self._reached().parked.lowest()
 
     def parked_until(self, time: int) -> list[ReaderKey]:
@@ -146,11 +148,13 @@ class Readers(Mapping[ReaderKey, Reader]):
         return self._reached().parked.up_to(time)
 
     def first_held(self) -> int | None:
-        """The start of the longest wait, overdue ones left out; None: no reader waits."""
+        """Return the start of the longest wait, overdue ones left out; None: no reader waits."""
         return self._reached().held.lowest()
 
     def held_until(self, time: int) -> list[ReaderKey]:
-        """The readers that have waited since `time` or longer and are not overdue. O(found)."""
+        """Return the readers that have waited since `time` or longer and are not overdue.
+        O(found).
+        """
         return self._reached().held.up_to(time)
 
     def sources(self) -> list[str]:
@@ -184,7 +188,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return f"Readers({self._size})"
 
     def _reached(self) -> "_State":
-        """The shared state, turned to this version."""
+        """Return the shared state, turned to this version."""
         if self._state is not None:
             return self._state
         path: list[Readers] = [self]
@@ -278,8 +282,8 @@ _UNRANKED: _Numbers = (None, None, None, None, None, None)
 
 
 def _numbers(reader: Reader) -> _Numbers:
-    """A reader's ranked values: last heard, parked until, held since, watermark, reach, and the
-    watermark if it is lost.
+    """Return a reader's ranked values: last heard, parked until, held since, watermark, reach, and
+    the watermark if it is lost.
 
     None: the reader has no place in that ranking. A reader at MAX holds no other one, so it has
     none.

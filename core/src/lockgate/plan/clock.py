@@ -79,7 +79,7 @@ class PlanClock:
         return 0 if self._leap is None or self._base is None else self._leap[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
-        """The time (ms) for plans. `ticks_ms`: of the monotonic clock."""
+        """Return the time (ms) for plans. `ticks_ms`: of the monotonic clock."""
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
         if self._base is None or abs(difference - self._base) <= LEAP_MS + UNEVEN * since:
@@ -91,7 +91,7 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Takes in by how many ms records were ahead of this clock at the last look, by producer;
+        """Take in by how many ms records were ahead of this clock at the last look, by producer;
         below 0 where they were behind. They were appended after the look before.
         """
         for producer, by in ahead.items():
@@ -121,7 +121,7 @@ class PlanClock:
             self.moved += by
 
     def _weigh(self) -> None:
-        """Sets `behind` by the least that records have shown."""
+        """Set `behind` by the least that records have shown."""
         lately = [shown for shown in self._shown.values() if self._ticks - shown.at <= _REMEMBERED_MS]
         if not any(shown.before is not None for shown in lately):
             return

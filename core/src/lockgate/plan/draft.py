@@ -139,7 +139,7 @@ class Draft(Generic[Split]):
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """The plan under the group's max desired watermark (ms), or another ceiling, which
+        """Return the plan under the group's max desired watermark (ms), or another ceiling, which
         `limit_there` names.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self._own_limit
@@ -192,7 +192,7 @@ class Draft(Generic[Split]):
         return low + int((last - low) * AIM / self._use({}))
 
     def look(self, event_time: int) -> Cut:
-        """The use of a batch up to `event_time` (ms), and where the next records lie."""
+        """Return the use of a batch up to `event_time` (ms), and where the next records lie."""
         asked = self.look_ups
         heads = self._cut(event_time)
         self._probes += self.look_ups - asked
@@ -200,13 +200,13 @@ class Draft(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def _use(self, heads: Mapping[Split, Head]) -> float:
-        """The part of its budget that the neediest source would use for a batch up to `heads`; 1.0
-        is all.
+        """Return the part of its budget that the neediest source would use for a batch up to
+        `heads`; 1.0 is all.
         """
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """The offsets of each source in a batch up to `heads`."""
+        """Return the offsets of each source in a batch up to `heads`."""
         offsets = dict(self._unread)
         for split, head in heads.items():
             backlog = self._backlogs[split]
@@ -220,8 +220,8 @@ class Draft(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """The lowest event time at which the first records in `heads` alone are more than what is
-        left of a budget; MAX without one.
+        """Return the lowest event time at which the first records in `heads` alone are more than
+        what is left of a budget; MAX without one.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():
@@ -248,7 +248,7 @@ class Draft(Generic[Split]):
         return self._log.heads()
 
     def _cut(self, event_time: int) -> Mapping[Split, Head]:
-        """The first unread record above `event_time` of each split.
+        """Return the first unread record above `event_time` of each split.
 
         The log is not asked about either end of time, nor twice about one gap.
         """
@@ -287,14 +287,14 @@ class Draft(Generic[Split]):
     # -- horizons, watermarks and states --
 
     def _clock_horizon(self) -> int:
-        """The query's own ceiling by the clock's part of every h(s): a lower bound that needs no
-        look-up.
+        """Return the query's own ceiling by the clock's part of every h(s): a lower bound that
+        needs no look-up.
         """
         clock = min(map(self._by_clock, self._backlogs), default=watermark.MAX)
         return watermark.add(clock, self._bounds.max_drift - 1)
 
     def _by_clock(self, split: Split) -> int:
-        """The event time (ms) below which nothing is still to come, since the producer is no
+        """Return the event time (ms) below which nothing is still to come, since the producer is no
         further behind the clock than its bound.
         """
         backlog = self._backlogs[split]
@@ -362,8 +362,8 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Gives the rest of each budget to the splits that cannot be aligned, in proportion to
-        their unread offsets.
+        """Give the rest of each budget to the splits that cannot be aligned, in proportion to their
+        unread offsets.
         """
         for source, budget in self._budgets.items():
             blank = {
@@ -385,5 +385,5 @@ class Draft(Generic[Split]):
 
 
 def _lowest(heads: Mapping[Split, Head]) -> int:
-    """The event time (ms) of the first of these records, MAX without any."""
+    """Return the event time (ms) of the first of these records, MAX without any."""
     return min((head.event_time for head in heads.values()), default=watermark.MAX)

@@ -21,9 +21,9 @@ FAR_MS = 86_400_000
 
 
 def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
-    """The splits that no longer hold the others. `times`: the event time (ms) of each split's next
-    record, or of its last one, where it is live or has something unread. `far`: those whose
-    producers are further behind the clock than `bound` (ms).
+    """Return the splits that no longer hold the others. `times`: the event time (ms) of each
+    split's next record, or of its last one, where it is live or has something unread. `far`: those
+    whose producers are further behind the clock than `bound` (ms).
     """
     others = min((time for split, time in times.items() if split not in far), default=None)
     if others is None:

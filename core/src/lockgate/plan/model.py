@@ -109,13 +109,13 @@ class SplitLog(Protocol[Split]):
         """True once this plan has asked so much that it should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:
-        """The first unread record of each split."""
+        """Return the first unread record of each split."""
 
     def first_after(self, event_time: int) -> Mapping[Split, Head]:
         """For each split its first unread record whose event time is above `event_time` (ms)."""
 
     def highest(self) -> Mapping[Split, int]:
-        """The highest event time (ms) below each split's end, read or unread."""
+        """Return the highest event time (ms) below each split's end, read or unread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

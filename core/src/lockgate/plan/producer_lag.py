@@ -78,13 +78,13 @@ class Shown(NamedTuple):
     hidden_since: int = MAX
 
     def kept(self) -> list[bool | int]:
-        """The values of all fields, in their order."""
+        """Return the values of all fields, in their order."""
         return list(self)
 
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
-        """What `kept` returned, at `now` (wall clock in ms). Times that lie ahead of `now` count as
-        `now`. Raises `InvalidValue` where `kept` cannot have returned it.
+        """Return what `kept` returned, at `now` (wall clock in ms). Times that lie ahead of `now`
+        count as `now`. Raises `InvalidValue` where `kept` cannot have returned it.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
             raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")
@@ -126,8 +126,8 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Takes in a plan's look at `now` (wall clock in ms, before the broker was asked). The
-        split is read up to `position`, and its log ends at `end`.
+        """Take in a plan's look at `now` (wall clock in ms, before the broker was asked). The split
+        is read up to `position`, and its log ends at `end`.
 
         `first`: the first unread record. `disorder`: how far out of order (ms) records may be.
         `hidden_since`: wall clock (ms) since when records are hidden behind the end. Returns the
@@ -152,7 +152,7 @@ class ProducerLag:
         return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
-        """Takes in a lag (ms) that a record showed at `now`. Returns it, 0 or more."""
+        """Take in a lag (ms) that a record showed at `now`. Returns it, 0 or more."""
         lag, state = max(0, lag), self.state
         self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
@@ -164,15 +164,17 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Notes that records are hidden behind the end: they will show nothing when they appear."""
+        """Record that records are hidden behind the end: they will show nothing when they
+        appear.
+        """
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
-        """Notes that the split was watched, and has brought nothing."""
+        """Record that the split was watched, and has brought nothing."""
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
-        """The greatest lag (ms) that is remembered at `now`."""
+        """Return the greatest lag (ms) that is remembered at `now`."""
         shown, past = self.state.shown, now - self.state.shown_at - REMEMBERED_MS
         return shown if past <= 0 else int(shown * 0.5 ** min(64.0, past / REMEMBERED_MS))
 
@@ -233,7 +235,7 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """The bound (ms) for the horizon: `expected`, but never below what the drift allows
+        """Return the bound (ms) for the horizon: `expected`, but never below what the drift allows
         anyway.
         """
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

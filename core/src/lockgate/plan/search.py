@@ -62,7 +62,7 @@ class Curve:
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """The curve through the measured points, and beyond them the shape of the curve
+        """Return the curve through the measured points, and beyond them the shape of the curve
         `before`.
         """
         points = sorted(measured)
@@ -73,7 +73,7 @@ class Curve:
         return cls(tuple(points[:MOST_POINTS]))
 
     def at(self, event_time: int) -> float:
-        """The use up to an event time (ms); 0 before the first point."""
+        """Return the use up to an event time (ms); 0 before the first point."""
         after = bisect_right(self.points, event_time, key=_event_time)
         if after == 0:
             return 0.0
@@ -84,7 +84,9 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """The event time (ms) up to which a batch from `low` on uses so much of the budget."""
+        """Return the event time (ms) up to which a batch from `low` on uses so much of the
+        budget.
+        """
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=_use)
         if after == len(self.points):
@@ -111,8 +113,8 @@ def greatest_within(
     most: int = MOST_PROBES,
     enough: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """The greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that uses at
-    least 99 % of the budget.
+    """Return the greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that
+    uses at least 99 % of the budget.
 
     `low` must be within the budget. With `low >= high` the result is `high`, without a look-up.
     After `most` look-ups, or once `enough()` is true, the search ends with any event time that uses
@@ -146,13 +148,13 @@ def greatest_within(
 
 
 def _raised(cut: Cut, high: int) -> Cut:
-    """The same cut at the greatest event time for which it holds."""
+    """Return the same cut at the greatest event time for which it holds."""
     return cut._replace(event_time=max(cut.event_time, min(cut.next - 1, high)))
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """The lowest event time that is left unread, where no known one reads anything within the
-    budget. One record is enough.
+    """Return the lowest event time that is left unread, where no known one reads anything within
+    the budget. One record is enough.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)

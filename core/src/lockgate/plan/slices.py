@@ -55,7 +55,7 @@ class Slice:
 def plan_slice(
     draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
-    """The plan under the group's ceiling (ms) that ends where a window does.
+    """Return the plan under the group's ceiling (ms) that ends where a window does.
 
     `holds_group`: no reader is behind this query. `whole_from`: the begin (ms) of the first window
     that is not torn; a batch that begins before it goes no further.
@@ -76,8 +76,8 @@ def plan_slice(
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
-    """The slice of a plan's batch. `first`: event time (ms) of the first unread record; `before`:
-    the last slice, if any.
+    """Return the slice of a plan's batch. `first`: event time (ms) of the first unread record;
+    `before`: the last slice, if any.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

@@ -48,7 +48,7 @@ class Zone:
         return instant + self._offset(bisect_right(self.changes, instant, key=_instant))
 
     def first(self, local: int) -> int:
-        """The first instant at which the clocks show `local` or more."""
+        """Return the first instant at which the clocks show `local` or more."""
         at = bisect_left(self.changes, local - DAY, key=_instant)
         begin = local - DAY
         while at < len(self.changes) and max(begin, local - self._offset(at)) >= self.changes[at][0]:
@@ -57,8 +57,8 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """The stretch of local times that comes twice (begin, end), if `local` is inside it; else
-        None.
+        """Return the stretch of local times that comes twice (begin, end), if `local` is inside it;
+        else None.
         """
         near = range(
             bisect_left(self.changes, local - DAY, key=_instant), bisect_right(self.changes, local + DAY, key=_instant)
@@ -70,7 +70,7 @@ class Zone:
         return None
 
     def _offset(self, at: int) -> int:
-        """The offset before the change number `at`."""
+        """Return the offset before the change number `at`."""
         return self.changes[at - 1][1] if at else self.offset
 
 
@@ -90,7 +90,7 @@ class Windows:
             raise InvalidValue("size", f"of {spoken(self.size)}: expected what divides a day, a day, or a week")
 
     def begin(self, event_time: int) -> int:
-        """The begin of the window in which an event time (ms) lies."""
+        """Return the begin of the window in which an event time (ms) lies."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) - monday
         while (again := zone.twice(local)) is not None:
@@ -98,7 +98,9 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """The end of the window in which an event time (ms) lies: the next one begins there."""
+        """Return the end of the window in which an event time (ms) lies: the next one
+        begins there.
+        """
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:

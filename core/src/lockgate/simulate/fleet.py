@@ -67,8 +67,8 @@ class RunOutcome:
 
 
 def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """The outcome of the workload under Spark as it is. `progress` is told the share that is done,
-    0 to 1.
+    """Return the outcome of the workload under Spark as it is. `progress` is told the share that is
+    done, 0 to 1.
     """
     readers = [NativeReader(query.in_kinds(), workload.begin) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)
@@ -82,7 +82,7 @@ def native(workload: Workload, progress: Callable[[float], None] = lambda _: Non
 
 
 def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """The outcome of the workload under alignment with this `max_drift` (ms). Raises
+    """Return the outcome of the workload under alignment with this `max_drift` (ms). Raises
     `InvalidValue` where it is not above a query's disorder.
     """
     for query in workload.queries:
@@ -131,7 +131,7 @@ class _Group:
             self._epochs[name] = self._group.readers[(name, 0)].epoch
 
     def report(self, reader: VirtualReader, at: int, reach: int | None, now: int) -> tuple[int, bool]:
-        """The ceiling after a report, and whether the report has moved it."""
+        """Return the ceiling after a report, and whether the report has moved it."""
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(subtask=0, epoch=self._epochs[name], watermark=at, reach=reach)
         return self._after(commands.report(self._group, name, event, now), now)
@@ -219,7 +219,7 @@ class _Timeline(Generic[R]):
                 self._at(number, at)
 
     def outcome(self, max_drift: int | None) -> RunOutcome:
-        """The sum of all readers."""
+        """Return the sum of all readers."""
         tallies = [reader.tally for reader in self._readers]
         done = max(tally.done_at for tally in tallies if tally.done_at is not None)
         return RunOutcome(

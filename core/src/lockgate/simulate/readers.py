@@ -28,7 +28,7 @@ class VirtualLog:
         return False
 
     def heads(self) -> Mapping[str, Head]:
-        """The first unread record of each split."""
+        """Return the first unread record of each split."""
         return {
             name: Head(position, self._splits[name].time(position))
             for name, position in self._positions.items()
@@ -45,7 +45,7 @@ class VirtualLog:
         return found
 
     def highest(self) -> Mapping[str, int]:
-        """The highest event time (ms) below each split's end."""
+        """Return the highest event time (ms) below each split's end."""
         return {name: split.time(self._ends[name] - 1) for name, split in self._splits.items() if self._ends[name] > 0}
 
 
@@ -78,7 +78,7 @@ class VirtualReader:
         self._highest = MIN
 
     def ends(self, now: int) -> dict[str, int]:
-        """The end of each split's log at `now` (wall clock, ms)."""
+        """Return the end of each split's log at `now` (wall clock, ms)."""
         return {name: split.end_at(now) for name, split in self.splits.items()}
 
     @property
@@ -119,8 +119,8 @@ class VirtualReader:
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """The highest less the lowest event time (ms) last read, over the splits that were read
-        from and have something left.
+        """Return the highest less the lowest event time (ms) last read, over the splits that were
+        read from and have something left.
         """
         times = [
             split.time(self.positions[name] - 1)
@@ -130,7 +130,7 @@ class VirtualReader:
         return max(times) - min(times) if times else 0
 
     def first_unread(self) -> int | None:
-        """The lowest event time (ms) of an unread record; None where all are read."""
+        """Return the lowest event time (ms) of an unread record; None where all are read."""
         heads = (
             split.time(self.positions[name])
             for name, split in self.splits.items()
@@ -139,7 +139,7 @@ class VirtualReader:
         return min(heads, default=None)
 
     def highest_in(self, ends: Mapping[str, int]) -> int:
-        """The highest event time (ms) that a batch up to these offsets reads."""
+        """Return the highest event time (ms) that a batch up to these offsets reads."""
         return max(self.splits[name].time(end - 1) for name, end in ends.items() if end > self.positions[name])
 
 
@@ -199,7 +199,9 @@ class AlignedReader(VirtualReader):
         return draft
 
     def _lag_bound(self, name: str) -> int | None:
-        """What a live split's producer has shown; as in the planner never below the drift."""
+        """Return what a live split's producer has shown; as in the planner never below the
+        drift.
+        """
         lag = self.splits[name].lag_ms
         return None if lag is None else max(lag, self._bounds.max_drift)
 

@@ -45,7 +45,7 @@ class Sweep:
 
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
-    """The drifts (ms) to try, by the shortest watermark delay and above the disorder."""
+    """Return the drifts (ms) to try, by the shortest watermark delay and above the disorder."""
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)
     drifts = {delay // share for share in DEFAULT_SHARES} | {2 * delay}
@@ -53,8 +53,9 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
-    """The outcomes of native Spark and of each drift (ms). `progress` is told the share that is
-    done, 0 to 1. Raises `InvalidValue` where no drift is given, or one is not above the disorder.
+    """Return the outcomes of native Spark and of each drift (ms). `progress` is told the share that
+    is done, 0 to 1. Raises `InvalidValue` where no drift is given, or one is not above the
+    disorder.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

@@ -24,7 +24,7 @@ class Stretch(NamedTuple):
     end: int
 
     def time(self, number: int) -> int:
-        """The event time (ms) of its record with this number, from 0 on."""
+        """Return the event time (ms) of its record with this number, from 0 on."""
         return self.first + number * (self.end - self.first) // self.records
 
     def up_to(self, event_time: int) -> int:
@@ -67,7 +67,7 @@ class SplitLoad:
         return sum(stretch.records for stretch in self.stretches)
 
     def time(self, offset: int) -> int:
-        """The event time (ms) of the record at an offset that the log holds."""
+        """Return the event time (ms) of the record at an offset that the log holds."""
         for stretch in self.stretches:
             if offset < stretch.records:
                 return stretch.time(offset)
@@ -79,7 +79,7 @@ class SplitLoad:
         return sum(stretch.up_to(event_time) for stretch in self.stretches)
 
     def end_at(self, wall: int) -> int:
-        """The log's end at a wall clock (ms)."""
+        """Return the log's end at a wall clock (ms)."""
         return self.records if self.lag_ms is None else self.up_to(wall - self.lag_ms)
 
 
@@ -121,8 +121,8 @@ class QueryLoad:
         return sum(split.records for split in self.splits)
 
     def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
-        """The same load in `most` splits or little more: one in the place of all that cover the
-        same event time with the same lag.
+        """Return the same load in `most` splits or little more: one in the place of all that cover
+        the same event time with the same lag.
 
         A plan cuts all splits at one event time, and Spark shares a batch by what is unread. So
         splits of one span advance alike, whatever their density, and their sum advances with them.

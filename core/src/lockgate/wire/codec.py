@@ -105,13 +105,13 @@ def split_to_json(split: SplitReport) -> Json:
 
 
 def reports_to_json(reports: Sequence[tuple[str, ReportedWatermarkEvent]]) -> Json:
-    """The body of one batch, out of `(source, report)`."""
+    """Return the body of one batch, out of `(source, report)`."""
     return {"reports": [{"source": source, **report_to_json(report)} for source, report in reports]}
 
 
 def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    """The reports of a batch, each judged alone. A faulty report is replaced by its faults. Raises
-    `InvalidMessage` for a body that is no batch.
+    """Return the reports of a batch, each judged alone. A faulty report is replaced by its faults.
+    Raises `InvalidMessage` for a body that is no batch.
     """
     return at_once(reports_in_steps(value))
 
@@ -133,7 +133,9 @@ def reports_in_steps(value: object) -> Steps[list[tuple[str, ReportedWatermarkEv
 
 
 def _batch_items(value: object) -> list[object]:
-    """The reports of a batch, unread. Raises `InvalidMessage` for a body that is no batch."""
+    """Return the reports of a batch, unread. Raises `InvalidMessage` for a body that is no
+    batch.
+    """
     taken = Fields(value)
     items = taken.objects("reports", limit=BATCH_LIMIT)
     taken.finish()
@@ -259,8 +261,8 @@ def answer_from_json(value: object) -> RegistrationAnswer:
 
 
 def _config(taken: Fields) -> GroupConfig:
-    """The configuration, or the default where there are faults: `GroupConfig` itself would raise
-    for one fault alone. The caller's `finish` raises for all.
+    """Return the configuration, or the default where there are faults: `GroupConfig` itself would
+    raise for one fault alone. The caller's `finish` raises for all.
     """
     default = GroupConfig()
     numbers = {
@@ -306,8 +308,8 @@ _STATES = {state.value: state for state in SplitState}
 
 
 def _splits(taken: Fields) -> Steps[dict[str, SplitReport]]:
-    """The splits of a report, of which there may be thousands: where nothing is wrong, without a
-    `Fields` for each.
+    """Return the splits of a report, of which there may be thousands: where nothing is wrong,
+    without a `Fields` for each.
     """
     splits = dict[str, SplitReport]()
     for name, value in taken.by_name("splits").items():
@@ -364,7 +366,7 @@ def _progress_of(taken: Fields) -> SplitProgress:
 
 
 def alignment_from_fields(taken: Fields) -> WatermarkAlignmentEvent:
-    """An event inside another message."""
+    """Return an event inside another message."""
     return WatermarkAlignmentEvent(
         group=taken.name("group"),
         revision=taken.integer("revision", low=0),

@@ -247,7 +247,7 @@ class WatermarkAlignmentEvent:
     paused_sources: tuple[SourcePause, ...] = ()
 
     def pause_of(self, source: str) -> SourcePause | None:
-        """The operator's pause of a source; None where the source is not paused."""
+        """Return the operator's pause of a source; None where the source is not paused."""
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
 

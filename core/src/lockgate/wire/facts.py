@@ -25,7 +25,7 @@ def facts_to_json(facts: ReaderFacts) -> Json:
 
 
 def facts_of(taken: Fields | None) -> ReaderFacts | None:
-    """The facts of a report's field `facts`, whose faults are noted there."""
+    """Return the facts of a report's field `facts`, whose faults are noted there."""
     if taken is None:
         return None
     return ReaderFacts(

@@ -49,7 +49,7 @@ class Faults:
         return self._count > 0
 
     def note(self, field: str, detail: str) -> None:
-        """Notes one fault. Raises `InvalidMessage` if there are too many to read on."""
+        """Record one fault. Raises `InvalidMessage` if there are too many to read on."""
         self._count += 1
         if len(self._told) < TOLD:
             self._told.append((field if len(field) <= _LONGEST else f"{field[:_LONGEST]}…", detail))
@@ -57,13 +57,13 @@ class Faults:
             self.finish()
 
     def finish(self) -> None:
-        """Raises `InvalidMessage`, if there are any."""
+        """Raise `InvalidMessage`, if there are any."""
         if self._count:
             raise InvalidMessage(self._told, self._count - len(self._told))
 
 
 def within(low: int, high: int = MAX) -> str:
-    """The rule of a number for a person. The ends of 64 bits are no figures to read."""
+    """Return the rule of a number for a person. The ends of 64 bits are no figures to read."""
     if high < MAX:
         return f"must be {low} to {high}"
     return "must fit into 64 bits" if low == MIN else f"must be {low} or more, and fit into 64 bits"
@@ -87,7 +87,7 @@ class Fields:
             self._faults.note(path.rstrip(".") or "body", f"must be an object, not {_kind(value)}")
 
     def integer(self, key: str, *, default: int | _Required = REQUIRED, low: int = MIN, high: int = MAX) -> int:
-        """A whole number within `low` and `high`, both included."""
+        """Return a whole number within `low` and `high`, both included."""
         value = self._take(key, default)
         if type(value) is not int:
             self._wrong(key, value, "an integer")
@@ -98,7 +98,7 @@ class Fields:
         return 0
 
     def integer_or_none(self, key: str, *, low: int = MIN) -> int | None:
-        """A whole number, or None where the field is absent or null."""
+        """Return a whole number, or None where the field is absent or null."""
         if self._values.get(key) is None:
             self._taken.add(key)
             return None
@@ -112,7 +112,7 @@ class Fields:
         return value
 
     def text(self, key: str, *, default: str, most: int | None = None) -> str:
-        """A string of `most` characters at the most; None: of any length."""
+        """Return a string of `most` characters at the most; None: of any length."""
         value = self._take(key, default)
         if not is_text(value):
             self._wrong(key, value, "a string")
@@ -138,7 +138,7 @@ class Fields:
         return self.name(key)
 
     def names(self, key: str, *, default: tuple[str, ...]) -> tuple[str, ...]:
-        """A list of names. A name that occurs twice is kept once, in its first place."""
+        """Return a list of names. A name that occurs twice is kept once, in its first place."""
         value = self._take(key, default)
         if not isinstance(value, (list, tuple)):
             self._wrong(key, value, "a list of names")
@@ -159,7 +159,7 @@ class Fields:
         return next(iter(kind))
 
     def texts(self, key: str) -> dict[str, str]:
-        """A map of strings, empty where the field is absent."""
+        """Return a map of strings, empty where the field is absent."""
         value = self._take(key, {})
         if not isinstance(value, Mapping) or not all(is_text(k) and is_text(v) for k, v in value.items()):
             self._wrong(key, value, "a map of strings to strings")
@@ -167,7 +167,7 @@ class Fields:
         return dict(value)
 
     def by_name(self, key: str, *, required: bool = False) -> Mapping[str, object]:
-        """A map of names to anything. The caller judges each value, and each name by
+        """Return a map of names to anything. The caller judges each value, and each name by
         `check_name`.
         """
         value = self._take(key, REQUIRED if required else {})
@@ -177,16 +177,16 @@ class Fields:
         return value
 
     def check_name(self, key: str, name: str) -> None:
-        """Notes a fault if `name` in the map `key` is no name."""
+        """Record a fault if `name` in the map `key` is no name."""
         if not NAME.match(name):
             self._fault(f"{key}.{name}", f"the name {NAME_RULE}")
 
     def nested_in(self, key: str, name: str, value: object) -> "Fields":
-        """The object at `key.name`, whose faults are noted with this one's."""
+        """Return the object at `key.name`, whose faults are noted with this one's."""
         return Fields(value, f"{self._path}{key}.{name}.", self._faults)
 
     def objects(self, key: str, *, required: bool = True, limit: int | None = None) -> list[object]:
-        """A list of anything. The caller judges each item."""
+        """Return a list of anything. The caller judges each item."""
         value = self._take(key, REQUIRED if required else [])
         if not isinstance(value, list):
             self._wrong(key, value, "a list")
@@ -203,7 +203,7 @@ class Fields:
         return Fields(self._take(key, REQUIRED), f"{self._path}{key}.", self._faults)
 
     def inside(self, key: str, index: int, value: object) -> "Fields":
-        """The object at `key[index]`, whose faults are noted with this one's."""
+        """Return the object at `key[index]`, whose faults are noted with this one's."""
         return Fields(value, f"{self._path}{key}[{index}].", self._faults)
 
     def anything(self, key: str) -> object:
@@ -211,11 +211,11 @@ class Fields:
         return self._take(key, None)
 
     def fault(self, key: str, detail: str) -> None:
-        """Notes a fault that the caller has found in a field."""
+        """Record a fault that the caller has found in a field."""
         self._fault(key, detail)
 
     def refuse_others(self) -> None:
-        """Notes each field that was not taken as a fault."""
+        """Record each field that was not taken as a fault."""
         for key in self._values:
             if key not in self._taken:
                 self._fault(str(key), f"is not known here; known are {', '.join(sorted(self._taken))}")
@@ -225,7 +225,7 @@ class Fields:
         return bool(self._faults)
 
     def finish(self) -> None:
-        """Raises `InvalidMessage`, if there are any faults."""
+        """Raise `InvalidMessage`, if there are any faults."""
         self._faults.finish()
 
     def _take(self, key: str, default: object) -> Any:

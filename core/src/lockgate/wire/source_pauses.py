@@ -23,7 +23,7 @@ def pauses_from_json(taken: Fields) -> tuple[SourcePause, ...]:
 
 
 def reason_from_json(value: object) -> str:
-    """The reason in the body of a pause. Raises `InvalidMessage`."""
+    """Return the reason in the body of a pause. Raises `InvalidMessage`."""
     taken = Fields(value)
     reason = taken.text("reason", default="", most=REASON_LIMIT)
     taken.refuse_others()

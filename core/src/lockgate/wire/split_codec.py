@@ -44,12 +44,12 @@ SOURCE_EVENT_DEPTH = 32
 
 
 def split_to_text(split: KafkaPartitionSplit) -> str:
-    """The split's bytes in base64."""
+    """Return the split's bytes in base64."""
     return b64encode(SERIALIZER.serialize(split)).decode()
 
 
 def split_from_text(text: object) -> KafkaPartitionSplit:
-    """The split. Raises `InvalidValue` for anything that is no split of a named topic."""
+    """Return the split. Raises `InvalidValue` for anything that is no split of a named topic."""
     if type(text) is not str:
         raise InvalidValue("split", "must be a split's bytes in base64")
     try:
@@ -65,7 +65,7 @@ def split_from_text(text: object) -> KafkaPartitionSplit:
 
 
 def exchange_to_json(exchange: SplitExchange) -> Json:
-    """What is as by default is left out, but `held`."""
+    """Return what is as by default is left out, but `held`."""
     discovered = exchange.discovered
     optional: Json = {
         "given_back": [_assigned_to_json(each) for each in exchange.given_back],
@@ -93,7 +93,7 @@ def exchange_from_json(value: object, subtask: int) -> SplitExchange:
 
 
 def exchange_in_steps(value: object, subtask: int) -> Steps[SplitExchange]:
-    """The exchange of reader `subtask`. A report in it must be of the same reader."""
+    """Return the exchange of reader `subtask`. A report in it must be of the same reader."""
     taken = Fields(value)
     _check_version(taken)
     epoch = taken.integer("epoch", low=1)
@@ -184,7 +184,7 @@ def discovered_to_json(found: DiscoveredSplits) -> Json:
 
 
 def discovered_in_steps(value: object) -> Steps[DiscoveredSplits]:
-    """A static list, as a body of its own."""
+    """Return a static list, as a body of its own."""
     taken = Fields(value)
     _check_version(taken)
     found = yield from _discovered(taken)
@@ -194,7 +194,7 @@ def discovered_in_steps(value: object) -> Steps[DiscoveredSplits]:
 
 
 def source_event_from_json(value: object) -> SourceEventToReaders:
-    """A SourceEvent to readers, as a body of its own."""
+    """Return a SourceEvent to readers, as a body of its own."""
     taken = Fields(value)
     event = SourceEventToReaders(
         event=_event(taken),
@@ -226,7 +226,7 @@ def _check_version(taken: Fields) -> None:
 
 
 def _assigned(taken: Fields, key: str, *, required: bool = False) -> Steps[tuple[NumberedSplit, ...]]:
-    """The splits of one list. None may be named twice."""
+    """Return the splits of one list. None may be named twice."""
     found = dict[str, NumberedSplit]()
     for index, value in enumerate(taken.objects(key, required=required)):
         item = taken.inside(key, index, value)
@@ -286,7 +286,7 @@ def _source_event(taken: Fields) -> SourceEvent:
 
 
 def _event(taken: Fields) -> Mapping[str, Any]:
-    """The SourceEvent in the field `event`: an object that is not too large."""
+    """Return the SourceEvent in the field `event`: an object that is not too large."""
     event = taken.anything("event")
     fault = _fault_of(event)
     if fault is not None:
@@ -295,7 +295,7 @@ def _event(taken: Fields) -> Mapping[str, Any]:
 
 
 def check_source_event(event: object) -> None:
-    """Raises `InvalidValue` where no coordinator would take this SourceEvent."""
+    """Raise `InvalidValue` where no coordinator would take this SourceEvent."""
     try:
         fault = _fault_of(event)
     except (TypeError, ValueError) as error:

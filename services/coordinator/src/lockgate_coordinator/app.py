@@ -68,8 +68,8 @@ def create_app(
     clock: Callable[[], float] = monotonic,
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
-    """The service over `store`, which it closes when it ends. `app.state` has its `coordinator`,
-    its `settings` and its `metrics`.
+    """Return the service over `store`, which it closes when it ends. `app.state` has its
+    `coordinator`, its `settings` and its `metrics`.
 
     `clock` is the monotonic clock of tokens and their rates, in seconds. `spans` gets a span for
     each request, and is flushed when the service ends. Raises `InvalidTokens`.

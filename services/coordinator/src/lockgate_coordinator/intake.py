@@ -105,7 +105,7 @@ class Intake(HttpToolsProtocol):
         return True
 
     def _check(self) -> None:
-        """Closes a connection that is silent or too slow. Between two requests uvicorn's own
+        """Close a connection that is silent or too slow. Between two requests uvicorn's own
         keep-alive timer runs.
         """
         unfinished = self._requests if not self._in_head or self._head else None
@@ -117,7 +117,7 @@ class Intake(HttpToolsProtocol):
         self._timer = self.loop.call_later(SLOW_S, self._check)
 
     def _refuse(self) -> None:
-        """Answers 431, unless another answer is under way, and closes the connection."""
+        """Answers 431, unless another answer is under way, and close the connection."""
         if self.cycle is None or self.cycle.response_complete:
             problem = {
                 "type": "about:blank",

@@ -56,12 +56,12 @@ class Limits:
         )
 
     def check_config(self, name: str, config: GroupConfig) -> None:
-        """Raises `LimitReached` for a group that expects too many sources."""
+        """Raise `LimitReached` for a group that expects too many sources."""
         if len(config.expected_sources) > self.sources:
             raise LimitReached("sources", self.sources, f"group {name!r}", "expect fewer, or raise --max-sources")
 
     def check_splits(self, source: str, subtask: int, splits: int) -> None:
-        """Raises `LimitReached` for a reader with too many splits."""
+        """Raise `LimitReached` for a reader with too many splits."""
         if splits > self.splits:
             raise LimitReached(
                 "splits",
@@ -71,7 +71,7 @@ class Limits:
             )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raises `LimitReached` for a source whose enumerator would know too many splits."""
+        """Raise `LimitReached` for a source whose enumerator would know too many splits."""
         if splits > max(self.splits, before):
             raise LimitReached(
                 "splits",
@@ -81,7 +81,7 @@ class Limits:
             )
 
     def check_enumerators(self, name: str, sources: int) -> None:
-        """Raises `LimitReached` if `sources` of the group have enumerators, and no more may."""
+        """Raise `LimitReached` if `sources` of the group have enumerators, and no more may."""
         if sources >= self.sources:
             raise LimitReached(
                 "sources with splits",
@@ -91,7 +91,7 @@ class Limits:
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
-        """Raises `LimitReached` for a reader that says too much of itself, or is one too many."""
+        """Raise `LimitReached` for a reader that says too much of itself, or is one too many."""
         if event.config is not None:
             self.check_config(name, event.config)
         texts = (event.owner, *event.attributes, *event.attributes.values())
@@ -114,7 +114,7 @@ class Limits:
             )
 
     def check_groups(self, name: str, groups: int) -> None:
-        """Raises `LimitReached` if `groups` are there already, and one more may not be."""
+        """Raise `LimitReached` if `groups` are there already, and one more may not be."""
         if groups >= self.groups:
             raise LimitReached(
                 "groups",

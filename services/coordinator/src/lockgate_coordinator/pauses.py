@@ -15,7 +15,7 @@ at each of them.
 
 
 async def with_pauses(steps: Steps[T]) -> T:
-    """The result of the steps. The event loop serves others after each of them."""
+    """Return the result of the steps. The event loop serves others after each of them."""
     while True:
         try:
             next(steps)
@@ -34,7 +34,9 @@ class InTurn:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """The result of the steps. Work before the first pause has no turn: it must be short."""
+        """Return the result of the steps. Work before the first pause has no turn: it must be
+        short.
+        """
         try:
             next(steps)
             # A lock that nobody holds lets no other request run, and the caller has worked already.

@@ -70,7 +70,7 @@ class ProbeServer(uvicorn.Server):
         self._listening = listening
 
     async def run_beside(self) -> None:
-        """Serves until it is cancelled."""
+        """Serve until it is cancelled."""
         try:
             await self.serve(sockets=[self._listening])
         finally:
@@ -79,5 +79,5 @@ class ProbeServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Takes none."""
+        """Take none."""
         yield

@@ -1,4 +1,4 @@
-"""Runs the application: listens on its socket, logs its address, and ends without waiting for
+"""Runs the application: listens on its socket, logs its address, and end without waiting for
 subscribers.
 """
 
@@ -68,7 +68,7 @@ class ListenError(Exception):
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
-    """Runs `serve(…)` to its end, on uvloop where the system has it."""
+    """Run `serve(…)` to its end, on uvloop where the system has it."""
     if sys.platform == "win32":
         asyncio.run(serving)
     else:
@@ -85,8 +85,8 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serves until SIGTERM or SIGINT, then returns. `probe_port`: where probes are answered, too,
-    in plain http.
+    """Serve until SIGTERM or SIGINT, then returns. `probe_port`: where probes are answered, too, in
+    plain http.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
     `InvalidTls`, and `ListenError`.
@@ -112,7 +112,7 @@ async def serve(
 
 
 def _raise_descriptor_limit() -> None:
-    """Allows as many file descriptors as the system permits. Each subscriber needs one, and the
+    """Allow as many file descriptors as the system permits. Each subscriber needs one, and the
     usual limit is 1,024.
     """
     if sys.platform != "win32":
@@ -134,7 +134,7 @@ def _collect_garbage_seldom() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one."""
+    """Return a listening socket; port 0 takes a free one."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
@@ -234,7 +234,7 @@ class _Server(uvicorn.Server):
         self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal makes `/readyz` say no, and ends the service `DRAIN_S` later. A second
+        """The first signal makes `/readyz` say no, and end the service `DRAIN_S` later. A second
         one ends it at once.
         """
         if self._draining or not self.started:
@@ -247,7 +247,7 @@ class _Server(uvicorn.Server):
         self._loop.call_soon_threadsafe(self._loop.call_later, DRAIN_S, ends)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends long polls and event streams first, or the server would wait for them."""
+        """End long polls and event streams first, or the server would wait for them."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
         for running in self._running:
@@ -256,7 +256,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ends with exit code 0. uvicorn would raise the signal again afterwards, for an exit code
+        """End with exit code 0. uvicorn would raise the signal again afterwards, for an exit code
         of -15, as if the service had failed.
         """
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}

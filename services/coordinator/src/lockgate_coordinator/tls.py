@@ -46,7 +46,7 @@ class Tls:
     password: str = field(default="", repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """A server's context. Raises `InvalidTls`."""
+        """Return a server's context. Raises `InvalidTls`."""
         self._check_files()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -71,11 +71,11 @@ class Tls:
         return context
 
     def files(self) -> tuple[Path, ...]:
-        """The files in use."""
+        """Return the files in use."""
         return tuple(file for file in (self.certfile, self.keyfile, self.ca_certs) if file is not None)
 
     def _check_files(self) -> None:
-        """Checks that the files can be read, since OpenSSL does not name the one that it could not
+        """Check that the files can be read, since OpenSSL does not name the one that it could not
         read.
         """
         files = {"--ssl-certfile": self.certfile, "--ssl-keyfile": self.keyfile, "--ssl-ca-certs": self.ca_certs}
@@ -102,7 +102,7 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Reads the files again if one of them has changed. The log says what came of it."""
+        """Read the files again if one of them has changed. The log says what came of it."""
         signature = _signature(self._tls)
         if signature == self._signature:
             return
@@ -118,7 +118,8 @@ class RenewedTls:
         handshake.context = self._newest
 
     def _heard(self) -> type[ssl.SSLObject]:
-        """A connection's side of TLS that tells the log and the client why the client is refused.
+        """Return a connection's side of TLS that tells the log and the client why the client is
+        refused.
 
         asyncio says nothing of it to the log. It ends the connection before the alert is sent that
         OpenSSL has made for the client. So a refusal is first told as a handshake that goes on,

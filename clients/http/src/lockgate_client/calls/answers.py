@@ -80,7 +80,7 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """The body. Raises ValueError where the body is no JSON, or is nested too deeply."""
+        """Return the body. Raises ValueError where the body is no JSON, or is nested too deeply."""
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -119,7 +119,9 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """The problem of an error answer. The HTTP status counts, not the one in the document."""
+        """Return the problem of an error answer. The HTTP status counts, not the one in the
+        document.
+        """
         try:
             document = cls.from_json(answer.json())
         except (ValueError, AttributeError):
@@ -128,12 +130,12 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Raises AttributeError or ValueError for a document that is no problem."""
+        """Raise AttributeError or ValueError for a document that is no problem."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 
 def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None = None) -> AlignmentError:
-    """The exception for an error answer of `url`."""
+    """Return the exception for an error answer of `url`."""
     kind = f" ({problem.type})" if problem.type else ""
     said = f": {problem.detail}" if problem.detail else ""
     quoted = f"{problem.status}{kind}{said}"[:_MOST_QUOTED]

@@ -99,7 +99,7 @@ class CoordinatorClient:
         self._connection = Connection(coordinator, transport)
 
     def config(self) -> GroupConfig:
-        """The group's configuration. Raises `NotRegistered` when there is no such group."""
+        """Return the group's configuration. Raises `NotRegistered` when there is no such group."""
         return self.configuration().config
 
     def configuration(self) -> Configuration:
@@ -115,7 +115,7 @@ class CoordinatorClient:
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """Opens a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
+        """Open a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
 
         A retry after a lost answer opens one more epoch; the last answer counts. If the
         coordinator applies the lost request later, that epoch is the newest: see `registered`.
@@ -126,7 +126,7 @@ class CoordinatorClient:
         return self._read(answer, codec.answer_from_json)
 
     def registered(self, source: str) -> dict[int, Registered]:
-        """The newest epoch of each reader of `source`."""
+        """Return the newest epoch of each reader of `source`."""
         answer = self._send("GET", f"{self._group}/sources/{source}", params={"limit": 1000})
         return self._read(
             answer,
@@ -139,7 +139,7 @@ class CoordinatorClient:
         )
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
-        """Takes the reader out of the group. Raises `NotRegistered` where it is not registered, and
+        """Take the reader out of the group. Raises `NotRegistered` where it is not registered, and
         `Stale` where it has a newer epoch.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}"
@@ -147,7 +147,7 @@ class CoordinatorClient:
         self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Reports for many readers at once; the coordinator judges each report alone. Raises
+        """Report for many readers at once; the coordinator judges each report alone. Raises
         `NotRegistered` when there is no such group.
         """
         answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
@@ -167,13 +167,13 @@ class CoordinatorClient:
         return self._read(self._send("POST", path, json=exchange_to_json(exchange)), answer_from_json)
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
-        """Sends an executor's progress in the middle of a batch. Raises `NotRegistered` and
-        `Stale`, as `leave` does.
+        """Send an executor's progress in the middle of a batch. Raises `NotRegistered` and `Stale`,
+        as `leave` does.
         """
         self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
 
     def alignment(self) -> Event:
-        """The alignment of the group as of now. Raises `NotRegistered` when there is no such
+        """Return the alignment of the group as of now. Raises `NotRegistered` when there is no such
         group.
         """
         return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
@@ -189,8 +189,8 @@ class CoordinatorClient:
         return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """The alignment now and after each change; None for a sign of life. The server may end the
-        stream.
+        """Return the alignment now and after each change; None for a sign of life. The server may
+        end the stream.
 
         The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
         the stream comes through. Raises `Unstreamed` for an answer that is no stream.
@@ -214,15 +214,15 @@ class CoordinatorClient:
                 yield None if block is None else _revision_of_splits(block)
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Runs `task`, which may use what is `async` here, until the client is closed."""
+        """Run `task`, which may use what is `async` here, until the client is closed."""
         self._connection.begin(task)
 
     def interrupt(self) -> None:
-        """Ends all calls that are under way, in whatever thread, with `Interrupted`."""
+        """End all calls that are under way, in whatever thread, with `Interrupted`."""
         self._connection.interrupt()
 
     def close(self) -> None:
-        """Ends all calls, and closes the connections."""
+        """End all calls, and close the connections."""
         self._connection.close()
 
     def __enter__(self) -> "CoordinatorClient":
@@ -234,8 +234,8 @@ class CoordinatorClient:
         self.close()
 
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[bytes | None, None]:
-        """The blocks of a stream of events; None for a sign of life. Raises `Unstreamed` for an
-        answer that is no stream.
+        """Return the blocks of a stream of events; None for a sign of life. Raises `Unstreamed` for
+        an answer that is no stream.
         """
         headers = {"Accept": "text/event-stream"}
         async with self._connection.open("GET", path, headers=headers, **request) as answer:
@@ -277,7 +277,9 @@ class CoordinatorClient:
         return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
 
     def _decoded(self, decode: Callable[[], T]) -> T:
-        """The result of `decode`. Raises `NotACoordinator` where the answer cannot be decoded."""
+        """Return the result of `decode`. Raises `NotACoordinator` where the answer cannot be
+        decoded.
+        """
         try:
             return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -294,8 +296,8 @@ class CoordinatorClient:
 
 
 def _revision_of_splits(block: bytes) -> float | None:
-    """The revision that an event of a reader's splits states; infinity for one without, None where
-    the event concerns no splits.
+    """Return the revision that an event of a reader's splits states; infinity for one without, None
+    where the event concerns no splits.
     """
     fields = [line.partition(b":")[::2] for line in block.splitlines()]
     kinds = {value.strip() for name, value in fields if name == b"event"}

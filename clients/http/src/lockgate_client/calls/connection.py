@@ -63,7 +63,7 @@ class Connection:
         self._thread.start()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Runs `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""
+        """Run `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(lambda: _settled(task))
             self._running.add(future)
@@ -81,12 +81,12 @@ class Connection:
         return found
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Runs `task` beside the calls, until the connection is closed. Its error is logged."""
+        """Run `task` beside the calls, until the connection is closed. Its error is logged."""
         with self._lock:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Sends one request and reads its whole answer. Raises `Unreachable` and `NotACoordinator`.
+        """Send one request and read its whole answer. Raises `Unreachable` and `NotACoordinator`.
         Has no deadline of its own.
         """
         async with self.open(method, path, **request) as answer:
@@ -94,7 +94,7 @@ class Connection:
 
     @asynccontextmanager
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
-        """Sends one request and reads its answer up to the body. Raises `Unreachable`."""
+        """Send one request and read its answer up to the body. Raises `Unreachable`."""
         try:
             own = request.pop("headers", {})
             headers = {**own, **self.credentials.headers()}
@@ -117,7 +117,9 @@ class Connection:
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
-        """The answer with its whole body. Raises `NotACoordinator` where the body is too long."""
+        """Return the answer with its whole body. Raises `NotACoordinator` where the body is too
+        long.
+        """
         body = bytearray()
         async for part in answer.aiter_raw():
             body += part
@@ -125,20 +127,20 @@ class Connection:
         return Answer(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, bytes(body))
 
     def check_size(self, size: int) -> None:
-        """Raises `NotACoordinator` for more bytes than a coordinator sends."""
+        """Raise `NotACoordinator` for more bytes than a coordinator sends."""
         if size > MOST_BYTES:
             raise NotACoordinator(
                 f"{self.url} answered with more than {MOST_BYTES} bytes; is Coordinator(url=…) right?"
             )
 
     def interrupt(self) -> None:
-        """Cancels all calls that are under way, but no task of `begin`."""
+        """Cancel all calls that are under way, but no task of `begin`."""
         with self._lock:
             for future in self._running:
                 future.cancel()
 
     def close(self) -> None:
-        """Ends all calls, and closes the connections."""
+        """End all calls, and close the connections."""
         if self._pid != os.getpid():
             return
         with self._lock:
@@ -182,8 +184,8 @@ class Connection:
 
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
-    """The outcome of a task, which never fails. asyncio prints the error of a task that fails while
-    its caller goes away.
+    """Return the outcome of a task, which never fails. asyncio prints the error of a task that
+    fails while its caller goes away.
     """
     try:
         return await task(), None

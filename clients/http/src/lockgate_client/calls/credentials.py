@@ -104,8 +104,8 @@ class ShownCredentials:
 
 
 def distrust(error: Exception, url: str) -> str | None:
-    """What is wrong with a certificate, or with TLS itself, where a connection to `url` has ended
-    with `error`; None where it is something else.
+    """Return what is wrong with a certificate, or with TLS itself, where a connection to `url` has
+    ended with `error`; None where it is something else.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):

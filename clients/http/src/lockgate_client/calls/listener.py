@@ -50,7 +50,7 @@ class Listener:
         self._polls_until = self._pace.clock()
 
     async def listen(self) -> None:
-        """Listens until it is cancelled."""
+        """Listen until it is cancelled."""
         failures = 0
         while True:
             asked_wait_s, news = None, False
@@ -72,7 +72,7 @@ class Listener:
         return self._hear(await self._client.wait(self._revision, int(POLL_S * 1000)))
 
     async def _follow(self) -> bool:
-        """Reads the stream until the server ends it. Returns whether it brought anything new."""
+        """Read the stream until the server ends it. Returns whether it brought anything new."""
         within_s, news, ended = self._client.timeout_s, False, object()
         async with aclosing(self._client.events()) as events:
             while True:

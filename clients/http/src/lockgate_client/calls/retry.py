@@ -36,15 +36,15 @@ class Pace:
 
 
 def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
-    """The pause after attempt 0, 1, 2, … in seconds. A pause that the coordinator asks for comes on
-    top, so that clients are spread then, too.
+    """Return the pause after attempt 0, 1, 2, … in seconds. A pause that the coordinator asks for
+    comes on top, so that clients are spread then, too.
     """
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 
 
 async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace) -> T:
-    """The answer of `once`, which is tried again while its failures may pass. Raises `Unreachable`
-    within `within_s`.
+    """Return the answer of `once`, which is tried again while its failures may pass. Raises
+    `Unreachable` within `within_s`.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():

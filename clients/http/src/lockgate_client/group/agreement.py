@@ -30,7 +30,7 @@ class Agreement:
         return GroupConfig(max_drift_ms=self.max_drift, catch_up=self.catch_up)
 
     def check(self, config: GroupConfig) -> None:
-        """Raises `ConfigurationError` where the reader's settings contradict the group's, which
+        """Raise `ConfigurationError` where the reader's settings contradict the group's, which
         rule.
         """
         if self.chose_drift and self.max_drift != config.max_drift_ms:
@@ -48,8 +48,8 @@ class Agreement:
 
 
 def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
-    """The name in a group: the chosen one, else the user's `name`, else another one. `-` replaces
-    the characters that the protocol does not allow.
+    """Return the name in a group: the chosen one, else the user's `name`, else another one. `-`
+    replaces the characters that the protocol does not allow.
     """
     made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
     return chosen or (made if NAME.match(made) else "-" * len(made))

@@ -52,19 +52,19 @@ class Ceiling:
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Notes that a report is being sent: news from now on may be newer than its answer.
+        """Record that a report is being sent: news from now on may be newer than its answer.
         `lowest`: the lowest watermark in it (ms), of the readers that count.
         """
         self._news, self._lowest = None, lowest
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Takes in the answer to a report that was sent after `asked_at`."""
+        """Take in the answer to a report that was sent after `asked_at`."""
         newer = self._news is not None and self._news.revision > event.revision
         self.event = self._news if newer else event
         self.version, self.answered_at = event.config_version, asked_at
 
     def hear(self, event: Event, now: float, lease_s: float) -> bool:
-        """Takes in news. Returns whether the query has to report at once, since it cannot go by the
+        """Take in news. Returns whether the query has to report at once, since it cannot go by the
         news.
         """
         if self.event is None or event.revision <= self.event.revision:

@@ -27,16 +27,16 @@ class Member(Protocol):
         """Whether the query has a report to repeat, and none was answered for so many seconds."""
 
     def reports(self) -> list[Report]:
-        """The reports of its readers as of now."""
+        """Return the reports of its readers as of now."""
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Takes in the answer to its reports, which were sent after `asked_at`."""
+        """Take in the answer to its reports, which were sent after `asked_at`."""
 
     def hear(self, event: Event) -> None:
-        """Takes in news: what the group announced to another query, or to all."""
+        """Take in news: what the group announced to another query, or to all."""
 
     def doubt(self) -> None:
-        """Notes that the last event may no longer hold: the query reports by itself, at once."""
+        """Record that the last event may no longer hold: the query reports by itself, at once."""
 
     def keep(self) -> None:
         """Has the query report by itself, if it can, since it has not done so for long."""
@@ -68,8 +68,8 @@ class CombinedReports:
         self._sending = threading.Lock()
 
     def report(self, member: Member, in_a_hurry: bool = False) -> None:
-        """Sends the member's reports, together with others. Raises the error of an answer that is
-        no success. `in_a_hurry`: see `acquired`.
+        """Send the member's reports, together with others. Raises the error of an answer that is no
+        success. `in_a_hurry`: see `acquired`.
         """
         mine = _Pending(member)
         self._waiting.append(mine)
@@ -122,7 +122,7 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Holds the lock. In a hurry it interrupts the calls that are under way, after a moment; their
+    """Hold the lock. In a hurry it interrupts the calls that are under way, after a moment; their
     callers make them again.
     """
     patience_s = PATIENCE_S if in_a_hurry else -1.0

@@ -66,8 +66,8 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """The session of this process, which is opened where there is none. Each call is undone by
-        one `leave`.
+        """Return the session of this process, which is opened where there is none. Each call is
+        undone by one `leave`.
         """
         key = _shared_by(coordinator)
         with _open_lock:
@@ -94,7 +94,7 @@ class GroupSession:
             self._members = (*self._members, member)
 
     def leave(self, member: Member) -> None:
-        """Takes the member out. The last one closes the session."""
+        """Take the member out. The last one closes the session."""
         with self.changed:
             self._members = tuple(other for other in self._members if other is not member)
         with _open_lock:
@@ -108,7 +108,7 @@ class GroupSession:
         self._keeper.join(PATIENCE_S)
 
     def tell(self, event: Event, but: Sequence[Member] = ()) -> None:
-        """Passes news of the group on to all members but these, which know it already."""
+        """Pass news of the group on to all members but these, which know it already."""
         self._listen()
         with self.changed:
             for member in self._members:
@@ -143,7 +143,7 @@ class GroupSession:
             self.changed.notify_all()
 
     def _keep(self) -> None:
-        """Keeps each member's report younger than a third of a lease.
+        """Keep each member's report younger than a third of a lease.
 
         A report is repeated after a sixth of a lease, the keeper wakes every twelfth, and one more
         twelfth is left for retries, whose pauses are 0.5 s at most. So leases must be at least 6 s.
@@ -159,7 +159,9 @@ _open_lock = threading.Lock()
 
 
 def _shared_by(coordinator: Coordinator) -> Coordinator:
-    """The part of a configuration that two queries must have in common to share a session."""
+    """Return the part of a configuration that two queries must have in common to share a
+    session.
+    """
     return Coordinator(
         coordinator.url,
         group=coordinator.group,

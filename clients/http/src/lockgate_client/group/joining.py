@@ -13,7 +13,7 @@ log = logging.getLogger("lockgate")
 
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
-    """Finds before the reader runs that the token is refused, or that the group has another
+    """Find before the reader runs that the token is refused, or that the group has another
     configuration.
     """
     with CoordinatorClient(coordinator) as client:

@@ -106,13 +106,13 @@ class Membership:
         return asks or self._given != self._ceiling_under(in_force)
 
     def epoch(self, subtask: int) -> int | None:
-        """The epoch of a registered reader; None before that, and where the coordinator has
+        """Return the epoch of a registered reader; None before that, and where the coordinator has
         forgotten it.
         """
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
-        """Reports the sources of the query, and returns the ceiling of the plan to be made.
+        """Report the sources of the query, and return the ceiling of the plan to be made.
 
         Sends nothing while no other reader waits for a change, and the update interval has not
         passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` where an outage
@@ -138,13 +138,13 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Waits until the group has news. False after `wait_ms`, and at the end."""
+        """Wait until the group has news. False after `wait_ms`, and at the end."""
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
 
     def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
-        """Ends the membership. With `statuses` the readers report that they are finished. Where the
+        """End the membership. With `statuses` the readers report that they are finished. Where the
         query `returns`, as a scheduled one does, and has set `park`, they go on counting for so
         long instead. Without `statuses` their leases run out.
 
@@ -161,7 +161,7 @@ class Membership:
         self._end(report, f"the last report of {self.source} was not heard")
 
     def leave(self) -> None:
-        """Ends the membership, and takes the readers out of the group at once. Takes as long as
+        """End the membership, and take the readers out of the group at once. Takes as long as
         `close` at most.
         """
         self._end(self._leave, f"{self.source} has not left, and its lease runs out")
@@ -175,12 +175,12 @@ class Membership:
         return self._reporting.is_due(after_s, self._session.now(), self._ceiling.answered_at)
 
     def reports(self) -> list[Report]:
-        """The reports of the readers as of now."""
+        """Return the reports of the readers as of now."""
         self._ceiling.asks(self._reporting.lowest)
         return [(self.source, event) for event in self._reporting.events(self._registration.epochs.copy())]
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Takes in the answer to the last reports. They were sent after `asked_at`, so the leases
+        """Take in the answer to the last reports. They were sent after `asked_at`, so the leases
         may have begun then.
         """
         with self._session.changed:
@@ -188,16 +188,16 @@ class Membership:
             self._reporting.answered()
 
     def hear(self, event: Event) -> None:
-        """Takes in news of the group. With `session.changed` held."""
+        """Take in news of the group. With `session.changed` held."""
         if self._ceiling.hear(event, self._session.now(), self._session.lease_s):
             self._reporting.in_doubt = True
 
     def doubt(self) -> None:
-        """Notes that the last event may no longer hold, so that the query reports at once."""
+        """Record that the last event may no longer hold, so that the query reports at once."""
         self._reporting.in_doubt = True
 
     def keep(self) -> None:
-        """Reports on the keeper's thread, unless a plan is being made, which reports by itself."""
+        """Report on the keeper's thread, unless a plan is being made, which reports by itself."""
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -211,7 +211,7 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """Ends the membership, with one last request."""
+        """End the membership, with one last request."""
         with self._session.changed:
             if self._closed.is_set():
                 return
@@ -233,7 +233,7 @@ class Membership:
                 continue
 
     def _give(self) -> int:
-        """The ceiling of a plan."""
+        """Return the ceiling of a plan."""
         before, self.coordination = self.coordination, self._in_force()
         if self.coordination is Coordination.PROCEEDING and before is not Coordination.PROCEEDING:
             log.warning(
@@ -251,7 +251,7 @@ class Membership:
         return watermark.MAX if proceeds else self.ceiling
 
     def _attempt(self) -> None:
-        """Reports once. Without an answer an outage begins, or goes on."""
+        """Report once. Without an answer an outage begins, or goes on."""
         try:
             self._report()
         except Interrupted:

@@ -40,11 +40,11 @@ class Policy:
 
     @classmethod
     def of(cls, coordinator: Coordinator) -> "Policy":
-        """The policy that a user has set."""
+        """Return the policy that a user has set."""
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
-        """The ceiling to obey after so many seconds of outage; None: without an outage."""
+        """Return the ceiling to obey after so many seconds of outage; None: without an outage."""
         if lasted_s is None:
             return Coordination.CONNECTED
         proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
@@ -83,14 +83,14 @@ class Outage:
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """Notes that a call failed. `until_then`: what the query does meanwhile."""
+        """Record that a call failed. `until_then`: what the query does meanwhile."""
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
             self._since = self._now()
             log.warning("group %s: %s; %s", self._group, why, until_then)
 
     def ends(self) -> None:
-        """Notes that a report was answered."""
+        """Record that a report was answered."""
         lasted_s, self._since = self.lasted_s, None
         if lasted_s is not None:
             log.warning("group %s: the coordinator is back after %s", self._group, spoken_s(lasted_s))

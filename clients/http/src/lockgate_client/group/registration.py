@@ -39,7 +39,7 @@ class Registration:
         self._checked: GroupConfig | None = None
 
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
-        """Registers these readers. `ceiling`: the last one that the query received; a coordinator
+        """Register these readers. `ceiling`: the last one that the query received; a coordinator
         that has lost its memory lets no reader beyond it.
         """
         self._refuse_new_group()
@@ -71,7 +71,7 @@ class Registration:
             meet_new_group(self._session.client, self._coordinator)
 
     def _leave_removed_sources(self) -> None:
-        """Ends the readers of named sources that are no longer in the query. No other run would end
+        """End the readers of named sources that are no longer in the query. No other run would end
         them: lost or parked, they would hold the group.
         """
         if self.epochs.keys() == set(range(len(self.epochs))):
@@ -90,7 +90,7 @@ class Registration:
                 )
 
     def check_config(self) -> None:
-        """Holds the group's configuration against the query's, once for each change. Raises
+        """Hold the group's configuration against the query's, once for each change. Raises
         `ConfigurationError` where they disagree at the start; later that is a warning.
         """
         config, before = self._session.config, self._checked
@@ -106,7 +106,7 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Takes over the newest epochs where they are this run's own. Raises `Fenced` where another
+        """Take over the newest epochs where they are this run's own. Raises `Fenced` where another
         run has registered.
         """
         try:

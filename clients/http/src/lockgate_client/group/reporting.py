@@ -29,7 +29,7 @@ class Reporting:
         self._farewell: Farewell | None = None
 
     def take(self, statuses: Mapping[int, SourceStatus], now: float) -> bool:
-        """Takes in the statuses of a plan. Returns whether other readers wait for the change."""
+        """Take in the statuses of a plan. Returns whether other readers wait for the change."""
         changed = urgent(self.statuses) != urgent(statuses)
         if statuses != self.statuses:
             self.statuses = dict(statuses)
@@ -46,7 +46,7 @@ class Reporting:
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: Mapping[int, SourceStatus], farewell: Farewell) -> None:
-        """Takes in the statuses of the last report."""
+        """Take in the statuses of the last report."""
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
@@ -58,7 +58,7 @@ class Reporting:
         return self.in_doubt or now - answered_at >= after_s
 
     def events(self, epochs: Mapping[int, int]) -> list[ReportedWatermarkEvent]:
-        """The events to send now.
+        """Return the events to send now.
 
         Each status names its splits once. 5,000 splits are 600 kB, and to name them again would
         undo the progress that executors have reported since. Facts are named where they have
@@ -74,15 +74,15 @@ class Reporting:
         ]
 
     def answered(self) -> None:
-        """Notes that the coordinator has what was sent."""
+        """Record that the coordinator has what was sent."""
         self._answered, self._facts_answered = self._sent, self._facts_sent
 
     def forget_answered(self) -> None:
-        """Notes that the coordinator has nothing of the new epoch yet."""
+        """Record that the coordinator has nothing of the new epoch yet."""
         self._answered, self._facts_answered = {}, {}
 
     def _news_of(self, subtask: int) -> ReaderFacts | None:
-        """The facts of a reader, where the coordinator has others."""
+        """Return the facts of a reader, where the coordinator has others."""
         facts = self._facts_sent.get(subtask)
         return None if facts == self._facts_answered.get(subtask) else facts
 

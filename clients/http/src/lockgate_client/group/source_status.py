@@ -36,7 +36,7 @@ def report_of(
     names_splits: bool,
     facts: ReaderFacts | None = None,
 ) -> ReportedWatermarkEvent:
-    """The event that reports a source's status. A run's last report offers no reach."""
+    """Return the event that reports a source's status. A run's last report offers no reach."""
     return ReportedWatermarkEvent(
         subtask=subtask,
         epoch=epoch,
@@ -51,5 +51,5 @@ def report_of(
 
 
 def urgent(statuses: Mapping[int, SourceStatus]) -> list[object]:
-    """What other readers wait for. The end of a log may wait for the update interval."""
+    """Return what other readers wait for. The end of a log may wait for the update interval."""
     return [(subtask, status.watermark, status.reach) for subtask, status in statuses.items()]

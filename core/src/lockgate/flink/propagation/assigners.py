@@ -51,28 +51,28 @@ class TimestampsAndWatermarksOperator(Operator):
         self._interval_ms = interval_ms
 
     def setup(self, output: DataOutput) -> None:
-        """Adds the filter that lets only rising watermarks through."""
+        """Add the filter that lets only rising watermarks through."""
         super().setup(output)
         self._rising = RisingWatermarks(output, _NoListener())
 
     def open(self) -> None:
-        """Emits at each interval from now on."""
+        """Emit at each interval from now on."""
         if self._interval_ms:
             self._processing_time.repeat(self._interval_ms, lambda due: self._generator.on_periodic_emit(self._rising))
 
     def process(self, index: int, record: Record) -> None:
-        """Passes the record on with its new event time. Then the generator gets it."""
+        """Pass the record on with its new event time. Then the generator gets it."""
         timestamp = self._assign_timestamp(record.value, record.timestamp)
         self.output.emit_record(Record(record.value, timestamp))
         self._generator.on_event(record.value, timestamp, self._rising)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Drops the watermark, unless it is MAX."""
+        """Drop the watermark, unless it is MAX."""
         if timestamp == MAX:
             self._rising.emit_watermark(MAX)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Drops the status. The stream is idle when its own generator says so."""
+        """Drop the status. The stream is idle when its own generator says so."""
 
 
 class PreserveWatermarksOperator(Operator):
@@ -102,7 +102,7 @@ class SqlWatermarkAssignerOperator(Operator):
         self._idle_timeout_ms = idle_timeout_ms
 
     def setup(self, output: DataOutput) -> None:
-        """Makes the assigner."""
+        """Make the assigner."""
         super().setup(output)
         self._assigner = WatermarkAssigner(
             self._watermark_of,
@@ -114,19 +114,19 @@ class SqlWatermarkAssignerOperator(Operator):
         )
 
     def open(self) -> None:
-        """Starts the assigner's timer."""
+        """Start the assigner's timer."""
         self._assigner.open()
 
     def process(self, index: int, record: Record) -> None:
-        """Gives the record to the assigner."""
+        """Give the record to the assigner."""
         self._assigner.process_element(record)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Gives the watermark to the assigner."""
+        """Give the watermark to the assigner."""
         self._assigner.process_watermark(timestamp)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Gives the status to the assigner."""
+        """Give the status to the assigner."""
         self._assigner.process_status(status)
 
 
@@ -138,10 +138,10 @@ class MiniBatchAssignerOperator(Operator):
         self._interval_ms = interval_ms
 
     def setup(self, output: DataOutput) -> None:
-        """Makes the assigner."""
+        """Make the assigner."""
         super().setup(output)
         self._assigner = RowtimeMiniBatchAssigner(self._interval_ms, output)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Gives the watermark to the assigner."""
+        """Give the watermark to the assigner."""
         self._assigner.process_watermark(timestamp)

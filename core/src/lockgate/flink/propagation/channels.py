@@ -52,28 +52,28 @@ class ChannelOutput:
         self._next_marker = 0
 
     def emit_record(self, record: Record) -> None:
-        """Sends a record to the channels that the partitioner names."""
+        """Send a record to the channels that the partitioner names."""
         for channel in self._partition(record, len(self._channels)):
             self._channels[channel].append(record)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Sends a watermark to every channel, unless the output is idle."""
+        """Send a watermark to every channel, unless the output is idle."""
         if self._announced is WatermarkStatus.ACTIVE:
             self._to_all(Watermark(timestamp))
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """Sends a status to every channel, if it has changed."""
+        """Send a status to every channel, if it has changed."""
         if status is not self._announced:
             self._announced = status
             self._to_all(status)
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Sends a marker to one channel, the next one each time."""
+        """Send a marker to one channel, the next one each time."""
         self._channels[self._next_marker % len(self._channels)].append(marker)
         self._next_marker += 1
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Sends attributes to every channel."""
+        """Send attributes to every channel."""
         self._to_all(attributes)
 
     def _to_all(self, element: StreamElement) -> None:
@@ -88,26 +88,26 @@ class Outputs:
         self.connections: list[DataOutput] = []
 
     def emit_record(self, record: Record) -> None:
-        """Sends a record to each connection."""
+        """Send a record to each connection."""
         for output in self.connections:
             output.emit_record(record)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Sends a watermark to each connection."""
+        """Send a watermark to each connection."""
         for output in self.connections:
             output.emit_watermark(timestamp)
 
     def emit_status(self, status: WatermarkStatus) -> None:
-        """Sends a status to each connection."""
+        """Send a status to each connection."""
         for output in self.connections:
             output.emit_status(status)
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Sends a marker to each connection."""
+        """Send a marker to each connection."""
         for output in self.connections:
             output.emit_latency_marker(marker)
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Sends attributes to each connection."""
+        """Send attributes to each connection."""
         for output in self.connections:
             output.emit_record_attributes(attributes)

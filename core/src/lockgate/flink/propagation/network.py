@@ -73,7 +73,7 @@ class Task:
         operator.setup(self.output)
 
     def open(self) -> None:
-        """Puts the valves over the channels, which are all there by now."""
+        """Put the valves over the channels, which are all there by now."""
         self._valves = [
             StatusWatermarkValve(len(channels), into) for channels, into in zip(self.channels, self._into, strict=True)
         ]
@@ -89,7 +89,7 @@ class Task:
         ]
 
     def take(self, index: int, at: int) -> None:
-        """Takes one element out of a channel."""
+        """Take one element out of a channel."""
         self._dispatch(index, at, self.channels[index][at].popleft())
 
     def _dispatch(self, index: int, at: int, element: StreamElement) -> None:
@@ -117,8 +117,8 @@ class Network:
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """Adds a task. Raises `InvalidValue` for a name that is taken, `WrongState` once the
-        network runs.
+        """Add a task. Raises `InvalidValue` for a name that is taken, `WrongState` once the network
+        runs.
         """
         self._not_started()
         if name in self.tasks:
@@ -127,13 +127,13 @@ class Network:
         return task
 
     def source(self, name: str) -> Task:
-        """Adds a task whose output is fed from outside (`task.output`)."""
+        """Add a task whose output is fed from outside (`task.output`)."""
         return self.add(name, Operator())
 
     def connect(
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
-        """Adds a channel from each sender to input `index` of each receiver. Raises `UnknownName`,
+        """Add a channel from each sender to input `index` of each receiver. Raises `UnknownName`,
         or `WrongState` once the network runs.
         """
         self._not_started()
@@ -147,7 +147,7 @@ class Network:
             sender.output.connections.append(ChannelOutput(channels, partition))
 
     def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
-        """Sends the output of these tasks out of the network, too."""
+        """Send the output of these tasks out of the network, too."""
         for sender in senders:
             sender.output.connections.append(output)
 
@@ -161,7 +161,7 @@ class Network:
             task.take(index, at)
 
     def start(self) -> None:
-        """Opens every task, once. `run` calls it."""
+        """Open every task, once. `run` calls it."""
         if not self._started:
             self._started = True
             for task in self.tasks.values():

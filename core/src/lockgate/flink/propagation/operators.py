@@ -33,28 +33,28 @@ class Operator:
         self._combined = IndexedCombinedWatermarkStatus(inputs)
 
     def setup(self, output: DataOutput) -> None:
-        """Takes the output. Called once, before anything else."""
+        """Take the output. Called once, before anything else."""
         self.output = output
 
     def open(self) -> None:
         """Begins. Called once, when the network starts."""
 
     def process(self, index: int, record: Record) -> None:
-        """Takes a record on input `index`."""
+        """Take a record on input `index`."""
         self.output.emit_record(record)
 
     def on_event_time(self, timer: EventTimer) -> None:
-        """Takes a timer that fires."""
+        """Take a timer that fires."""
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Takes a watermark on input `index`."""
+        """Take a watermark on input `index`."""
         if self.inputs == 1:
             self.advance(timestamp)
         elif self._combined.update_watermark(index, timestamp):
             self.advance(self._combined.watermark)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Makes input `index` idle or active."""
+        """Make input `index` idle or active."""
         was_idle = self._combined.idle
         if self._combined.update_status(index, status is WatermarkStatus.IDLE) and self.inputs > 1:
             self.advance(self._combined.watermark)
@@ -62,15 +62,15 @@ class Operator:
             self.output.emit_status(status)
 
     def process_latency_marker(self, index: int, marker: LatencyMarker) -> None:
-        """Takes a latency marker on input `index`."""
+        """Take a latency marker on input `index`."""
         self.output.emit_latency_marker(marker)
 
     def process_record_attributes(self, index: int, attributes: RecordAttributes) -> None:
-        """Takes record attributes on input `index`."""
+        """Take record attributes on input `index`."""
         self.output.emit_record_attributes(attributes)
 
     def advance(self, watermark: int) -> None:
-        """Moves the operator's event time to `watermark`: due timers fire, then it goes on."""
+        """Move the operator's event time to `watermark`: due timers fire, then it goes on."""
         self.timers.advance(watermark)
         self.output.emit_watermark(watermark)
 
@@ -84,18 +84,18 @@ class TwoInputs(Operator):
         super().__init__(inputs=2)
 
     def process(self, index: int, record: Record) -> None:
-        """Gives the record to `process_first` or `process_second`."""
+        """Give the record to `process_first` or `process_second`."""
         if index == 0:
             self.process_first(record)
         else:
             self.process_second(record)
 
     def process_first(self, record: Record) -> None:
-        """Takes a record on the first input."""
+        """Take a record on the first input."""
         self.output.emit_record(record)
 
     def process_second(self, record: Record) -> None:
-        """Takes a record on the second input. In a broadcast join this is the side that is the same
+        """Take a record on the second input. In a broadcast join this is the side that is the same
         everywhere.
         """
         self.output.emit_record(record)

@@ -27,7 +27,7 @@ class SourceTask(Generic[S]):
         self._output = output
 
     def run(self) -> DataInputStatus:
-        """Emits until there is no record for now, or no more at all. In the first case
+        """Emit until there is no record for now, or no more at all. In the first case
         `operator.availability()` says when there is one.
         """
         while True:

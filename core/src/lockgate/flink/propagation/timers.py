@@ -47,7 +47,7 @@ class EventTimers:
         return len(self._set)
 
     def set(self, timer: EventTimer) -> None:
-        """Sets a timer. A timer that is set already stays as it is. A timer whose time has passed
+        """Set a timer. A timer that is set already stays as it is. A timer whose time has passed
         fires at the next watermark.
         """
         if timer not in self._set:
@@ -56,11 +56,11 @@ class EventTimers:
             self._sequence += 1
 
     def delete(self, timer: EventTimer) -> None:
-        """Removes a timer, if it is set."""
+        """Remove a timer, if it is set."""
         self._set.pop(timer, None)
 
     def advance(self, watermark: int) -> None:
-        """Fires the timers that are due at `watermark`."""
+        """Fire the timers that are due at `watermark`."""
         self.watermark = watermark
         while self._heap and self._heap[0].timestamp <= watermark:
             entry = heapq.heappop(self._heap)

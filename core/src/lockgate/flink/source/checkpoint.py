@@ -19,14 +19,14 @@ _HEADER = struct.Struct(">ii")
 
 
 def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[bytes, ...]:
-    """The entries of a checkpoint, one for each split."""
+    """Return the entries of a checkpoint, one for each split."""
     entries = ((serializer.version, serializer.serialize(split)) for split in splits)
     return tuple(_HEADER.pack(version, len(data)) + data for version, data in entries)
 
 
 def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
-    """The splits of these entries. Raises `UnreadableBytes` for an entry of another length than its
-    header says.
+    """Return the splits of these entries. Raises `UnreadableBytes` for an entry of another length
+    than its header says.
     """
     splits = []
     for position, entry in enumerate(state):

@@ -101,7 +101,7 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Takes the splits of a snapshot, before `open`. Raises `UnreadableBytes`, or `WrongState`
+        """Take the splits of a snapshot, before `open`. Raises `UnreadableBytes`, or `WrongState`
         after `open`.
         """
         if self._reader is not None:
@@ -109,7 +109,7 @@ class SourceOperator(Generic[S]):
         self._restored = read_splits(state, self._serializer)
 
     def init_reader(self) -> None:
-        """Makes the reader, if there is none yet."""
+        """Make the reader, if there is none yet."""
         if self._reader is None:
             options = self._options
             self._reader = self._make_reader(
@@ -117,7 +117,7 @@ class SourceOperator(Generic[S]):
             )
 
     def open(self) -> None:
-        """Makes the reader, gives it the restored splits, registers, and starts."""
+        """Make the reader, gives it the restored splits, registers, and starts."""
         self.init_reader()
         if self._restored:
             self._add_splits(self._restored)
@@ -126,7 +126,7 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """Ends the data at once, also while waiting. With `drain` event time reaches its end
+        """End the data at once, also while waiting. With `drain` event time reaches its end
         downstream.
         """
         if self.mode in RUNNING:
@@ -138,7 +138,7 @@ class SourceOperator(Generic[S]):
         return self.finished
 
     def finish(self) -> None:
-        """Ends the operator: all data has been processed."""
+        """End the operator: all data has been processed."""
         self._stop_services()
         self.finished.set()
 
@@ -153,7 +153,7 @@ class SourceOperator(Generic[S]):
             self._reader.close()
 
     def snapshot(self, checkpoint_id: int) -> tuple[bytes, ...]:
-        """The reader's unfinished splits, serialised."""
+        """Return the reader's unfinished splits, serialised."""
         return write_splits(self._opened.snapshot(checkpoint_id), self._serializer)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -167,7 +167,7 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Polls the reader, if the mode allows it. Raises `WrongState` for another output than
+        """Poll the reader, if the mode allows it. Raises `WrongState` for another output than
         before.
         """
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
@@ -177,7 +177,7 @@ class SourceOperator(Generic[S]):
         return self._emit_next_not_reading(output)
 
     def availability(self) -> Signal:
-        """A signal that is set when `emit_next` has something to do."""
+        """Return a signal that is set when `emit_next` has something to do."""
         if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
             return self._or_woken(self._waiting)
         if self.mode in RUNNING:
@@ -215,7 +215,7 @@ class SourceOperator(Generic[S]):
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
-        """Makes the whole source wait, or read again, as its oldest sample demands."""
+        """Make the whole source wait, or read again, as its oldest sample demands."""
         clock = self._progressive.main_clock if self._progressive is not None else None
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT

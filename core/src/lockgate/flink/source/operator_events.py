@@ -37,7 +37,7 @@ class SplitSerializer(Protocol[S]):
         """One split's bytes."""
 
     def deserialize(self, version: int, data: bytes) -> S:
-        """The split of these bytes. Raises `UnreadableBytes`."""
+        """Return the split of these bytes. Raises `UnreadableBytes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class AddSplitEvent(Generic[S]):
 
     @classmethod
     def of(cls, splits: Iterable[S], serializer: SplitSerializer[S]) -> "AddSplitEvent[S]":
-        """The event that carries `splits`."""
+        """Return the event that carries `splits`."""
         return cls(serializer.version, tuple(serializer.serialize(split) for split in splits))
 
     def splits(self, serializer: SplitSerializer[S]) -> list[S]:
-        """The splits. Raises `UnreadableBytes`."""
+        """Return the splits. Raises `UnreadableBytes`."""
         return [serializer.deserialize(self.serializer_version, data) for data in self.data]
 
 

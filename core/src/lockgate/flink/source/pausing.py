@@ -42,7 +42,7 @@ class WatermarkSampler:
         return self._samples[0] if self._samples else self.latest
 
     def sample(self) -> None:
-        """Adds a sample, and drops the oldest one."""
+        """Add a sample, and drop the oldest one."""
         self._samples.append(self.latest)
 
 
@@ -71,34 +71,34 @@ class SplitAlignment:
         self.idle: set[str] = set()
 
     def add(self, split_id: str) -> None:
-        """Adds a split. A split that is there begins anew."""
+        """Add a split. A split that is there begins anew."""
         self.samplers[split_id] = WatermarkSampler(self._buffer_size)
 
     def finish(self, split_id: str) -> None:
-        """Removes a split."""
+        """Remove a split."""
         self.samplers.pop(split_id, None)
         self.paused.discard(split_id)
         self.idle.discard(split_id)
 
     def rose(self, split_id: str, watermark: int) -> None:
-        """Takes a split's watermark, which rose."""
+        """Take a split's watermark, which rose."""
         if split_id in self.samplers:
             self.samplers[split_id].latest = watermark
 
     def set_idle(self, split_id: str, idle: bool) -> None:
-        """Makes a split idle, or active."""
+        """Make a split idle, or active."""
         if idle:
             self.idle.add(split_id)
         else:
             self.idle.discard(split_id)
 
     def sample(self) -> None:
-        """Takes one sample of every split."""
+        """Take one sample of every split."""
         for sampler in self.samplers.values():
             sampler.sample()
 
     def check(self, maximum: int) -> PauseOrResume:
-        """The changes for all splits (rules 1 and 2)."""
+        """Return the changes for all splits (rules 1 and 2)."""
         ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
         awake = self.samplers.keys() - self.idle
         return PauseOrResume(
@@ -107,7 +107,7 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """The change that pauses this one split, if it is ahead."""
+        """Return the change that pauses this one split, if it is ahead."""
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum
         return (
@@ -115,6 +115,6 @@ class SplitAlignment:
         )
 
     def apply(self, change: PauseOrResume) -> None:
-        """Notes that the reader has made a change."""
+        """Record that the reader has made a change."""
         self.paused.update(change.pause)
         self.paused.difference_update(change.resume)

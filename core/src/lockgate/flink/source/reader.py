@@ -46,14 +46,14 @@ class Signal:
         self._waiting: list[Callable[[], None]] = []
 
     def set(self) -> None:
-        """Notes that it has happened, and calls the callbacks. A second call changes nothing."""
+        """Record that it has happened, and calls the callbacks. A second call changes nothing."""
         self.is_set = True
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback()
 
     def then(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` when it has happened: now, if it has."""
+        """Call `callback` when it has happened: now, if it has."""
         if self.is_set:
             callback()
         else:
@@ -79,7 +79,7 @@ class ReaderContext:
         self.send(RequestSplitEvent(self.host))
 
     def send_source_event(self, event: object) -> None:
-        """Sends an event of the source's own to its enumerator."""
+        """Send an event of the source's own to its enumerator."""
         self.send(SourceEventWrapper(event))
 
 
@@ -90,15 +90,15 @@ class SourceReader(Protocol, Generic[S]):
         """Begins. Called once, after registration."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
-        """Gives at most one record to `output`."""
+        """Give at most one record to `output`."""
 
     def availability(self) -> Signal:
-        """A signal that is set when there is a record to poll. Otherwise it is set later, or says
-        when to ask again.
+        """Return a signal that is set when there is a record to poll. Otherwise it is set later, or
+        says when to ask again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None:
-        """Adds these splits."""
+        """Add these splits."""
 
     def notify_no_more_splits(self) -> None:
         """No more splits will be added."""
@@ -107,10 +107,10 @@ class SourceReader(Protocol, Generic[S]):
         """Pauses some splits, and resumes others. Raises `CannotPause` if this reader cannot."""
 
     def handle_source_event(self, event: object) -> None:
-        """Takes an event of the source's own, from its enumerator."""
+        """Take an event of the source's own, from its enumerator."""
 
     def snapshot(self, checkpoint_id: int) -> Sequence[S]:
-        """The unfinished splits, each from its next record on."""
+        """Return the unfinished splits, each from its next record on."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """The checkpoint is complete, so its offsets may be committed."""

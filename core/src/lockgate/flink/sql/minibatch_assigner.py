@@ -27,11 +27,11 @@ class RowtimeMiniBatchAssigner:
         self._next = self._window_end(0)
 
     def process_element(self, record: Record) -> None:
-        """Passes a row on as it is."""
+        """Pass a row on as it is."""
         self._output.emit_record(record)
 
     def process_watermark(self, timestamp: int) -> None:
-        """Takes a watermark from upstream."""
+        """Take a watermark from upstream."""
         if timestamp == MAX and self._current != MAX:
             self._current = MAX
             self._output.emit_watermark(MAX)
@@ -43,7 +43,7 @@ class RowtimeMiniBatchAssigner:
             self._next = end if end > self._current else wrapped(end + self._interval_ms)
 
     def finish(self) -> None:
-        """Ends the input, and sends the last watermark."""
+        """End the input, and send the last watermark."""
         self._output.emit_watermark(self._current)
 
     def _window_end(self, timestamp: int) -> int:

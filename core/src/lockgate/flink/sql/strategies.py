@@ -43,7 +43,7 @@ class PeriodicWatermarks(WatermarkGenerator):
 
     @abstractmethod
     def watermark(self, highest: int) -> int:
-        """The watermark after `highest` as the highest time seen (MIN: none)."""
+        """Return the watermark after `highest` as the highest time seen (MIN: none)."""
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
         """Remembers the highest time, and emits if enough rows have come."""
@@ -53,7 +53,7 @@ class PeriodicWatermarks(WatermarkGenerator):
             self.on_periodic_emit(output)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emits, and begins the count again."""
+        """Emit, and begin the count again."""
         self._rows = 0
         output.emit_watermark(max(MIN, self.watermark(self._highest)))
 
@@ -79,7 +79,7 @@ class AscendingTimestamps(PeriodicWatermarks):
     """
 
     def watermark(self, highest: int) -> int:
-        """The highest time − 1."""
+        """Return the highest time − 1."""
         return highest - 1
 
 
@@ -93,7 +93,7 @@ class BoundedOutOfOrderTimestamps(PeriodicWatermarks):
         self._delay_ms = delay.to_millis("delay")
 
     def watermark(self, highest: int) -> int:
-        """The highest time − delay."""
+        """Return the highest time − delay."""
         return highest - self._delay_ms
 
 

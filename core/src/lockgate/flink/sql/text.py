@@ -47,7 +47,7 @@ class SqlBoundedOutOfOrderness:
         self._event_time = event_time
 
     def watermark_of(self, record: Record) -> int:
-        """The watermark of a row. Raises `InvalidValue` for a row without a time."""
+        """Return the watermark of a row. Raises `InvalidValue` for a row without a time."""
         timestamp = self._event_time(record)
         if timestamp is None:
             raise InvalidValue("event time", "must not be null: convert the column to one that never is")
@@ -62,8 +62,8 @@ class WatermarkClause:
     delay: Duration
 
     def event_time(self, row: object) -> int | None:
-        """The column's value in a row (a mapping, or an object with fields). Raises `InvalidValue`
-        if it is missing or no number.
+        """Return the column's value in a row (a mapping, or an object with fields). Raises
+        `InvalidValue` if it is missing or no number.
         """
         value: object = row
         for name in self.column:
@@ -76,14 +76,14 @@ class WatermarkClause:
         return value
 
     def strategy(self, every_rows: int | None = None) -> WatermarkStrategy:
-        """A strategy that takes event times from the column; `every_rows` emits by count as well as
-        by time.
+        """Return a strategy that takes event times from the column; `every_rows` emits by count as
+        well as by time.
         """
         generators = WatermarkStrategy.for_generator(lambda: BoundedOutOfOrderTimestamps(self.delay, every_rows))
         return generators.with_timestamp_assigner(self._assign)
 
     def row_watermark(self) -> SqlBoundedOutOfOrderness:
-        """The same clause for SQL's watermark assigner in mid-stream."""
+        """Return the same clause for SQL's watermark assigner in mid-stream."""
         return SqlBoundedOutOfOrderness(self.delay.to_millis("delay"), lambda record: self.event_time(record.value))
 
     def _assign(self, value: object, timestamp: int) -> int:
@@ -94,7 +94,9 @@ class WatermarkClause:
 
 
 def parse_watermark_clause(text: str) -> WatermarkClause:
-    """The clause in `text`. Raises `InvalidValue`, which shows the place that cannot be read."""
+    """Return the clause in `text`. Raises `InvalidValue`, which shows the place that cannot be
+    read.
+    """
     return _Parser(text).clause()
 
 

@@ -33,7 +33,7 @@ RowWatermark = Callable[[Record], int | None]
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
-    """The timer's period (rule 4). Raises `InvalidValue` when neither is above 0."""
+    """Return the timer's period (rule 4). Raises `InvalidValue` when neither is above 0."""
     positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
     if not positive:
         raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
@@ -72,15 +72,15 @@ class WatermarkAssigner:
         self._last_activity_ms = 0
 
     def open(self) -> None:
-        """Starts the timer, if it is needed."""
+        """Start the timer, if it is needed."""
         self._last_emission_ms = self._timers.now_ms()
         self._last_activity_ms = self._active_ms()
         if self._interval_ms > 0 or self._idle_timeout_ms > 0:
             self._set_timer()
 
     def process_element(self, record: Record) -> None:
-        """Takes a row (rules 1 to 3, 5). Raises what the expression raises; then the row does not
-        go on.
+        """Take a row (rules 1 to 3, 5). Raises what the expression raises; then the row does not go
+        on.
         """
         self._rows += 1
         self._end_idleness()
@@ -92,19 +92,19 @@ class WatermarkAssigner:
             self._advance()
 
     def process_watermark(self, timestamp: int) -> None:
-        """Takes a watermark from upstream (rule 6)."""
+        """Take a watermark from upstream (rule 6)."""
         if timestamp == MAX and self._current != MAX:
             self._end_idleness()
             self._current = MAX
             self._output.emit_watermark(MAX)
 
     def process_status(self, status: WatermarkStatus) -> None:
-        """Takes a status from upstream, which becomes the status of this stream."""
+        """Take a status from upstream, which becomes the status of this stream."""
         self._status = status
         self._output.emit_status(status)
 
     def finish(self) -> None:
-        """Ends the input."""
+        """End the input."""
         self.process_watermark(MAX)
 
     def back_pressure(self, started: bool) -> None:

@@ -86,6 +86,6 @@ def is_private(host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """The host without its port, in small letters."""
+    """Return the host without its port, in small letters."""
     name, colon, port = host.lower().rpartition(":")
     return name if colon and (port.isdigit() or not port) else host.lower()

@@ -97,7 +97,9 @@ class Guard:
 
 
 def _routed(scope: Scope) -> str:
-    """The path that the router matches, which is relative to where the application is mounted."""
+    """Return the path that the router matches, which is relative to where the application is
+    mounted.
+    """
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):

@@ -47,7 +47,7 @@ class Keyring:
         self._recognised_headers: dict[bytes, Token] = {}
 
     def find(self, authorization: bytes) -> Token | None:
-        """The token of an `Authorization` header; None if it holds none that is known."""
+        """Return the token of an `Authorization` header; None if it holds none that is known."""
         if self._file is not None and self._clock() >= self._next_check:
             self._read_again(self._file)
         header = digest_of(authorization)
@@ -55,7 +55,7 @@ class Keyring:
         return recognised if recognised is not None else self._recognise(authorization, header)
 
     def in_force(self) -> tuple[Token, ...]:
-        """The tokens, as the file has them now."""
+        """Return the tokens, as the file has them now."""
         if self._file is not None:
             self._read_again(self._file)
         return self._tokens
@@ -76,7 +76,7 @@ class Keyring:
         return found
 
     def _read_again(self, file: Path) -> None:
-        """Reads the file again if it has changed. If it is broken or missing the old tokens stay in
+        """Read the file again if it has changed. If it is broken or missing the old tokens stay in
         force, and one error is logged for each such file.
         """
         self._next_check = self._clock() + LOOK_EVERY_S

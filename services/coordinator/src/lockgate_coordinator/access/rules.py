@@ -61,8 +61,8 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """The rule of a request, and the group that it touches (None: no single group). `path` is
-    decoded, `query` is not.
+    """Return the rule of a request, and the group that it touches (None: no single group). `path`
+    is decoded, `query` is not.
     """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
@@ -73,8 +73,8 @@ def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
-    """The path with `*` for its names: the group, the source, the subtask. An empty name is not
-    replaced, so it matches no rule.
+    """Return the path with `*` for its names: the group, the source, the subtask. An empty name is
+    not replaced, so it matches no rule.
     """
     for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
         if place < len(parts) and parts[place]:

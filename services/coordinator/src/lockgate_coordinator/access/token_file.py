@@ -23,8 +23,8 @@ _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """The tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the field,
-    and repeats no value.
+    """Return the tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the
+    field, and repeats no value.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -44,7 +44,9 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
-    """The tokens of `role=token,role=token`; each may touch all groups. Raises `InvalidTokens`."""
+    """Return the tokens of `role=token,role=token`; each may touch all groups. Raises
+    `InvalidTokens`.
+    """
     return tuple(
         _listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1)
     )
@@ -63,7 +65,9 @@ def _listed(where: str, entry: str) -> Token:
 
 
 def _where(error: Exception) -> str:
-    """The line of a syntax error. The parser's own text may repeat a value, so it is left out."""
+    """Return the line of a syntax error. The parser's own text may repeat a value, so it is left
+    out.
+    """
     line = re.search(r"line \d+, column \d+|end of document", str(error))
     return f"a fault of syntax at {line[0]}" if line else "a fault of syntax"
 

@@ -52,17 +52,17 @@ class Token:
 
 
 def new_token() -> str:
-    """A new random token. Its prefix lets secret scanners find a leaked one."""
+    """Return a new random token. Its prefix lets secret scanners find a leaked one."""
     return f"lockgate_{secrets.token_urlsafe(32)}"
 
 
 def digest_of(token: bytes) -> bytes:
-    """The SHA-256 of a token, the only trace of it that is kept."""
+    """Return the SHA-256 of a token, the only trace of it that is kept."""
     return hashlib.sha256(token).digest()
 
 
 def stanza(token: Token) -> str:
-    """The entry of a valid token in the TOML file. No value in it needs escaping."""
+    """Return the entry of a valid token in the TOML file. No value in it needs escaping."""
     lines = ["[[token]]", f'name = "{token.name}"', f'sha256 = "{token.digest.hex()}"', f'role = "{token.role}"']
     if token.groups is not None:
         lines.append(f"groups = [{_quoted(token.groups)}]")

@@ -55,7 +55,7 @@ class UnderWay:
         self._looking: asyncio.Task[None] | None = None
 
     async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a request of this token."""
+        """Serve a request of this token."""
         if scope["method"] == "GET":
             if not scope["path"].endswith(_WAITING):
                 await self._app(scope, receive, send)
@@ -78,7 +78,7 @@ class UnderWay:
                 await self._app(scope, receive, send)
 
     async def _wait(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a stream or a long poll, until its token is revoked at the latest."""
+        """Serve a stream or a long poll, until its token is revoked at the latest."""
         answered = _Answered(send)
         served = asyncio.ensure_future(self._app(scope, receive, answered))
         self._waiting[served] = token
@@ -101,7 +101,7 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """Ends what waits with a token that is not in force any more; for as long as any waits."""
+        """End what waits with a token that is not in force any more; for as long as any waits."""
         try:
             while self._waiting:
                 await self._sleep(LOOK_EVERY_S)

@@ -35,7 +35,7 @@ async def current(
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
     wait_ms: Annotated[int, Query(ge=0, le=60_000), Digits] = 0,
 ) -> Response:
-    """The event; with `after` once its revision is above that, or 204 after `wait_ms`."""
+    """Return the event; with `after` once its revision is above that, or 204 after `wait_ms`."""
     event = (await coordinator.look(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
     return Response(status_code=204) if event is None else JSONResponse(alignment_to_json(event))
 
@@ -53,8 +53,8 @@ async def events(
 
 
 def _revision(last_event_id: str | None) -> int:
-    """The revision of a `Last-Event-ID`. Any other text counts as none, so that the stream begins
-    with the current event.
+    """Return the revision of a `Last-Event-ID`. Any other text counts as none, so that the stream
+    begins with the current event.
     """
     return (
         int(last_event_id) if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id) else BEFORE_ALL

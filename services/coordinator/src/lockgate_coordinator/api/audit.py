@@ -32,14 +32,14 @@ Changed = dict[str, Any]
 
 
 def operator(request: Request) -> str | None:
-    """The name of the request's token; None where the service has no tokens."""
+    """Return the name of the request's token; None where the service has no tokens."""
     token = request.scope.get(TOKEN)
     return token.name if isinstance(token, Token) else None
 
 
 @contextmanager
 def audited(request: Request, response: Response, act: str, group: str, **where: Any) -> Iterator[Changed]:
-    """Writes the line when the act has ended, and puts the request's id into `response`. The caller
+    """Write the line when the act has ended, and put the request's id into `response`. The caller
     puts what it changed into the yielded dict.
     """
     given = request.headers.get(REQUEST_ID, "")

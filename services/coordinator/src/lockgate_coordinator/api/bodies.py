@@ -63,8 +63,8 @@ TheTurn = Annotated[InTurn, Depends(in_turn)]
 
 
 async def _body(request: Request, limit: BodyLimit) -> object:
-    """The body as JSON. A body whose Content-Length is over the limit is not read at all; another
-    is read up to the limit.
+    """Return the body as JSON. A body whose Content-Length is over the limit is not read at all;
+    another is read up to the limit.
     """
     if not is_json(request.headers.get("content-type", "").encode("latin-1")):
         raise NotJson(_NOT_JSON)
@@ -141,7 +141,7 @@ def _values(items: list[msgspec.Raw], depth: int) -> Steps[list[object]]:
 
 
 def _parts(items: list[msgspec.Raw]) -> Iterator[list[msgspec.Raw]]:
-    """The items in their order: neighbours together, or one that is longer than `PIECE`."""
+    """Yield the items in their order: neighbours together, or one that is longer than `PIECE`."""
     part, size = list[msgspec.Raw](), 0
     for item in items:
         length = len(memoryview(item))

@@ -13,7 +13,7 @@ router = APIRouter(prefix="/v1/token", tags=["access"])
 
 @router.get("", **route(answers={200: answer("The token's name and rights", "Caller")}, names=False))
 async def caller(request: Request) -> dict[str, Any]:
-    """The name, role and groups of the request's token. Without tokens everybody may do
+    """Return the name, role and groups of the request's token. Without tokens everybody may do
     everything.
     """
     token: Token | None = request.scope.get(TOKEN)

@@ -58,7 +58,7 @@ _reports_states = msgspec.json.Decoder(list[_States])
 
 
 def report_from_bytes(body: bytes) -> ReportedWatermarkEvent | None:
-    """The report, or None."""
+    """Return the report, or None."""
     event = _decoded(_report, body) if len(body) <= AT_ONCE else None
     if event is None or not _plain(event) or (event.splits and _decoded(_states, body) is None):
         return None
@@ -66,7 +66,9 @@ def report_from_bytes(body: bytes) -> ReportedWatermarkEvent | None:
 
 
 def reports_from_bytes(body: bytes) -> Steps[list[tuple[str, ReportedWatermarkEvent]] | None]:
-    """The reports of a batch with their sources; None if one of them is not plainly a report."""
+    """Return the reports of a batch with their sources; None if one of them is not plainly a
+    report.
+    """
     if len(body) > AT_ONCE:
         yield
     batch = _decoded(_batch, body)
@@ -84,7 +86,7 @@ def reports_from_bytes(body: bytes) -> Steps[list[tuple[str, ReportedWatermarkEv
 
 
 def _parts(reports: list[msgspec.Raw]) -> Iterator[list[msgspec.Raw]]:
-    """The reports in their order, as many at a time as are decoded without a pause."""
+    """Yield the reports in their order, as many at a time as are decoded without a pause."""
     first = size = 0
     for index, report in enumerate(reports):
         length = len(memoryview(report))

@@ -41,7 +41,9 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """A good answer: `schema` is one of `SCHEMAS` or `SPLIT_SCHEMAS`, None without a body."""
+    """Return a good answer: `schema` is one of `SCHEMAS` or `SPLIT_SCHEMAS`, None without a
+    body.
+    """
     entry: Json = {"description": description}
     if schema is not None:
         entry["content"] = {"application/json": {"schema": ref(schema)}}
@@ -51,7 +53,7 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 
 
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
-    """The arguments of a route's decorator: its answers, and the types of its own problems.
+    """Return the arguments of a route's decorator: its answers, and the types of its own problems.
 
     The problems that all routes share are added. A `body` may also be too large. With `names` in
     the path one of them may hold a slash, so that no route matches.
@@ -67,8 +69,8 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """The problem documents by their status; `router`: the statuses that the router answers with
-    where nothing matches.
+    """Return the problem documents by their status; `router`: the statuses that the router answers
+    with where nothing matches.
     """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
     for row in rows:
@@ -77,13 +79,13 @@ def refusals(rows: list[Problem], *router: int) -> Responses:
 
 
 def model(kind: str) -> str:
-    """The schema's name of a type of problem: `UnknownGroup` of `unknown-group`."""
+    """Return the schema's name of a type of problem: `UnknownGroup` of `unknown-group`."""
     return "".join(word.capitalize() for word in kind.split("-"))
 
 
 def install(app: FastAPI) -> None:
-    """Adds the schemas to the document of `app`. Removes null from the types of parameters: no
-    value in a URL is null.
+    """Add the schemas to the document of `app`. Removes null from the types of parameters: no value
+    in a URL is null.
     """
     without = app.openapi
 

@@ -54,7 +54,7 @@ async def configure(
     if_none_match: Tags = None,
     key: Key = None,
 ) -> Response:
-    """Creates the group or replaces its configuration. `If-Match` and `If-None-Match` guard it."""
+    """Create the group or replaces its configuration. `If-Match` and `If-None-Match` guard it."""
     config, act = config_from_json(body), act_of(key, body, if_match, if_none_match)
     answer = JSONResponse(config_to_json(config))
     with audited(request, answer, "configure", group) as changed:
@@ -95,8 +95,8 @@ async def one(
     limit: Limit = 100,
     after: AfterReader | None = None,
 ) -> Response:
-    """The group with a page of its readers, by source and subtask: `limit`, or as many as 2 MB
-    hold. The `ETag` is the configuration's.
+    """Return the group with a page of its readers, by source and subtask: `limit`, or as many as 2
+    MB hold. The `ETag` is the configuration's.
     """
     committed = await coordinator.look(group)
     found = inspected(
@@ -131,8 +131,8 @@ async def source(
     limit: Limit = 100,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """A page of the source's readers, by subtask, with their splits: `limit` readers, or as many as
-    2 MB hold.
+    """Return a page of the source's readers, by subtask, with their splits: `limit` readers, or as
+    many as 2 MB hold.
     """
     committed = await coordinator.look(group)
     if not committed.group.readers.has_source(source):

@@ -69,9 +69,9 @@ async def samples(
     coordinator: TheCoordinator,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """A few figures of the group over time, above `after` (ms). The older they are, the further
-    apart: every 10 seconds of the last 10 minutes, every minute of 3 hours, every 10 minutes of 2
-    days. There are none of a time in which nothing was heard.
+    """Return a few figures of the group over time, above `after` (ms). The older they are, the
+    further apart: every 10 seconds of the last 10 minutes, every minute of 3 hours, every 10
+    minutes of 2 days. There are none of a time in which nothing was heard.
     """
     found = await coordinator.sampled(group)
     if not found:
@@ -81,7 +81,7 @@ async def samples(
 
 
 def _kinds(text: str) -> frozenset[str]:
-    """Raises `InvalidMessage` for a word that is no kind."""
+    """Raise `InvalidMessage` for a word that is no kind."""
     kinds = frozenset(text.split(",")) if text else frozenset()
     if kinds - KINDS:
         names = ", ".join(sorted(kinds - KINDS))

@@ -100,8 +100,8 @@ class LeanReports:
         return True
 
     async def _all(self, first: Message, receive: Receive) -> list[Message]:
-        """The messages of the request. Stops at the limit and at a disconnect; the application then
-        finds the same fault itself.
+        """Return the messages of the request. Stops at the limit and at a disconnect; the
+        application then finds the same fault itself.
         """
         messages, size = [first], len(first.get("body", b""))
         while messages[-1].get("more_body") and size <= self._limit.size:

@@ -18,7 +18,7 @@ SourceName = Annotated[str, Path(pattern=NAME_FORM, min_length=1, max_length=255
 
 
 def _digits(value: object) -> object:
-    """Accepts plain integers only, as in bodies: not "1.0", " 1" or "1_000"."""
+    """Accept plain integers only, as in bodies: not "1.0", " 1" or "1_000"."""
     if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,19}", value):
         raise ValueError("must be an integer of 64 bits")
     return value
@@ -52,7 +52,7 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str | None:
-    """The act that a key names; None without a key. A key that is used for something else is
+    """Return the act that a key names; None without a key. A key that is used for something else is
     another act.
     """
     return None if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]

@@ -112,7 +112,7 @@ TABLE: Mapping[type[Exception], Problem] = {
 
 
 def described(error: Exception) -> Json:
-    """The problem's members without `instance`, as a rejected report of a batch has them."""
+    """Return the problem's members without `instance`, as a rejected report of a batch has them."""
     row = TABLE[type(error)]
     return {
         "type": f"urn:lockgate:{row.type}",
@@ -124,7 +124,7 @@ def described(error: Exception) -> Json:
 
 
 def problem(path: str, error: Exception) -> Response:
-    """The answer to a request of `path` that ended in one of the table's errors."""
+    """Return the answer to a request of `path` that ended in one of the table's errors."""
     return _answer(path, described(error), TABLE[type(error)].headers(error))
 
 
@@ -133,7 +133,9 @@ REJECTED_IN_FULL = 20
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
-    """The rejected reports of a batch as JSON: by index, with the members of their problems."""
+    """Return the rejected reports of a batch as JSON: by index, with the members of their
+    problems.
+    """
     texts = list[bytes]()
     for place, (index, error) in enumerate(rejected):
         told = error if place < REJECTED_IN_FULL else _shortened(error)
@@ -156,7 +158,7 @@ def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int
 
 
 def install(app: FastAPI) -> None:
-    """Makes every error of `app` a problem document, those of FastAPI and its router included."""
+    """Make every error of `app` a problem document, those of FastAPI and its router included."""
     for kind in TABLE:
         app.add_exception_handler(kind, _of_the_table)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -169,15 +171,15 @@ def _of_the_table(request: Request, error: Exception) -> Response:
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
-    """An invalid path or query. FastAPI validates nothing else here."""
+    """Return an invalid path or query. FastAPI validates nothing else here."""
     assert isinstance(error, RequestValidationError)
     faults = [(".".join(str(part) for part in fault["loc"][1:]), str(fault["msg"])) for fault in error.errors()]
     return _of_the_table(request, InvalidMessage(faults))
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """The router's own errors: no such route, or not with this method. RFC 9457 gives a problem
-    without a type of its own the type about:blank.
+    """Return the router's own errors: no such route, or not with this method. RFC 9457 gives a
+    problem without a type of its own the type about:blank.
     """
     assert isinstance(error, HTTPException)
     members = {
@@ -200,8 +202,8 @@ def _of_a_fault(request: Request, error: Exception) -> Response:
 
 
 def _answer(path: str, members: Json, headers: Mapping[str, str]) -> Response:
-    """The answer in ASCII, since the text may repeat characters of the request that UTF-8 cannot
-    encode.
+    """Return the answer in ASCII, since the text may repeat characters of the request that UTF-8
+    cannot encode.
     """
     text = json.dumps({**members, "instance": path})
     return _ProblemResponse(
@@ -210,7 +212,7 @@ def _answer(path: str, members: Json, headers: Mapping[str, str]) -> Response:
 
 
 def _kind(members: Json) -> str:
-    """The last word of the problem's type; for about:blank the status in words."""
+    """Return the last word of the problem's type; for about:blank the status in words."""
     kind = str(members["type"])
     return (
         HTTPStatus(members["status"]).phrase.lower().replace(" ", "-")

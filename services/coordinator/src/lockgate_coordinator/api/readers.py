@@ -34,7 +34,7 @@ READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 async def register(
     request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator
 ) -> Response:
-    """Opens a new epoch of the reader and fences every older one; an unknown group is created."""
+    """Open a new epoch of the reader and fences every older one; an unknown group is created."""
     event = registration_from_json(body)
     if not event.takeover:
         return JSONResponse(answer_to_json(await coordinator.register(group, source, event)), 201)

@@ -32,7 +32,9 @@ async def report(
 async def progress(
     group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
-    """A task's word about its splits, in the middle of a batch; renews the reader's lease."""
+    """Return a task's word about its splits, in the middle of a batch; renews the reader's
+    lease.
+    """
     event = await in_turn.work(progress_in_steps(body))
     return JSONResponse(alignment_to_json(await coordinator.progress(group, source, event)))
 

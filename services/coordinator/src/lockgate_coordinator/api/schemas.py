@@ -36,7 +36,7 @@ def ref(name: str) -> Json:
 
 
 def integer(low: int = MIN, high: int = MAX, **more: Any) -> Json:
-    """A whole number of 64 bits, within `low` and `high`."""
+    """Return a whole number of 64 bits, within `low` and `high`."""
     return {"type": "integer", "format": "int64", "minimum": low, "maximum": high, **more}
 
 
@@ -59,7 +59,7 @@ def by_name(item: Json) -> Json:
 
 
 def one_of(kind: Any, **more: Any) -> Json:
-    """The values of an Enum."""
+    """Return the values of an Enum."""
     return {"type": "string", "enum": [member.value for member in kind], **more}
 
 

@@ -92,7 +92,7 @@ async def put_list(
     coordinator: TheCoordinator,
     in_turn: TheTurn,
 ) -> Response:
-    """A static list of the source's splits, which replaces discovery."""
+    """Return a static list of the source's splits, which replaces discovery."""
     found, noted = await in_turn.work(discovered_in_steps(body)), Response()
     with audited(request, noted, "list_splits", group, source=source) as changed:
         done = await coordinator.put_list(group, source, found)
@@ -110,7 +110,7 @@ async def put_list(
 
 @router.post("/events", **route("unknown-group", "unknown-source", body="MailRequest", answers=MAILED))
 async def mail(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
-    """A SourceEvent to the readers of the source, or to one of them."""
+    """Return a SourceEvent to the readers of the source, or to one of them."""
     event = source_event_from_json(body)
     await coordinator.look(group)
     return JSONResponse({"number": await coordinator.enumerators.mail(group, source, event)})

@@ -59,7 +59,7 @@ class File:
     @classmethod
     @cache
     def of(cls, name: str, plain: bytes) -> "File":
-        """The file of this name, packed once in a process."""
+        """Return the file of this name, packed once in a process."""
         return cls(
             TYPES[PurePosixPath(name).suffix],
             plain,

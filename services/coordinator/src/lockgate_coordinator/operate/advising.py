@@ -161,7 +161,7 @@ def _tell(
 
 
 def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
-    """The advice in sentences. `now_ms`: the `max_drift` that the group has."""
+    """Return the advice in sentences. `now_ms`: the `max_drift` that the group has."""
     native, advised = found.native, found.advised
     sentences = [
         f"Native Spark loses {native.lost:,} of {native.rows:,} rows."

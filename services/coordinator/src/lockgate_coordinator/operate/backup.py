@@ -31,7 +31,7 @@ class Saved:
 
 
 def written(groups: Sequence[Saved], made_at: datetime) -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     lines: list[dict[str, object]] = [
         {"lockgate_export": VERSION, "made_at": made_at.strftime("%Y-%m-%dT%H:%M:%SZ")},
     ]
@@ -41,7 +41,7 @@ def written(groups: Sequence[Saved], made_at: datetime) -> str:
 
 
 def read(text: str, where: str) -> list[Saved]:
-    """The groups of the file `where`. Raises `Fault` with each fault and its line."""
+    """Return the groups of the file `where`. Raises `Fault` with each fault and its line."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     parsed = [(number, _parsed(line, f"{where}, line {number}")) for number, line in lines]
     if not parsed or "lockgate_export" not in parsed[0][1]:

@@ -39,7 +39,7 @@ class GroupLook:
     readers: dict[str, list[Json]]
 
     def splits(self, source: str) -> dict[str, Json]:
-        """The splits of a source that tell where they stand."""
+        """Return the splits of a source that tell where they stand."""
         return {
             name: split
             for reader in self.readers.get(source, [])
@@ -68,7 +68,7 @@ class Given:
 
 
 def look(source: Callable[[str, str | None], Json], names: list[str]) -> GroupLook:
-    """Looks at all readers. `source`: a page of one source's readers, after a subtask."""
+    """Look at all readers. `source`: a page of one source's readers, after a subtask."""
     readers, now = dict[str, list[Json]](), 0
     for name in names:
         readers[name], after = [], None
@@ -105,8 +105,8 @@ def load_of(
     given: Given,
     paces: Mapping[str, float] | None = None,
 ) -> GroupLoad:
-    """The workload of the group as of the second look. `paces`: as of `paces_of`. Raises `Fault`
-    where no reader tells positions.
+    """Return the workload of the group as of the second look. `paces`: as of `paces_of`. Raises
+    `Fault` where no reader tells positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:
@@ -169,7 +169,7 @@ def _query(
 
 
 def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
-    """Records a ms of event time, of each split that was read between the looks."""
+    """Record a ms of event time, of each split that was read between the looks."""
     found = {}
     for name, split in after.items():
         if name in before:
@@ -183,7 +183,7 @@ def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, flo
 def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
-    """The unread records of a split, and an hour more where its producer appends."""
+    """Return the unread records of a split, and an hour more where its producer appends."""
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1
     newest = now - lag

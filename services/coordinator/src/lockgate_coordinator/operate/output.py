@@ -71,7 +71,9 @@ class Terminal(Console):
 
 
 def _yaml(answer: Any) -> str:
-    """The answer in YAML: in ASCII where YAML itself would leave a mark of direction unescaped."""
+    """Return the answer in YAML: in ASCII where YAML itself would leave a mark of direction
+    unescaped.
+    """
     text = str(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True)).removesuffix("\n")
     if text.replace("\n", "").isprintable():
         return text

@@ -135,7 +135,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
-    """What the readers' queries tell beside their watermarks."""
+    """Return what the readers' queries tell beside their watermarks."""
     table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]

@@ -141,7 +141,7 @@ def _write(client: CoordinatorClient, steps: Sequence[Step]) -> None:
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Raises `Fault` for a pattern that no group fits."""
+    """Raise `Fault` for a pattern that no group fits."""
     for pattern in patterns:
         if not any(_fits(pattern, name) for name in names):
             raise Fault(f"no group fits {pattern}; there are {_some(names) if names else 'none'}")
@@ -153,7 +153,7 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
-    """The items, with a progress bar on a terminal."""
+    """Yield the items, with a progress bar on a terminal."""
     console = Terminal(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
@@ -164,7 +164,7 @@ def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes beside the file and moves over it, so that no half of a file is ever there."""
+    """Write beside the file and moves over it, so that no half of a file is ever there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("x", encoding="utf-8") as file:

@@ -23,7 +23,7 @@ class Trust:
     key: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """A client's context. Raises `Fault`."""
+        """Return a client's context. Raises `Fault`."""
         if self.key is not None and self.cert is None:
             raise Fault("--key needs --cert, the certificate whose key it is")
         try:
@@ -43,7 +43,9 @@ class Trust:
 
 
 def distrust(error: BaseException, url: str) -> str | None:
-    """What is wrong with one of the certificates; None where `error` comes from something else."""
+    """Return what is wrong with one of the certificates; None where `error` comes from something
+    else.
+    """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

@@ -49,7 +49,7 @@ def dated(time: int, now: int) -> str:
 
 
 def rules(config: Json) -> list[tuple[str, str]]:
-    """The group's rules, each with what it means; a row each."""
+    """Return the group's rules, each with what it means; a row each."""
     rows = [
         ("mode", "observe: read limits are shown, but no reader waits" if config["mode"] == "observe" else "enforce"),
         ("catch up", CATCH_UP[config["catch_up"]]),

@@ -54,7 +54,7 @@ class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_workload(path: Path) -> Workload:
-    """The workload that a YAML or JSON file describes."""
+    """Return the workload that a YAML or JSON file describes."""
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
         text = msgspec.convert(found, WorkloadText)
@@ -124,8 +124,8 @@ class ObservedRun(msgspec.Struct):
 
 
 def read_observed(path: Path, window_ms: int) -> Workload:
-    """The workload of a run in mode observe, by its report in JSON. `window_ms`: the length of the
-    query's windows, which the report does not know.
+    """Return the workload of a run in mode observe, by its report in JSON. `window_ms`: the length
+    of the query's windows, which the report does not know.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)

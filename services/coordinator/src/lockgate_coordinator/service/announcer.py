@@ -120,7 +120,8 @@ class Announcer:
             watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """The newest event above revision `after`; None when the time ran out or the service ends.
+        """Return the newest event above revision `after`; None when the time ran out or the service
+        ends.
 
         Raises `TooManyWatchers`, and what `look` raises.
         """
@@ -164,14 +165,14 @@ class Announcer:
                 beats = watch.beats
 
     def check_room(self) -> None:
-        """Raises `TooManyWatchers` if the limit is reached."""
+        """Raise `TooManyWatchers` if the limit is reached."""
         if self.watchers >= self._limit:
             raise TooManyWatchers(
                 f"{self._limit} streams and long polls wait here already: ask again later, or another coordinator"
             )
 
     def close(self) -> None:
-        """Ends all waiting at once, as if the time had run out."""
+        """End all waiting at once, as if the time had run out."""
         self._closing = True
         for watch in self._watches.values():
             watch.wake_all()
@@ -232,7 +233,7 @@ class Announcer:
 
 
 async def _set_before(event: asyncio.Event, seconds: float) -> None:
-    """Returns when the event is set, or after so many seconds."""
+    """Return when the event is set, or after so many seconds."""
     if seconds > 0:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(event.wait(), seconds)

@@ -33,7 +33,7 @@ class Census:
 
 
 def census(group: Group, now_ms: int) -> Census:
-    """Looks at each reader. O(readers)."""
+    """Look at each reader. O(readers)."""
     states, waiting, overdue, foremost, lost = Counter[str](), 0, 0, MIN, list[ReaderKey]()
     for key, reader in group.readers.items():
         state = state_of(group, reader, now_ms)
@@ -64,8 +64,8 @@ def health_of(group: Group, event: WatermarkAlignmentEvent, counted: Census) -> 
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """A reader's state in one word: registered, active, idle, parked, finished, passed_over or
-    lost.
+    """Return a reader's state in one word: registered, active, idle, parked, finished, passed_over
+    or lost.
     """
     reported = reader.reported
     if reported is None:

@@ -36,7 +36,7 @@ class Claims:
         return name in self._contended and commands >= CLAIM_FROM
 
     async def claim(self, name: str, commit_s: float) -> None:
-        """Returns once the group is claimed, or after `CLAIM_WITHIN_S`.
+        """Return once the group is claimed, or after `CLAIM_WITHIN_S`.
 
         `commit_s` is how long the commit will take. A claim that would end before the commit does
         is renewed: the process that claims the group next would win against this commit.

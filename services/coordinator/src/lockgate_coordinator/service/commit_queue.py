@@ -53,7 +53,7 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The command that lets time do its work, and ends no outage. It changes nothing else, unless
+    """The command that lets time do its work, and end no outage. It changes nothing else, unless
     the store has lost `announced`, a revision that this process has announced: then the group gets
     a revision above it.
     """
@@ -125,7 +125,7 @@ class CommitQueue:
         self._commit_s = 0.0  # how long the last commit took, of whichever group
 
     async def submit(self, name: str, command: Command) -> Committed:
-        """Raises what the command raises, `UnknownGroup` if it leaves no group, and
+        """Raise what the command raises, `UnknownGroup` if it leaves no group, and
         `StoreUnavailable`.
         """
         future: asyncio.Future[Committed] = asyncio.get_running_loop().create_future()
@@ -135,7 +135,7 @@ class CommitQueue:
         return await future
 
     async def _run(self, name: str) -> None:
-        """Commits for as long as commands come."""
+        """Commit for as long as commands come."""
         try:
             while name in self._waiting:
                 await self._commit_waiting(name)
@@ -163,8 +163,9 @@ class CommitQueue:
                 future.set_exception(outcome)
 
     def _taken(self, name: str) -> list[_Waiting]:
-        """The commands of the next commit: the first of those that wait, with `AT_ONCE` reports or
-        other commands at most, unless the first alone has more. The others go on waiting.
+        """Return the commands of the next commit: the first of those that wait, with `AT_ONCE`
+        reports or other commands at most, unless the first alone has more. The others go on
+        waiting.
         """
         waiting = self._waiting.pop(name)
         if len(waiting) == 1:  # most often
@@ -226,8 +227,8 @@ def _outcome(own: _Own, committed: Committed) -> Committed | Exception:
 
 
 def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, list[_Own]]:
-    """The group after all commands, and the outcome of each command: the group right after it, its
-    refusal, or for reports the refusal of each refused one.
+    """Return the group after all commands, and the outcome of each command: the group right after
+    it, its refusal, or for reports the refusal of each refused one.
     """
     group, owns = loaded.group, list[_Own]()
     if group is not None and loaded.leaps:
@@ -276,7 +277,7 @@ def _reported(loaded: Loaded, group: Group | None, commands: list[Reports]) -> t
 
 
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[_Own]:
-    """The refusals of each command, with the index of the report within it."""
+    """Return the refusals of each command, with the index of the report within it."""
     ends = list(accumulate(len(reports.items) for reports in commands))
     shares = [dict[int, Refused]() for _ in commands]
     for index, refusal in refusals.items():
@@ -286,7 +287,7 @@ def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[_O
 
 
 def in_parts(event: ProgressEvent) -> list[ProgressEvent]:
-    """The event, or several with `AT_ONCE` of its splits each."""
+    """Return the event, or several with `AT_ONCE` of its splits each."""
     if len(event.splits) <= AT_ONCE:
         return [event]
     splits = list(event.splits.items())

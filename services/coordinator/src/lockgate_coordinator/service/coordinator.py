@@ -109,7 +109,7 @@ class Coordinator:
     async def configure(
         self, name: str, config: GroupConfig, precondition: Precondition, act: str | None = None
     ) -> Configured:
-        """Creates the group or gives it another configuration. Raises `PreconditionFailed` if
+        """Create the group or gives it another configuration. Raises `PreconditionFailed` if
         `precondition` says no.
         """
         self._limits.check_config(name, config)
@@ -137,7 +137,7 @@ class Coordinator:
         return Configured(config, done.config_version, done.created, before)
 
     async def look(self, name: str, announced: int = BEFORE_ALL) -> Committed:
-        """The group evaluated now, so that leases that have ended are taken into account.
+        """Return the group evaluated now, so that leases that have ended are taken into account.
 
         `announced`: a revision that this process has announced. If the store has lost it, the group
         gets a revision above it.
@@ -148,7 +148,7 @@ class Coordinator:
         return await self._store.names(after, limit)
 
     async def sampled(self, name: str) -> list[tuple[int, str]]:
-        """The group's samples by their time, ms."""
+        """Return the group's samples by their time, ms."""
         return await self._store.sampled(name)
 
     async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
@@ -156,7 +156,7 @@ class Coordinator:
         return await self._store.noted(name, span, limit)
 
     async def forget(self, name: str, act: str | None = None) -> None:
-        """Deletes the group. A successor never reuses its revisions and epochs."""
+        """Delete the group. A successor never reuses its revisions and epochs."""
         readers = await self._store.discard(name, act or "")
         if readers is None:
             raise UnknownGroup(name)
@@ -164,7 +164,7 @@ class Coordinator:
             self._announcer.deleted(name)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Removes the readers that have expired, or the whole group. Raises `UnknownGroup`."""
+        """Remove the readers that have expired, or the whole group. Raises `UnknownGroup`."""
         committed = await self.look(name)
         if has_expired(committed.group, expiry, committed.now_ms, committed.hearing):
             loaded = await self._store.load(name)
@@ -259,7 +259,7 @@ class Coordinator:
         return answer
 
     async def put_list(self, name: str, source: str, found: DiscoveredSplits) -> Listed:
-        """An operator's list of a source's splits."""
+        """Return an operator's list of a source's splits."""
         return await self.enumerators.put_list(await self.look(name), source, found)
 
     async def follow_splits(
@@ -282,8 +282,8 @@ class Coordinator:
     async def pause(
         self, name: str, source: str, by: str | None, reason: str, act: str | None = None
     ) -> SourcePause | None:
-        """The pause that holds now: an earlier one, if the source was paused before. None where a
-        repetition of `act` comes after the source was resumed.
+        """Return the pause that holds now: an earlier one, if the source was paused before. None
+        where a repetition of `act` comes after the source was resumed.
         """
 
         def change(group: Group, now_ms: int) -> Group:
@@ -320,14 +320,14 @@ class Coordinator:
         return self._queue.commits, self._queue.commands
 
     async def ready(self) -> None:
-        """Raises `StoreUnavailable` where commits would fail, and `Stopping` before the end."""
+        """Raise `StoreUnavailable` where commits would fail, and `Stopping` before the end."""
         if self.stopping:
             raise Stopping("this coordinator is about to stop: ask another")
         self._queue.persistence.check()
         await self._store.ping()
 
     def end_waiting(self) -> None:
-        """Ends all long polls as if their time had run out: the service is about to stop."""
+        """End all long polls as if their time had run out: the service is about to stop."""
         self._announcer.close()
 
     async def close(self) -> None:
@@ -341,7 +341,7 @@ class Coordinator:
         self._sampler.seen(committed)
 
     async def _once(self, name: str, change: Callable[[Group, int], Group], act: str | None) -> WatermarkAlignmentEvent:
-        """A change that a repetition would refuse or undo: the group remembers the act."""
+        """Return a change that a repetition would refuse or undo: the group remembers the act."""
         id = act or token_hex(8)
 
         def once(group: Group, now_ms: int) -> Group:
@@ -373,7 +373,7 @@ class Coordinator:
         return None
 
     async def _check_groups(self, name: str) -> None:
-        """Raises `LimitReached` if the group would be one too many. Several that are made at the
+        """Raise `LimitReached` if the group would be one too many. Several that are made at the
         same moment may be a few too many.
         """
         known = self._store.cached(name)

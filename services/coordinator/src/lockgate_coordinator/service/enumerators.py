@@ -78,7 +78,7 @@ class Enumerators:
     async def exchange(
         self, committed: Committed, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
-        """Takes the exchange of a reader whose epoch the group has just confirmed (`committed`).
+        """Take the exchange of a reader whose epoch the group has just confirmed (`committed`).
         Returns the answer, and what the group is to know of splits on their way.
         """
         group, reader, reports = committed.group, (subtask, event.epoch), LastReports(committed.group, source)
@@ -124,13 +124,15 @@ class Enumerators:
         return answer, _news(group, source, arriving(before, after, reader))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
-        """The lost readers of the source that hold the group, and whose splits others have."""
+        """Return the lost readers of the source that hold the group, and whose splits
+        others have.
+        """
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """The reader leaves the group: what it held is free at once."""
+        """Return the reader leaves the group: what it held is free at once."""
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
             if before is None:
@@ -141,7 +143,7 @@ class Enumerators:
         return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, committed: Committed, source: str, found: DiscoveredSplits) -> Listed:
-        """An operator's list of the source's splits."""
+        """Return an operator's list of the source's splits."""
         new = 0
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
@@ -156,8 +158,8 @@ class Enumerators:
         return Listed(after, new, len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
-        """A SourceEvent to the source's readers; its number. Raises `UnknownSource` for a source
-        without an enumerator.
+        """Return a SourceEvent to the source's readers; its number. Raises `UnknownSource` for a
+        source without an enumerator.
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
@@ -175,7 +177,7 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator | None, Enumerator, int]:
-        """The enumerator before the change and after it, and the store's time."""
+        """Return the enumerator before the change and after it, and the store's time."""
         async with self._turn(name):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")
             while True:

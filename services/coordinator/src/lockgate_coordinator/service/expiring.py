@@ -23,7 +23,7 @@ NAMES_AT_ONCE = 100
 
 
 def pause_s(expiry: Expiry) -> float | None:
-    """The pause between two looks; None: nothing expires."""
+    """Return the pause between two looks; None: nothing expires."""
     times = [ms for ms in (expiry.readers_ms, expiry.groups_ms) if ms is not None]
     return min(PAUSE_S, max(1.0, min(times) / 10_000)) if times else None
 
@@ -42,7 +42,7 @@ async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
 
 
 async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:
-    """Looks at each group once. Raises `StoreUnavailable`."""
+    """Look at each group once. Raises `StoreUnavailable`."""
     after = ""
     while names := await coordinator.names(after, NAMES_AT_ONCE):
         for name in names:

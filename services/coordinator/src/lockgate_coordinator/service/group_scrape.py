@@ -38,7 +38,9 @@ LOOKS_AT_ONCE = 16
 
 
 async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrape:
-    """The figures of all groups. If the store does not answer, of those before the failure."""
+    """Return the figures of all groups. If the store does not answer, of those before the
+    failure.
+    """
     scrape = Scrape()
     left = MOST_NAMED_SPLITS if name_splits else 0
     try:
@@ -98,7 +100,7 @@ async def _figures(coordinator: Coordinator, scrape: Scrape, committed: Committe
 
 
 def _count(figures: GroupFigures, committed: Committed, key: ReaderKey, reader: Reader, most_named: int) -> int:
-    """Adds one reader to the figures. Returns how many splits were counted."""
+    """Add one reader to the figures. Returns how many splits were counted."""
     state = state_of(committed.group, reader, committed.now_ms)
     figures.readers[state] += 1
     source = _source(figures, key[0])

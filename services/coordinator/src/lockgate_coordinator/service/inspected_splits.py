@@ -28,8 +28,8 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """A page of splits by their ids, from the one above `after`. Raises `UnknownSource` for a
-    source without an enumerator.
+    """Return a page of splits by their ids, from the one above `after`. Raises `UnknownSource` for
+    a source without an enumerator.
     """
     if enumerator is None:
         raise UnknownSource(group.name, source)
@@ -150,7 +150,7 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
 
 
 def position(split: KafkaPartitionSplit) -> int | str:
-    """The next record to read; a word where nobody has resolved it yet."""
+    """Return the next record to read; a word where nobody has resolved it yet."""
     return _offset(split.starting_offset)
 
 

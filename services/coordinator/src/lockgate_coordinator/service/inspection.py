@@ -61,8 +61,8 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
 ) -> Steps[Json]:
-    """A whole group: its configuration, the current event, and up to `limit` of its readers above
-    `after`, without their splits.
+    """Return a whole group: its configuration, the current event, and up to `limit` of its readers
+    above `after`, without their splits.
     """
     yield
     above = group.readers if after is None else (key for key in group.readers if key > after)
@@ -146,14 +146,16 @@ def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | No
 
 
 def paused(pause: SourcePause | None) -> Json | None:
-    """An operator's pause of a source; None where there is none."""
+    """Return an operator's pause of a source; None where there is none."""
     if pause is None:
         return None
     return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
 
 
 def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:
-    """The first `limit` keys, or as many as `PAGE_SIZE` allows, and whether there are more."""
+    """Return the first `limit` keys, or as many as `PAGE_SIZE` allows, and whether there
+    are more.
+    """
     page, size = heapq.nsmallest(limit + 1, keys), 0
     for place, key in enumerate(page[:limit]):
         size += _size(group.readers[key], splits=splits)
@@ -219,12 +221,12 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
 
 
 def _arriving(arriving: Arriving) -> Json:
-    """The split on its way to the reader that is furthest behind."""
+    """Return the split on its way to the reader that is furthest behind."""
     return {"split": arriving.split, **_time("watermark", arriving.watermark)}
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
-    """What the reader's query said last; what is left of the retention is as of now."""
+    """Return what the reader's query said last; what is left of the retention is as of now."""
     until = facts.retained_until
     return {
         **facts_to_json(facts),

@@ -34,8 +34,8 @@ class Question:
 async def journal_page(
     coordinator: Coordinator, group: str, question: Question, limit: int
 ) -> tuple[list[Json], str | None]:
-    """The first `limit` entries that are wanted; and the last one's id, if there may be more.
-    Raises `UnknownGroup`.
+    """Return the first `limit` entries that are wanted; and the last one's id, if there may be
+    more. Raises `UnknownGroup`.
     """
     span, found = JournalSpan(question.after, question.before, question.newest_first), list[Json]()
     while True:

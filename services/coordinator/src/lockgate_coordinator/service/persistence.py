@@ -40,7 +40,7 @@ class Persistence:
         self._gave_up_at: float | None = None
 
     def check(self) -> None:
-        """Raises `StoreUnavailable` where commits of this process do not get through."""
+        """Raise `StoreUnavailable` where commits of this process do not get through."""
         if self._gave_up_at is not None and asyncio.get_running_loop().time() - self._gave_up_at < UNREADY_S:
             raise StoreUnavailable("commits of this coordinator are overtaken by others: it may be too far from Redis")
 

@@ -57,7 +57,7 @@ class Pulse:
         )
 
     def stop(self) -> None:
-        """Ends the timer."""
+        """End the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

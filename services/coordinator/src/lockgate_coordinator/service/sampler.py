@@ -56,7 +56,7 @@ class Sampler:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Ends the samples under way."""
+        """End the samples under way."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -69,7 +69,7 @@ class Sampler:
 
 
 async def sample(committed: Committed) -> Json:
-    """The figures of a group, for charts. Lets others run now and then."""
+    """Return the figures of a group, for charts. Lets others run now and then."""
     group, event = committed.group, alignment_to_json(committed.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):

@@ -67,8 +67,8 @@ class EnumeratorNews:
     async def follow(
         self, name: str, source: str, reader: ReaderId, events: Events, interval_s: float
     ) -> AsyncGenerator[News, None]:
-        """The news of one reader, until `events` end or a newer epoch comes. `interval_s`: how
-        often to look where other processes share the store.
+        """Return the news of one reader, until `events` end or a newer epoch comes. `interval_s`:
+        how often to look where other processes share the store.
         """
         watch, stream = self._watching(name, interval_s), _Stream()
         watch.streams.add(stream)

@@ -67,7 +67,7 @@ class RedisAddress:
     tls: Mapping[str, str | bool] | None = None
 
     def __str__(self) -> str:
-        """The place of the Redis, for people, without credentials."""
+        """Return the place of the Redis, for people, without credentials."""
         servers = ", ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers)
         if self.form is Form.SENTINEL:
             return f"Redis (the master that the Sentinels at {servers} name)"
@@ -75,7 +75,7 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Raises `InvalidStoreAddress`, which names the wrong part and its expected form."""
+    """Raise `InvalidStoreAddress`, which names the wrong part and its expected form."""
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
     try:
@@ -148,7 +148,7 @@ def _tls(options: dict[str, str], scheme: str) -> dict[str, str | bool] | None:
 
 
 def _path(path: str, form: Form) -> tuple[str, int]:
-    """The service and the number of the database."""
+    """Return the service and the number of the database."""
     steps = [unquote(step) for step in path.strip("/").split("/")] if path.strip("/") else []
     service = ""
     if form is Form.SENTINEL:

@@ -175,7 +175,7 @@ class Store(Protocol):
     async def delete(self, loaded: Loaded) -> bool: ...
 
     async def discard(self, name: str, act: str = "") -> int | None:
-        """Deletes the group, however large it is, and even if it cannot be read. Returns how many
+        """Delete the group, however large it is, and even if it cannot be read. Returns how many
         readers it had; None: there was no group; `DONE_BEFORE`: the same `act` had deleted the
         group, and it, or its successor, is left alone.
         """
@@ -192,7 +192,7 @@ class Store(Protocol):
         ...
 
     async def note(self, name: str, entries: Sequence[str]) -> None:
-        """Adds to the journal of a group, which goes with the group. Writes nothing of a group that
+        """Add to the journal of a group, which goes with the group. Writes nothing of a group that
         is not there.
         """
         ...
@@ -204,11 +204,13 @@ class Store(Protocol):
         ...
 
     async def sample(self, name: str, text: str) -> None:
-        """Adds a sample to each of the group's `SAMPLE_LEVELS` whose newest one is old enough."""
+        """Add a sample to each of the group's `SAMPLE_LEVELS` whose newest one is old enough."""
         ...
 
     async def sampled(self, name: str) -> list[tuple[int, str]]:
-        """The samples of the group by their time, ms, each as fine as there is for that time."""
+        """Return the samples of the group by their time, ms, each as fine as there is for that
+        time.
+        """
         ...
 
     async def claim(self, name: str) -> int:
@@ -228,12 +230,12 @@ class Store(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Returns if the store can be read and written."""
+        """Return if the store can be read and written."""
         ...
 
     async def dangers(self) -> list[str] | None:
-        """What of the store's own settings may lose groups, a sentence each. None: the store does
-        not tell now. Raises nothing.
+        """Return what of the store's own settings may lose groups, a sentence each. None: the store
+        does not tell now. Raises nothing.
         """
         ...
 
@@ -241,8 +243,8 @@ class Store(Protocol):
 
 
 def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
-    """The samples of all levels, the finest first, as one series: of each level what is older than
-    the level before it.
+    """Return the samples of all levels, the finest first, as one series: of each level what is
+    older than the level before it.
     """
     found = list[tuple[int, str]]()
     for level in levels:

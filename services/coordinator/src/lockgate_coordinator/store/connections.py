@@ -82,8 +82,8 @@ class Connections:
     async def run(
         self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
     ) -> Any:
-        """The script's answer. Its text is sent only where Redis does not have it. All keys must
-        have the same hash tag.
+        """Return the script's answer. Its text is sent only where Redis does not have it. All keys
+        must have the same hash tag.
 
         `large`: the answer may be large, and other commands must not wait behind it.
         """
@@ -97,7 +97,7 @@ class Connections:
         return answer
 
     async def command(self, *words: str | bytes | int) -> Any:
-        """The answer to one command of Redis."""
+        """Return the answer to one command of Redis."""
         answer = await self._pooled(words, TIMEOUT_S)
         if self._outages.now:
             self._outages.over()
@@ -216,7 +216,7 @@ class _ScriptUnknown(Exception):
 
 
 def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
-    """The client, and those that it needs beside itself."""
+    """Return the client, and those that it needs beside itself."""
     tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
     common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": _retry(), **tls}
     asked = {**common, "username": address.sentinel.username, "password": address.sentinel.password}
@@ -251,8 +251,8 @@ def _retry() -> Retry:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """What is wrong with a certificate; None where the error is another one. redis-py hands on the
-    text of OpenSSL's error alone.
+    """Return what is wrong with a certificate; None where the error is another one. redis-py hands
+    on the text of OpenSSL's error alone.
     """
     text = str(error)
     found = _REASON_OF_TLS.search(text)
@@ -267,8 +267,8 @@ def _distrusted(error: Exception) -> str | None:
 
 
 def _describe_error(error: Exception) -> str:
-    """The text of a driver's error, and what to do about it. Errors that may quote the settings of
-    a connection get a text of their own.
+    """Return the text of a driver's error, and what to do about it. Errors that may quote the
+    settings of a connection get a text of their own.
     """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):

@@ -71,7 +71,7 @@ def needs_of(group: Group) -> int:
 
 
 def check(name: str, needs: int) -> None:
-    """Raises `UnreadableGroup` for a group that this release must not touch."""
+    """Raise `UnreadableGroup` for a group that this release must not touch."""
     if needs > FORMAT:
         raise UnreadableGroup(
             name,
@@ -81,12 +81,14 @@ def check(name: str, needs: int) -> None:
 
 
 def unknown(record: str, value: Mapping[str, Any]) -> dict[Path, Any]:
-    """The fields of a record ("head" or "reader") that this release does not know, by path."""
+    """Return the fields of a record ("head" or "reader") that this release does not know,
+    by path.
+    """
     return dict(_unknown((record,), (), value))
 
 
 def put_back(value: dict[str, Any], more: Mapping[Path, Any]) -> None:
-    """Puts unknown fields into a record again, where their place is still there."""
+    """Put unknown fields into a record again, where their place is still there."""
     for (*path, name), field in more.items():
         place: Any = value
         for step in path:

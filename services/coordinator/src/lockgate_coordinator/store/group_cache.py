@@ -56,5 +56,5 @@ class GroupCache:
 
 
 def monotonic_ms() -> float:
-    """The monotonic clock of this machine, from any beginning."""
+    """Return the monotonic clock of this machine, from any beginning."""
     return time.monotonic() * 1_000

@@ -38,7 +38,7 @@ _READER = "r:"
 
 
 def of_group(group: str) -> tuple[str, str, str, str]:
-    """The group's own keys: state, changes, removed, series."""
+    """Return the group's own keys: state, changes, removed, series."""
     prefix = f"lockgate:{{{group}}}"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
 
@@ -82,6 +82,6 @@ def is_reader(field: str) -> bool:
 
 
 def reader_key(field: str) -> ReaderKey:
-    """The reader of a field. A source's name may contain colons."""
+    """Return the reader of a field. A source's name may contain colons."""
     _, subtask, source = field.split(":", 2)
     return source, int(subtask)

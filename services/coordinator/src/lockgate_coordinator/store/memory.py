@@ -155,7 +155,7 @@ class MemoryStore:
 
 
 def _place(id: str) -> tuple[int, int] | None:
-    """The place of an entry of a journal; None for no id."""
+    """Return the place of an entry of a journal; None for no id."""
     if not id:
         return None
     now_ms, _, number = id.partition("-")

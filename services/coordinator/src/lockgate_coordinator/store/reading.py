@@ -62,7 +62,7 @@ async def read_on(
     values: Callable[[list[str]], Awaitable[Sequence[str | None]]],
     since: Callable[[str], Awaitable[Sequence[Any]]],
 ) -> Sequence[Any]:
-    """Reads until nothing is missing, and returns the last answer. `values` reads the records of
+    """Read until nothing is missing, and return the last answer. `values` reads the records of
     some fields, at least of one; `since` reads what has changed since a mark.
     """
     for _ in range(READINGS):
@@ -90,8 +90,8 @@ class ReadingGroup:
         self._head: GroupHead | None = None
 
     async def take(self, answer: Sequence[Any]) -> list[str]:
-        """Takes an answer of scripts/since_version.lua. Returns the fields whose records are
-        missing in it.
+        """Take an answer of scripts/since_version.lua. Returns the fields whose records are missing
+        in it.
         """
         _, _, head, fields, texts, removed, whole, lost = answer
         if head is None and fields:
@@ -121,7 +121,7 @@ class ReadingGroup:
             self._readers = self._readers.updated(some)
 
     def group(self) -> tuple[Group | None, Newer | None]:
-        """The group, once nothing is missing, and what a newer coordinator has written."""
+        """Return the group, once nothing is missing, and what a newer coordinator has written."""
         head = self._head
         return (None, None) if head is None else (head.group(self.name, self._readers), head.newer)
 

@@ -19,7 +19,7 @@ from lockgate_coordinator.store.formats import FORMAT, Newer, check, needs_of, p
 
 
 def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
-    """The fields of a dataclass for `msgspec.defstruct`: name, type and default, if any."""
+    """Return the fields of a dataclass for `msgspec.defstruct`: name, type and default, if any."""
     types = get_type_hints(kind)
     kept = [each for each in fields(kind) if each.name not in without]
     return [(each.name, types[each.name], *(() if each.default is MISSING else (each.default,))) for each in kept]
@@ -51,7 +51,7 @@ class GroupHead:
 
 
 def head_to_text(group: Group, newer: Newer | None = None) -> str:
-    """The record of the head, with what a newer coordinator has written."""
+    """Return the record of the head, with what a newer coordinator has written."""
     if newer is None:
         return _encode(_Head(*_head_values(group), FORMAT, needs_of(group))).decode()
     record = _decode(_encode(_Head(*_head_values(group), newer.format, max(newer.needs, needs_of(group)))))
@@ -60,7 +60,7 @@ def head_to_text(group: Group, newer: Newer | None = None) -> str:
 
 
 def head_from_text(name: str, text: str) -> GroupHead:
-    """Raises `StoreUnavailable` where this release must not touch the group."""
+    """Raise `StoreUnavailable` where this release must not touch the group."""
     try:
         values = _decode_head(text)
     except msgspec.ValidationError:

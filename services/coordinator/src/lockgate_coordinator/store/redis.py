@@ -129,7 +129,7 @@ class RedisStore:
         return None
 
     async def delete(self, loaded: Loaded) -> bool:
-        """Takes the group off the list last, so that no group is ever missing from it; and puts it
+        """Take the group off the list last, so that no group is ever missing from it; and put it
         back if a successor was created meanwhile.
         """
         args: list[str | bytes | int] = [_mark(loaded), loaded.last_version, REMEMBERED_MS]
@@ -230,8 +230,8 @@ class RedisStore:
         *,
         large: bool = False,
     ) -> list[Any]:
-        """A script over the keys of one group, and `more`. Raises `UnreadableGroup` where they
-        hold what is no group.
+        """Return a script over the keys of one group, and `more`. Raises `UnreadableGroup` where
+        they hold what is no group.
         """
         try:
             answer: list[Any] = await self._connections.run(script, (*keys.of_group(name), *more), args, large=large)
@@ -242,8 +242,8 @@ class RedisStore:
         return answer
 
     def _series_after(self, loaded: Loaded) -> str:
-        """The series of a commit upon `loaded`: that of `loaded`, if this process's last commit
-        made it; else a new one. It is asked for before the commit is tried, and no series is
+        """Return the series of a commit upon `loaded`: that of `loaded`, if this process's last
+        commit made it; else a new one. It is asked for before the commit is tried, and no series is
         continued after a commit whose outcome is not known.
         """
         seen = self._groups.get(loaded.name)
@@ -279,7 +279,7 @@ class RedisStore:
     async def _read_on(
         self, reading: ReadingGroup, answer: Sequence[Any], ahead_ms: float
     ) -> tuple[Sequence[Any], float]:
-        """Reads until nothing is missing. Returns the last answer, and by how much its time is
+        """Read until nothing is missing. Returns the last answer, and by how much its time is
         ahead.
         """
         name = reading.name
@@ -297,7 +297,7 @@ class RedisStore:
         return await read_on(reading, answer, values, since), ahead_ms
 
     def _sick(self, error: UnreadableGroup) -> UnreadableGroup:
-        """Logs it once for each group."""
+        """Log it once for each group."""
         if error.name not in self._unreadable:
             self._unreadable.add(error.name)
             log.warning("%s", error)
@@ -309,8 +309,8 @@ def _mark(known: Loaded | CachedGroup | None) -> str:
 
 
 def _newer_after(loaded: Loaded, group: Group) -> Newer | None:
-    """What a newer coordinator has written to the head: another configuration replaces the whole
-    one before.
+    """Return what a newer coordinator has written to the head: another configuration replaces the
+    whole one before.
     """
     newer: Newer | None = loaded.newer
     if newer is None or loaded.group is None or loaded.group.config == group.config:

@@ -46,7 +46,7 @@ class Link(asyncio.Protocol):
         return len(self._asked)
 
     def ask(self, words: tuple[Any, ...]) -> "asyncio.Future[Any]":
-        """The answer to one command. Its future raises `AskAgain` and `TimeoutError`."""
+        """Return the answer to one command. Its future raises `AskAgain` and `TimeoutError`."""
         self._transport.write(hiredis.pack_command(words))
         future = self._loop.create_future()
         self._asked.append((future, self._loop.call_later(self._timeout_s, self._late)))
@@ -81,7 +81,7 @@ class Link(asyncio.Protocol):
         await self._closed
 
     def end(self) -> None:
-        """Ends the connection. All commands without an answer raise then."""
+        """End the connection. All commands without an answer raise then."""
         self.ended = True
         self._transport.abort()
 

@@ -170,8 +170,8 @@ class _Reading:
         self._has_base = base is not None
 
     async def take(self, answer: Sequence[Any]) -> list[str]:
-        """Takes an answer of scripts/since_version.lua. Returns the fields that are missing in
-        it.
+        """Take an answer of scripts/since_version.lua. Returns the fields that are missing
+        in it.
         """
         _, _, head_text, fields, texts, removed, whole, lost = answer
         if head_text is not None:

@@ -27,8 +27,8 @@ class ServerClocks:
         self._made_up: dict[str, int] = {}  # the number of each group's last leap
 
     def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
-        """Takes in the time of an answer about this group, which was asked for at `sent_ms`.
-        Returns the server's clock minus the monotonic one, in ms.
+        """Take in the time of an answer about this group, which was asked for at `sent_ms`. Returns
+        the server's clock minus the monotonic one, in ms.
         """
         received_ms = monotonic_ms()
         leapt = self._clock(name).observe(sent_ms, store_ms, received_ms)
@@ -38,15 +38,15 @@ class ServerClocks:
         return store_ms - (sent_ms + received_ms) / 2
 
     def leaps(self, name: str, part: str = "") -> tuple[Leap, ...]:
-        """The leaps that this process has not made up for in this group, or in a `part` of it that
-        is stored by itself.
+        """Return the leaps that this process has not made up for in this group, or in a `part` of
+        it that is stored by itself.
         """
         leaps = self._clock(name).leaps
         made_up = self._made_up.get(name + part, 0) if leaps else 0
         return tuple(leap for leap in leaps if leap.number > made_up)
 
     def made_up(self, name: str, leaps: tuple[Leap, ...], part: str = "") -> None:
-        """Notes that the store has the group with its times moved by these leaps."""
+        """Record that the store has the group with its times moved by these leaps."""
         if leaps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()

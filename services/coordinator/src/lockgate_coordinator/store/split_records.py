@@ -81,7 +81,7 @@ class Records:
 
     @classmethod
     def of(cls, name: str, sources: Sources) -> "Records":
-        """The records of these values."""
+        """Return the records of these values."""
         return cls(
             name,
             dict(sources),
@@ -90,7 +90,7 @@ class Records:
         )
 
     def copy(self) -> "Records":
-        """The same records, to change."""
+        """Return the same records, to change."""
         readers = {source: dict(each) for source, each in self.readers.items()}
         return Records(self.name, dict(self.sources), dict(self.lists), readers)
 
@@ -108,7 +108,7 @@ class Records:
             raise unreadable(self.name, f"the record {field[:300]!r} of its splits is damaged ({error})") from error
 
     def enumerators(self) -> dict[str, Enumerator]:
-        """The values. A source is there if its own record is."""
+        """Return the values. A source is there if its own record is."""
         found = dict[str, Enumerator]()
         for source, values in self.sources.items():
             free, finished = self.lists.get(source, ({}, {}))
@@ -125,7 +125,7 @@ def head() -> str:
 
 
 def check_head(name: str, text: str) -> None:
-    """Raises `UnreadableGroup` for records of a newer release."""
+    """Raise `UnreadableGroup` for records of a newer release."""
     try:
         written = int(_decode(text)["format"])
     except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
@@ -139,7 +139,9 @@ def check_head(name: str, text: str) -> None:
 
 
 def changed(before: Sources, after: Sources) -> Steps[tuple[list[str], list[str]]]:
-    """The fields that are gone, and field and record of each that is another one, in turn."""
+    """Return the fields that are gone, and field and record of each that is another one, in
+    turn.
+    """
     removed, written = list[str](), list[str]()
     for source in before.keys() - after.keys():
         removed += [field for field, _ in _fields(source, before[source])]

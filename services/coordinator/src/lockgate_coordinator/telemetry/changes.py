@@ -76,7 +76,9 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """The readers in which the groups differ. O(those) where `after` was made from `before`."""
+    """Return the readers in which the groups differ. O(those) where `after` was made from
+    `before`.
+    """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
 
@@ -111,8 +113,8 @@ def changes(
     evicted: AbstractSet[ReaderKey] = NOBODY,
     expired: AbstractSet[ReaderKey] = NOBODY,
 ) -> Iterator[Change]:
-    """The changes from `before` (None: there was no group) to `after`. `readers` are those that
-    `moved` returned.
+    """Yield the changes from `before` (None: there was no group) to `after`. `readers` are those
+    that `moved` returned.
 
     `now_ms` is the store's time of the commit. `evicted` are the readers that an operator evicts,
     `expired` those that expire: the groups alone do not show who removed a reader.
@@ -256,7 +258,7 @@ def _fenced(old: Reader, new: Reader) -> _Entry:
 
 
 def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
-    """The reader's own last report, and not one inherited from the epoch before."""
+    """Return the reader's own last report, and not one inherited from the epoch before."""
     if reader is None or reader.reported is None or reader.reported.epoch != reader.epoch:
         return None
     return reader.reported
@@ -299,8 +301,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
-    """Waits that became too long. Under `proceed` such a wait begins again at once, and no reader
-    is marked as overdue.
+    """Wait that became too long. Under `proceed` such a wait begins again at once, and no reader is
+    marked as overdue.
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since
@@ -326,9 +328,9 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
 
 
 def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
-    """A wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it ends, each
-    with the read limit (event time in ms). Only reports are looked at: a reader that waits reports
-    every third of a lease at least.
+    """Yield a wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it
+    ends, each with the read limit (event time in ms). Only reports are looked at: a reader that
+    waits reports every third of a lease at least.
     """
     limit = after.max_desired_watermark
     was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since
@@ -344,7 +346,7 @@ def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, sinc
 
 
 def _holders(group: Group | None) -> list[str]:
-    """The first readers at the group's watermark, as SOURCE/SUBTASK."""
+    """Return the first readers at the group's watermark, as SOURCE/SUBTASK."""
     if group is None:
         return []
     with_lost = group.config.on_lost_reader is OnLostReader.HOLD

@@ -27,7 +27,7 @@ class SourceFigures:
     event_time_rate: int | None = None
 
     def take(self, facts: ReaderFacts, now_ms: int, *, reads: bool) -> None:
-        """Adds the facts of one reader. `reads`: it is active."""
+        """Add the facts of one reader. `reads`: it is active."""
         self.late_rows = _joined(sum, self.late_rows, facts.late_rows)
         self.rows_saved = _joined(sum, self.rows_saved, facts.rows_saved)
         self.producer_lag_ms = _joined(max, self.producer_lag_ms, facts.producer_lag_ms)
@@ -38,7 +38,7 @@ class SourceFigures:
 
 
 def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None:
-    """The rule over those that are there; None where none is."""
+    """Return the rule over those that are there; None where none is."""
     there = [value for value in values if value is not None]
     return rule(there) if there else None
 

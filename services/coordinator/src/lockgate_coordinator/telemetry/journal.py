@@ -61,7 +61,7 @@ class Journal:
         self._operators: dict[str, list[str | None]] = {}
 
     def committed(self, loaded: Loaded, group: Group) -> Steps[None]:
-        """Records that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
+        """Record that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
         before = loaded.group
         readers = moved(before, group)
         if are_ordinary(before, group, readers):
@@ -73,14 +73,14 @@ class Journal:
         yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted, expired))
 
     def splits_committed(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> Steps[None]:
-        """Records what the enumerators of the group's sources have changed."""
+        """Record what the enumerators of the group's sources have changed."""
         for source, after in sources.items():
             before = loaded.sources.get(source)
             if before is not after:
                 yield from self._written(loaded.name, split_changes(loaded.name, source, before, after))
 
     def deleted(self, name: str, readers: int, *, expired: bool = False) -> None:
-        """Records that the group was deleted, with so many readers: by request, or since it had
+        """Record that the group was deleted, with so many readers: by request, or since it had
         expired.
         """
         self._totals.forget(name)

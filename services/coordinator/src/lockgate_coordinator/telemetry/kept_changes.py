@@ -50,7 +50,7 @@ class KeptChanges:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
     async def close(self) -> None:
-        """Writes what is left, for two seconds at most."""
+        """Write what is left, for two seconds at most."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task], timeout=_LAST_WORD_S)
         if self._waiting:
@@ -69,7 +69,7 @@ class KeptChanges:
 
 
 def entry(change: Change, by: str | None) -> str:
-    """The change as an entry of the journal, in JSON."""
+    """Return the change as an entry of the journal, in JSON."""
     fields: dict[str, Any] = {"kind": change.kind.value}
     if change.source is not None:
         fields["source"] = change.source

@@ -46,7 +46,7 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> None:
-    """Sends all logs of this process to `stream` (standard output) in this form. Logs of other
+    """Send all logs of this process to `stream` (standard output) in this form. Logs of other
     packages are written from warnings on.
     """
     handler = logging.StreamHandler(sys.stdout if stream is None else stream)
@@ -63,7 +63,7 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, in ASCII, so that no character in it ends it."""
+        """Return the line, in ASCII, so that no character in it ends it."""
         line: dict[str, object] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -82,7 +82,7 @@ class TextLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and a traceback's."""
+        """Return the line, and a traceback's."""
         fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _for_a_person(record) if key != "event")
         line = f"{_time(record)} {record.levelname} {printable(record.getMessage())}{fields}"
         if record.exc_info:
@@ -101,7 +101,9 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
 
 
 def _for_a_person(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
-    """The fields with durations and event times in words; a JSON line has the milliseconds."""
+    """Yield the fields with durations and event times in words; a JSON line has the
+    milliseconds.
+    """
     for key, value in _fields(record).items():
         yield (key.removesuffix("_ms") if isinstance(value, int) else key), _spoken(key, value)
 

@@ -41,8 +41,8 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
-        """The text and its content type, by the request's `Accept`. It is slow, so call it on a
-        thread of its own.
+        """Return the text and its content type, by the request's `Accept`. It is slow, so call it
+        on a thread of its own.
         """
         encode, content_type = choose_encoder(accept)
         return encode(_Registry(self, scrape)), content_type

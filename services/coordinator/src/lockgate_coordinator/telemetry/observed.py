@@ -141,7 +141,7 @@ class ObservedStore:
         await self._store.close()
 
     def now_s(self) -> float:
-        """The clock that steps are measured by, in seconds."""
+        """Return the clock that steps are measured by, in seconds."""
         return self._clock_s()
 
 

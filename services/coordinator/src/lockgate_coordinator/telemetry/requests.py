@@ -110,5 +110,5 @@ def _kind(path: str) -> str | None:
 
 
 def _wait(path: str) -> str | None:
-    """The kind of a request that may wait; some of them are answered at once."""
+    """Return the kind of a request that may wait; some of them are answered at once."""
     return POLL if path.endswith("/alignment") else STREAM if path.endswith("/events") else None

@@ -13,7 +13,7 @@ NAMED = 8
 
 
 def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
-    """What has changed from `before` (None: there was no enumerator)."""
+    """Yield what has changed from `before` (None: there was no enumerator)."""
     if after.lost_history and (before is None or not before.lost_history or before.began_at != after.began_at):
         reason = "the store has lost the assignments: it assigns nothing until readers have presented theirs"
         details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.began_at))}

@@ -41,7 +41,7 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Adds the changes of these readers by one commit."""
+        """Add the changes of these readers by one commit."""
         for (source, _), old, new in readers:
             if old is None or new is None:
                 continue
@@ -56,13 +56,13 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drops the totals of other groups, which other replicas may have deleted."""
+        """Drop the totals of other groups, which other replicas may have deleted."""
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """The totals, with zeros for those of these sources that have none yet. Prometheus sees no
-        increase in a series that begins with 1.
+        """Return the totals, with zeros for those of these sources that have none yet. Prometheus
+        sees no increase in a series that begins with 1.
         """
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)

@@ -32,8 +32,8 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """The provider of spans, by OpenTelemetry's own variables. None if no endpoint is set, or the
-    extra is missing.
+    """Return the provider of spans, by OpenTelemetry's own variables. None if no endpoint is set,
+    or the extra is missing.
     """
     if (
         not any(environment.get(name) for name in ENDPOINTS)
@@ -92,7 +92,7 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
 
 
 async def end(spans: "TracerProvider") -> None:
-    """Sends the remaining spans, for `FLUSH_S` at most. The thread is abandoned then, because
+    """Send the remaining spans, for `FLUSH_S` at most. The thread is abandoned then, because
     OpenTelemetry's own timeout does not end an attempt.
     """
     flushing = threading.Thread(target=spans.force_flush, daemon=True)
