@@ -17,7 +17,7 @@ class Charts(BuildHookInterface):  # type: ignore[misc, type-arg]
     """Called by hatchling for each wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """An editable checkout takes the files of the installed distribution."""
+        """Take the files of the installed distribution in an editable checkout."""
         if version == "editable":
             return
         installed = distribution("uplot-python")

@@ -60,7 +60,7 @@ class Lowest(Generic[K]):
         self._values.pop(key, None)
 
     def lowest(self) -> int | None:
-        """The least number, None when there is none."""
+        """Return the least number, None if there is none."""
         while self._heap:
             bound, key = self._heap[0]
             if self._bounds.get(key) != bound:  # The entry is from before the number fell.
@@ -83,8 +83,8 @@ class Lowest(Generic[K]):
         return [] if lowest is None else self._taken(lowest, limit)
 
     def up_to(self, value: int) -> list[K]:
-        """The keys whose number is at most `value`, by number and key. O(found log n), and O(n +
-        found log found) where many are found.
+        """Return the keys whose number is at most `value`, by number and key. O(found log n), and
+        O(n + found log found) where many are found.
         """
         found = self._taken(value, _FEW)
         if len(found) < _FEW:

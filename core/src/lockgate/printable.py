@@ -24,7 +24,7 @@ class Printable(logging.Filter):
     """Escapes the message of each record of a logger. A traceback is left to the formatter."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always true. An ordinary record stays as it is, with its arguments."""
+        """Return True always. An ordinary record stays as it is, with its arguments."""
         message = record.getMessage()
         if not message.isprintable():
             record.msg, record.args = printable(message), None

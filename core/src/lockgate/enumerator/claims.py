@@ -75,7 +75,7 @@ def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """The reader holds the split no more: it is free at its final position, under a number that no
+    """Take the split from its reader: it is free at its final position, under a number that no
     older message has.
     """
     if claim(work, reader, claimed) is Claim.COUNTS:
@@ -83,7 +83,7 @@ def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """The reader has read the split up to its stopping offset."""
+    """Finish a split that its reader has read up to its stopping offset."""
     if claim(work, reader, claimed) is Claim.COUNTS:
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))

@@ -122,8 +122,8 @@ def exchange_in_steps(
 def leave(
     enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports = NO_REPORTS
 ) -> Steps[Enumerator]:
-    """The reader has stopped: what it held is free at once, at the last snapshot's positions. The
-    same object where it held nothing.
+    """Remove a reader that has stopped: its splits are free at once, at the last snapshot's
+    positions. The same object where it held nothing.
     """
     if reader not in enumerator.readers:
         return enumerator
@@ -214,7 +214,7 @@ def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps
 
 
 def _begin_again(work: Work, config: GroupConfig) -> Steps[None]:
-    """The store has lost its last commits. What it has is from before a history that begins now."""
+    """Begin a new history after the store has lost its last commits."""
     now, began_at = work.now, max(work.now_ms, work.last_number)
     until, waits = work.now_ms + config.lease_ms, work.now_ms < now.assigning_at
     work.set(

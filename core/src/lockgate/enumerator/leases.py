@@ -96,7 +96,7 @@ def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:
 
 
 def _put_back(enumerator: Enumerator, now_ms: int) -> Enumerator:
-    """The clock was put back: each reader has one whole lease at most."""
+    """Limit each reader to one whole lease after the clock was put back."""
     readers = {id: replace(reader, heard_at=min(reader.heard_at, now_ms)) for id, reader in enumerator.readers.items()}
     longest = max((reader.lease_ms for reader in readers.values()), default=0)
     assigning_at = min(enumerator.assigning_at, now_ms + longest)

@@ -84,7 +84,7 @@ class Work:
         self.now = replace(self.now, **values)
 
     def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
-        """A new reader, or other values of one. Its splits are changed by the methods below."""
+        """Add a reader, or replace its values. Its splits are changed by the methods below."""
         if id not in self.readers:
             insort(self.epochs(id[0]), id)
         self.readers[id] = reader
@@ -138,7 +138,7 @@ class Work:
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """A split of this reader is in doubt no longer: who else presents it may read on for a
+        """Remove the doubt about a split of this reader: who else presents it may read on for a
         lease.
         """
         until = self.now_ms + self.readers[reader].lease_ms
@@ -146,7 +146,7 @@ class Work:
             self.set(assigning_at=until)
 
     def give_up(self, reader: ReaderId, id: str, number: int) -> None:
-        """A split of a reader becomes free, under this number."""
+        """Free a split of a reader, under this number."""
         watermark = self.stood_at(reader[0], id)
         self.put_free(FreeSplit(split=self.take(reader, id).split, number=number, last=reader[0], watermark=watermark))
 
@@ -155,12 +155,12 @@ class Work:
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
-        """A split that is in no other place is free. `id`: where it is known already."""
+        """Free a split that is in no other place. `id`: where it is known already."""
         self._moved = True
         self._opened_free()[id or free.split.split_id] = free
 
     def finish(self, finished: FreeSplit) -> None:
-        """A split that is in no other place is finished."""
+        """Finish a split that is in no other place."""
         self._moved = True
         if self._finished is None:
             self._finished = dict(self.now.finished)
@@ -196,7 +196,7 @@ class Work:
         return self._reported(subtask, id) if at is None else at
 
     def arrive(self, reader: ReaderId, watermarks: Mapping[str, int]) -> None:
-        """These splits are on their way to the reader, too."""
+        """Add splits that are on their way to the reader."""
         if watermarks:
             self._opened_arriving(reader).update(watermarks)
 
@@ -207,7 +207,7 @@ class Work:
             self._arriving[reader] = {id: arriving[id] for id in ids}
 
     def revoke(self, reader: ReaderId, ids: AbstractSet[str]) -> None:
-        """The reader is to give back these, and no others."""
+        """Ask the reader to give back these splits, and no others."""
         if self.revoked(reader) != ids:
             self._moved = True
             self._revoked[reader] = set(ids)
@@ -221,7 +221,7 @@ class Work:
         return self._number
 
     def begin_at(self, number: int) -> None:
-        """The next number is above this one, and the revision is another one."""
+        """Continue numbers above this one, with a new revision."""
         self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:
@@ -237,7 +237,7 @@ class Work:
         )
 
     def _forget(self, reader: ReaderId) -> None:
-        """A reader is gone. What is on its way to it is in the hands of an older epoch, or free."""
+        """Remove a reader. What is on its way to it is in the hands of an older epoch, or free."""
         held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
         self._holders = None
         for opened in (self._held, self._revoked, self._arriving):

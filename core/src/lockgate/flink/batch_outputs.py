@@ -25,13 +25,13 @@ class _TimestampsOnly:
         self._records.emit_record(Record(value, self._assign_timestamp(value, timestamp)))
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Dropped."""
+        """Drop it."""
 
     def mark_idle(self) -> None:
-        """Dropped."""
+        """Drop it."""
 
     def mark_active(self) -> None:
-        """Dropped."""
+        """Drop it."""
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
         return self

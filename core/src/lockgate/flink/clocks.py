@@ -45,7 +45,7 @@ class TimerService(Protocol):
     """
 
     def now_ms(self) -> int:
-        """Processing time in ms."""
+        """Return the processing time in ms."""
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
         """Call `callback` once, when `at_ms` has come. A time that has passed is due at the next

@@ -50,7 +50,7 @@ class WatermarkGenerator(ABC):
         """Emit the watermark, if any. Called at each interval."""
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """The same as `on_event` for each row in order. A column has times only, so `event` is
+        """Do the same as `on_event` for each row in order. A column has times only, so `event` is
         None.
         """
         from lockgate.flink.columns import event_times

@@ -90,7 +90,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
             self.is_idle_now = True
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """The same as `on_event` for each row. An empty column is no event."""
+        """Do the same as `on_event` for each row. An empty column is no event."""
         self.inner.on_column(timestamps, output)
         if len(timestamps):
             self._woken()

@@ -34,10 +34,12 @@ class SplitListener(Protocol):
     """Receives the watermarks and the idleness of a single output."""
 
     def on_watermark(self, timestamp: int) -> None:
-        """The output's own watermark rose."""
+        """Handle a rise of the output's own watermark."""
 
     def on_idle(self, idle: bool) -> None:
-        """The output was marked idle, or active. Called each time, not only on changes."""
+        """Handle an output that was marked idle or active. Called each time, not only on
+        changes.
+        """
 
 
 class Unheard:
@@ -130,7 +132,7 @@ class WatermarkOutputMultiplexer:
         return {name: (output.part.watermark, output.part.idle) for name, output in self._outputs.items()}
 
     def register(self, name: str, listener: SplitListener | None = None) -> None:
-        """A new output: active, at MIN, so that the combined watermark waits for it. Raises
+        """Add an output: active, at MIN, so that the combined watermark waits for it. Raises
         `WrongState` if the name is taken.
         """
         if name in self._outputs:
@@ -146,7 +148,7 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
-        """A handle whose watermarks are combined at once. Raises `UnknownName`."""
+        """Return a handle whose watermarks are combined at once. Raises `UnknownName`."""
         return _Immediate(self, self._registered(name))
 
     def deferred(self, name: str) -> WatermarkOutput:

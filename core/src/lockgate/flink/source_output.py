@@ -19,19 +19,21 @@ class WatermarkUpdateListener(Protocol):
     """Receives the decisions of the event-time logic, before the stream does."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """The source's watermark rose."""
+        """Handle a rise of the source's watermark."""
 
     def update_idle(self, idle: bool) -> None:
-        """The whole source became idle or active. Called after the stream has received it."""
+        """Handle the whole source becoming idle or active. Called after the stream has
+        received it.
+        """
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """A split's own watermark rose."""
+        """Handle a rise of a split's own watermark."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """A split was marked idle, or active. Called each time."""
+        """Handle a split that was marked idle or active. Called each time."""
 
     def split_finished(self, split_id: str) -> None:
-        """A split's output was released."""
+        """Handle the release of a split's output."""
 
 
 class SourceOutput(Protocol):
@@ -57,7 +59,7 @@ class ReaderOutput(SourceOutput, Protocol):
         """Return the split's output. Two calls for one split return the same output."""
 
     def release_output_for_split(self, split_id: str) -> None:
-        """The split is finished."""
+        """Release the output of a finished split."""
 
 
 class RisingWatermarks:
@@ -158,11 +160,11 @@ class GeneratingOutput:
         self._on_event.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        """The reader marks the output idle."""
+        """Mark the output idle."""
         self._on_event.mark_idle()
 
     def mark_active(self) -> None:
-        """The reader marks the output active."""
+        """Mark the output active."""
         self._on_event.mark_active()
 
     def emit_periodic(self) -> None:

@@ -294,7 +294,7 @@ def _repeated(
 
 
 def _with_facts(event: ReportedWatermarkEvent, facts: ReaderFacts) -> ReportedWatermarkEvent:
-    """A report without facts leaves the last ones as they are. `replace` takes four times as
+    """Keep the last facts for a report without any. `replace` takes four times as
     long.
     """
     return ReportedWatermarkEvent(

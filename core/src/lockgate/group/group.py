@@ -181,7 +181,7 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """Moves `heard_at` forward by the difference of the leases (ms), so that the old lease still
+    """Move `heard_at` forward by the difference of the leases (ms), so that the old lease still
     runs out in its time. A parked reader's lease is its own. Most readers stay as they are.
     """
     reported = reader.reported

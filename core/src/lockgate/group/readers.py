@@ -53,7 +53,7 @@ class Readers(Mapping[ReaderKey, Reader]):
 
     @classmethod
     def of(cls, readers: Mapping[ReaderKey, Reader]) -> "Readers":
-        """These readers. O(n)."""
+        """Return these readers. O(n)."""
         return cls().updated(readers)
 
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
@@ -144,7 +144,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return self._reached().parked.lowest()
 
     def parked_until(self, time: int) -> list[ReaderKey]:
-        """The readers whose parking ends at `time` or before. O(found)."""
+        """Return the readers whose parking ends at `time` or before. O(found)."""
         return self._reached().parked.up_to(time)
 
     def first_held(self) -> int | None:
@@ -158,7 +158,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return self._reached().held.up_to(time)
 
     def sources(self) -> list[str]:
-        """The names of all sources that have a reader, in order."""
+        """Return the names of all sources that have a reader, in order."""
         return sorted(self._reached().subtasks)
 
     def __getitem__(self, key: ReaderKey) -> Reader:

@@ -350,7 +350,7 @@ class Draft(Generic[Split]):
         return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """The ends where one timestamp is more than the budget: the splits share it in turn."""
+        """Return the ends if one timestamp exceeds the budget: the splits share it in turn."""
         left = dict(self._budgets)
         ends = {}
         for split, backlog in self._backlogs.items():

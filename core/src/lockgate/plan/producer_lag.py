@@ -184,7 +184,7 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """The clock of all looks was moved by so many ms: what was noted by it moves along. By a
+        """Move the clock of all looks by so many ms: what was noted by it moves along. By a
         clock that is put back, lags had looked larger by as much.
         """
         state, less = self.state, min(0, by)

@@ -161,8 +161,8 @@ def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
 
 
 def _further(low: int, under: Cut) -> int:
-    """The next probe while no upper bound is known: by the density so far, and at least twice as
-    far as the last one.
+    """Return the next probe while no upper bound is known: by the density so far, and at least
+    twice as far as the last one.
     """
     distance = under.event_time - low
     promised = distance * AIM / under.use if under.use > 0 else 0.0

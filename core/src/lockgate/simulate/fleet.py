@@ -137,7 +137,7 @@ class _Group:
         return self._after(commands.report(self._group, name, event, now), now)
 
     def finish(self, reader: VirtualReader, now: int) -> bool:
-        """The reader holds no other any more. Whether that has moved the ceiling."""
+        """Take a reader out, and return whether that moved the ceiling."""
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(
             subtask=0, epoch=self._epochs[name], watermark=watermark.MAX, idle=True, finished=True
@@ -192,7 +192,7 @@ class _Timeline(Generic[R]):
         raise InvalidValue("workload", f"it takes more than {MOST_STEPS:,} plans: give larger batches or a trigger")
 
     def reads(self, reader: R, ends: Mapping[str, int], now: int) -> None:
-        """The reader begins a batch up to these offsets."""
+        """Begin the reader's batch up to these offsets."""
         number = self._numbers[reader.load.name]
         self._batches[number], self._began[number] = ends, now
         unread = [first for each in self._readers if each is not reader and (first := each.first_unread()) is not None]
@@ -200,7 +200,7 @@ class _Timeline(Generic[R]):
         self._at(number, now + max(1, round(reader.seconds(ends) * 1000)))
 
     def look_again(self, reader: R, now: int) -> None:
-        """The reader has nothing to read for now, or has read all."""
+        """Record that the reader has nothing to read for now, or has read all."""
         if reader.is_done:
             self.ends(reader, now)
         else:
@@ -209,11 +209,11 @@ class _Timeline(Generic[R]):
             self._at(number, now + max(POLL_MS, reader.load.trigger_ms))
 
     def ends(self, reader: R, now: int) -> None:
-        """The reader has read all that there will be."""
+        """Record that the reader has read all that there will be."""
         reader.tally.done_at = now
 
     def wake_waiting(self, but: R, at: int) -> None:
-        """The ceiling has moved: readers that only wait plan again at this time."""
+        """Let waiting readers plan again at this time, after the ceiling moved."""
         for number, reader in enumerate(self._readers):
             if reader is not but and number in self._waiting:
                 self._at(number, at)

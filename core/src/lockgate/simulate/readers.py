@@ -92,7 +92,7 @@ class VirtualReader:
         return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
 
     def read(self, ends: Mapping[str, int], now: int) -> None:
-        """A batch up to these offsets, which is done at `now` (wall clock, ms)."""
+        """Record a batch up to these offsets, done at `now` (wall clock, ms)."""
         cutoff = self._cutoff(self._closed)
         for name, end in ends.items():
             split, position = self.splits[name], self.positions[name]

@@ -59,7 +59,7 @@ def config_to_json(config: GroupConfig) -> Json:
 
 
 def config_from_json(value: object) -> GroupConfig:
-    """An absent field has its default. An unknown field is a fault."""
+    """Decode a configuration. An absent field has its default; an unknown one is a fault."""
     taken = Fields(value)
     config = _config(taken)
     taken.finish()
@@ -289,7 +289,7 @@ def _config(taken: Fields) -> GroupConfig:
 
 
 def report_from_fields(taken: Fields) -> Steps[ReportedWatermarkEvent]:
-    """A report inside another message, whose faults are noted there."""
+    """Decode a report inside another message, which collects its faults."""
     return ReportedWatermarkEvent(
         subtask=taken.integer("subtask", low=0),
         epoch=taken.integer("epoch", low=1),
@@ -321,7 +321,7 @@ def _splits(taken: Fields) -> Steps[dict[str, SplitReport]]:
 
 
 def _plain_split(value: object) -> SplitReport | None:
-    """The split, if its fields are as they should be; else None."""
+    """Return the split, or None if a field is wrong."""
     if type(value) is not dict:
         return None
     watermark, state = value.get("watermark"), value.get("state")
@@ -346,7 +346,7 @@ def _split(taken: Fields) -> SplitReport:
 
 
 def _plain_progress(value: object) -> SplitProgress | None:
-    """A split's progress, if its fields are as they should be; else None."""
+    """Return a split's progress, or None if a field is wrong."""
     if type(value) is not dict:
         return None
     watermark, position, rows = value.get("watermark"), value.get("position"), value.get("rows")

@@ -207,7 +207,7 @@ class Fields:
         return Fields(value, f"{self._path}{key}[{index}].", self._faults)
 
     def anything(self, key: str) -> object:
-        """The field as it is, for the caller to judge; None where it is absent."""
+        """Return the field as it is, for the caller to judge; None if it is absent."""
         return self._take(key, None)
 
     def fault(self, key: str, detail: str) -> None:

@@ -124,7 +124,8 @@ def _raise_descriptor_limit() -> None:
 
 
 def _collect_garbage_seldom() -> None:
-    """A large group has hundreds of thousands of objects, none in a cycle. Each full collection
+    """Collect garbage less often. A large group has hundreds of thousands of objects, none in a
+    cycle. Each full collection
     would visit them all, in 0.1 s, and free nothing. The collections before it visit 10,000 and
     60,000 objects at most, in some 10 ms: requests wait for them.
     """
@@ -177,7 +178,9 @@ class Descriptors:
         self._few = False
 
     def look(self, used: int | None, most: int) -> None:
-        """`used`: how many are in use; None: none is left to find that out with."""
+        """Log file descriptors. `used`: how many are in use; None: none is left to find that out
+        with.
+        """
         if used is None or most - used < DESCRIPTORS_LEFT * most:
             if not self._few:
                 log.error(
@@ -234,7 +237,7 @@ class _Server(uvicorn.Server):
         self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first signal makes `/readyz` say no, and end the service `DRAIN_S` later. A second
+        """Make `/readyz` fail on the first signal, and end the service `DRAIN_S` later. A second
         one ends it at once.
         """
         if self._draining or not self.started:

@@ -110,7 +110,7 @@ class CoordinatorClient:
         )
 
     def groups_from(self, first: str) -> list[str]:
-        """The names of up to 100 groups above `first`, of those that the token may see."""
+        """Return the names of up to 100 groups above `first`, of those that the token may see."""
         answer = self._send("GET", "/v1/groups", params={"limit": 100, "after": first})
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
@@ -179,7 +179,7 @@ class CoordinatorClient:
         return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
-        """The alignment once its revision is above `after`; None when that takes longer than
+        """Return the alignment once its revision is above `after`; None when that takes longer than
         `wait_ms`.
         """
         query = {"after": after, "wait_ms": wait_ms}

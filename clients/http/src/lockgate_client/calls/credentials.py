@@ -54,7 +54,7 @@ class ShownCredentials:
         return _bearer(self._before)
 
     def forget_before(self) -> None:
-        """The token before this one is refused, too."""
+        """Discard the previous token, which is rejected too."""
         self._before = None
 
     def _changed(self) -> Iterator[str]:

@@ -246,7 +246,7 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """An operator's pause holds through an outage, too."""
+        """Keep an operator's pause during an outage too."""
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 
@@ -303,7 +303,7 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Reports, and again where the end of another query interrupted that. Raises `Interrupted`
+        """Report, and retry if the end of another query interrupted that. Raises `Interrupted`
         at the end of this one.
         """
         while True:

@@ -13,7 +13,7 @@ log = logging.getLogger("lockgate")
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """The group is not there: says so, with near names, or raises `ConfigurationError` where the
+    """Log a missing group with similar names, or raise `ConfigurationError` where the
     query may not create it.
     """
     near = _near(client, coordinator.group)

@@ -62,7 +62,7 @@ class Registration:
         self.check_config()
 
     def _refuse_new_group(self) -> None:
-        """A coordinator that could not be asked before the query ran is asked now."""
+        """Ask a coordinator that could not be reached before the query ran."""
         if self._coordinator.new_group != "refuse" or self._session.config is not None:
             return
         try:

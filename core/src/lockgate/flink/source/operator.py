@@ -157,11 +157,11 @@ class SourceOperator(Generic[S]):
         return write_splits(self._opened.snapshot(checkpoint_id), self._serializer)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Passed on to the reader."""
+        """Pass it on to the reader."""
         self._opened.notify_checkpoint_complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Passed on to the reader."""
+        """Pass it on to the reader."""
         self._opened.notify_checkpoint_aborted(checkpoint_id)
 
     # -- data --
@@ -185,7 +185,7 @@ class SourceOperator(Generic[S]):
         return AVAILABLE
 
     def back_pressure(self, started: bool) -> None:
-        """The stream downstream takes no more, or takes records again. The clocks of idleness are
+        """Record whether the stream downstream accepts records. The clocks of idleness are
         paused in between.
         """
         if self._progressive is not None:
@@ -235,27 +235,27 @@ class SourceOperator(Generic[S]):
     # -- calls from the event-time logic --
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """The source's watermark rose."""
+        """Handle a rise of the source's watermark."""
         self.watermark.latest = watermark
         self.check_watermark_alignment()
 
     def update_idle(self, idle: bool) -> None:
-        """The whole source became idle or active."""
+        """Handle the whole source becoming idle or active."""
         self.idle = idle
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """A split's own watermark rose. Pauses the split, if it is ahead now."""
+        """Handle a rise of a split's own watermark. Pauses the split, if it is ahead now."""
         self.splits.rose(split_id, watermark)
         self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """A split was marked idle, or active."""
+        """Handle a split that was marked idle or active."""
         self.splits.set_idle(split_id, idle)
         if not idle:
             self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
     def split_finished(self, split_id: str) -> None:
-        """A split's output was released."""
+        """Handle the release of a split's output."""
         self.splits.finish(split_id)
 
     # -- within --

@@ -113,10 +113,10 @@ class SourceReader(Protocol, Generic[S]):
         """Return the unfinished splits, each from its next record on."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """The checkpoint is complete, so its offsets may be committed."""
+        """Commit the offsets of a complete checkpoint."""
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """The checkpoint was given up."""
+        """Handle an aborted checkpoint."""
 
     def close(self) -> None:
         """Releases everything. No more calls follow."""

@@ -58,7 +58,7 @@ class PeriodicWatermarks(WatermarkGenerator):
         output.emit_watermark(max(MIN, self.watermark(self._highest)))
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """The same as row by row: one emission after every `every_rows` rows."""
+        """Do the same as row by row: one emission after every `every_rows` rows."""
         from lockgate.flink.columns import event_times
 
         times = event_times(timestamps)

@@ -69,7 +69,7 @@ async def configure(
 async def listed(
     coordinator: TheCoordinator, visible: Visible, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = ""
 ) -> Response:
-    """Groups in the order of their names, from the one above `after`; `next` is the `after` of the
+    """List groups by name, from the one above `after`; `next` is the `after` of the
     next page. Groups of the page that cannot be read are in `unreadable`.
     """
     names = await _visible_names(coordinator, visible, after, limit + 1)
@@ -149,8 +149,8 @@ def _reader(after: str) -> ReaderKey:
 async def _visible_names(
     coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int
 ) -> list[str]:
-    """The first `wanted` names above `after` that the token may see. Names are read in large pages,
-    since few of them may be visible.
+    """Return the first `wanted` names above `after` that the token may see. Names are read in large
+    pages, since few of them may be visible.
     """
     found = list[str]()
     while True:

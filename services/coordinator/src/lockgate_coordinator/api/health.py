@@ -13,7 +13,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/livez", responses={200: answer("The process is up", "Live")})
 async def livez() -> dict[str, str]:
-    """The process is up."""
+    """Answer that the process is up."""
     return {"status": "live"}
 
 
@@ -22,7 +22,7 @@ NOT_READY = refusals([TABLE[StoreUnavailable], TABLE[Stopping]])
 
 @router.get("/readyz", responses={200: answer("It can work", "Ready"), **NOT_READY})
 async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
-    """The store can be read and written, commits get through, and the service is not about to stop;
+    """Answer whether the store is readable and writable, commits succeed and the service stays up;
     else 503.
     """
     await coordinator.ready()

@@ -82,7 +82,7 @@ class LeanReports:
         )
 
     def _text(self, event: WatermarkAlignmentEvent) -> bytes:
-        """Reports of one commit are answered with the same event, one after the other."""
+        """Encode the event of a commit once for all reports that it answers."""
         encoded, text = self._encoded
         if event is not encoded:
             text = msgspec.json.encode(alignment_to_json(event))

@@ -56,7 +56,7 @@ async def leave(
     force: Flag = False,
     key: Key = None,
 ) -> None:
-    """The reader no longer counts, at once: by its own `epoch`, or by an operator's `force`."""
+    """Remove a reader at once: by its own `epoch`, or by an operator's `force`."""
     act = act_of(key, source, subtask, epoch)
     if force and epoch is None:
         with audited(request, response, "evict", group, source=source, subtask=subtask):

@@ -45,7 +45,7 @@ def or_null(schema: Json) -> Json:
 
 
 def record(needed: Json, others: Json | None = None, **more: Any) -> Json:
-    """An object whose fields `needed` are always there."""
+    """Return the schema of an object whose fields `needed` are required."""
     return {"type": "object", "properties": {**needed, **(others or {})}, "required": [*needed], **more}
 
 
@@ -54,7 +54,7 @@ def list_of(item: Json, **more: Any) -> Json:
 
 
 def by_name(item: Json) -> Json:
-    """A map whose keys are names."""
+    """Return the schema of a map whose keys are names."""
     return {"type": "object", "propertyNames": NAME, "additionalProperties": item}
 
 
@@ -64,7 +64,7 @@ def one_of(kind: Any, **more: Any) -> Json:
 
 
 def _with_iso(*names: str) -> Json:
-    """Times, each with its ISO form beside it."""
+    """Return the schemas of times, each with its ISO form."""
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 
 

@@ -28,7 +28,7 @@ PAUSED: Responses = {200: answer("The pause that holds", "PausedSource")}
 async def pause(
     request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator, key: Key = None
 ) -> Response:
-    """The readers of the source read nothing new until it is resumed. They keep their leases, and
+    """Pause a source: its readers read nothing new until it is resumed. They keep their leases, and
     hold the group. A source that is paused already stays as it is.
     """
     reason, noted = reason_from_json(body), Response()
@@ -48,6 +48,6 @@ async def resume(
     coordinator: TheCoordinator,
     key: Key = None,
 ) -> None:
-    """The readers of the source read on. Nothing changes for a source that is not paused."""
+    """Resume a source. Nothing changes for a source that is not paused."""
     with audited(request, response, "resume", group, source=source):
         await coordinator.resume(group, source, act_of(key, "resume", source))

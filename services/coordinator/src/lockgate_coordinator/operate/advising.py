@@ -61,8 +61,8 @@ def simulate(
     max_drift: Drifts = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """What native Spark and a range of max_drift give for a workload: rows lost, drift, rows in
-    state, speed. It runs the planner and the group's rule themselves, in virtual time.
+    """Simulate a workload with plain Spark and several values of max_drift: rows lost, drift, rows
+    in state and speed. It runs the real planner and group rules in virtual time.
     """
     try:
         _tell(read_observed(workload, milliseconds(window)) if observed else read_workload(workload), max_drift, output)
@@ -213,7 +213,7 @@ def _name(outcome: RunOutcome) -> str:
 
 @contextmanager
 def _progress(title: str, output: Output) -> Iterator[Callable[[float], None]]:
-    """A bar on standard error, where that is a terminal."""
+    """Show a progress bar on standard error, if that is a terminal."""
     console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     shown = console.is_terminal and output is Output.TABLE

@@ -41,7 +41,7 @@ def distance(group: Json) -> str:
 
 
 def dated(time: int, now: int) -> str:
-    """A time, and how long ago it was."""
+    """Return a time and how long ago it was."""
     if time in (MIN, MAX):
         return "none yet" if time == MIN else "unbounded"
     age = f"{span(now - time)} ago" if time <= now else f"in {span(time - now)}"

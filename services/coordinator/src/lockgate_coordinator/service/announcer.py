@@ -114,7 +114,7 @@ class Announcer:
             watch.look_now.set()
 
     def deleted(self, name: str) -> None:
-        """The follower looks at once, so that the watchers learn that the group is gone."""
+        """Make the follower look at once, so that watchers learn that the group is gone."""
         watch = self._watches.get(name)
         if watch is not None:
             watch.look_now.set()
@@ -147,8 +147,8 @@ class Announcer:
                 timer.cancel()
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The newest event whenever it is above the last one given, and None at each heartbeat.
-        Ends with the group or the service. An outage of the store does not end it.
+        """Yield the newest event whenever it is above the last one given, and None at each
+        heartbeat. Ends with the group or the service. An outage of the store does not end it.
         """
         with self._watching(name) as (watch, watcher):
             beats = watch.beats
@@ -200,7 +200,7 @@ class Announcer:
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """The follower of one group. It ends with the group; a later watcher starts a new one."""
+        """Follow one group. It ends with the group; a later watcher starts a new one."""
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:

@@ -178,7 +178,7 @@ class Coordinator:
                 await self._change(name, lambda group, _: without_readers(group, expired_readers(group, expiry)))
 
     async def register(self, name: str, source: str, event: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """An unknown group is created with the configuration that the reader knows, or with the
+        """Create an unknown group with the configuration that the reader knows, or with the
         defaults.
         """
         await self._check_groups(name)
@@ -295,12 +295,12 @@ class Coordinator:
         await self._once(name, lambda group, now_ms: source_pauses.resume(group, source, now_ms), act)
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """The event once its revision is above `after`; None when the time ran out."""
+        """Return the event once its revision is above `after`; None when the time ran out."""
         event = (await self.look(name)).event
         return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
-        """The event, if its revision is not `after` itself, then each newer one; None is a
+        """Yield the event, if its revision is not `after` itself, then each newer one; None is a
         heartbeat.
 
         Raises what `look` raises, and `TooManyWatchers`, at once and not with the first event.

@@ -173,7 +173,7 @@ class Enumerators:
         return next(each.number for each in reversed(after.to_readers) if not event.id or each.id == event.id)
 
     async def loaded(self, name: str) -> LoadedSplits:
-        """The enumerators of the group's sources as the store has them now."""
+        """Return the enumerators of the group's sources as the store has them now."""
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator | None, Enumerator, int]:

@@ -65,7 +65,7 @@ def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
 
 
 def summaries(sources: Mapping[str, Enumerator], now_ms: int) -> dict[str, dict[str, int]]:
-    """The counts of each source that has an enumerator, by name: of `SOURCES_SHOWN` at most."""
+    """Return the counts of each source with an enumerator, by name: of `SOURCES_SHOWN` at most."""
     return {source: counts(sources[source], now_ms) for source in sorted(sources)[:SOURCES_SHOWN]}
 
 

@@ -81,5 +81,5 @@ class Attempts:
             self.reserve_ms = min(RESERVED_MOST_MS, round(2_000 * (now - began)) + MARGIN_MS)
 
     def got_through(self) -> None:
-        """The commit is stored."""
+        """Record that the commit is stored."""
         self._persistence.got_through()

@@ -62,7 +62,7 @@ class Pulse:
             self._timer.cancel()
 
     def beat(self) -> None:
-        """The loop is served now, and the next beat is due. The timer calls this."""
+        """Record that the loop runs, and schedule the next beat. The timer calls this."""
         now = self._clock()
         if self._beat_at is not None and now - self._beat_at > DEAF_S:
             self._was_deaf(self._beat_at, now)

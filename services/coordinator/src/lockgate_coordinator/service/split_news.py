@@ -114,7 +114,7 @@ class EnumeratorNews:
                 del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch, interval_s: float) -> None:
-        """The follower of one group. An outage of the store does not end it."""
+        """Follow one group. An outage of the store does not end it."""
         while True:
             watch.look_now.clear()
             with suppress(StoreUnavailable, Refused):

@@ -178,7 +178,9 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """The text names known parts and options only; an unknown option must look like a name."""
+    """Check that the text names only known parts and options; an unknown option must look like a
+    name.
+    """
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
     )

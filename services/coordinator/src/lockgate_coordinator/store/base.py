@@ -186,7 +186,7 @@ class Store(Protocol):
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
-        """False: the store has another version, and was not changed. Raises `UnknownGroup` where
+        """Commit, or return False if the store has another version. Raises `UnknownGroup` where
         there is no group: it went, and its enumerators with it. `reserve_ms`: as for `commit`.
         """
         ...

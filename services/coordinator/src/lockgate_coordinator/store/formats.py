@@ -66,7 +66,7 @@ class Newer:
 
 
 def needs_of(group: Group) -> int:
-    """The oldest format whose coordinators may work on this group."""
+    """Return the oldest format whose coordinators may work on this group."""
     return NEEDS_PAUSES if group.paused_sources else NEEDS
 
 

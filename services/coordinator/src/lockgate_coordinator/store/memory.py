@@ -74,7 +74,7 @@ class MemoryStore:
         return True
 
     def _forget_old_names(self) -> None:
-        """The clock is above the last version of a group that was deleted so long ago."""
+        """Drop names of groups deleted long ago: the clock is above their last version."""
         until = self._clock() - REMEMBERED_MS
         for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):
             if deleted_at > until:

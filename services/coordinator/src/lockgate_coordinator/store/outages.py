@@ -27,7 +27,7 @@ class Outages:
         self._failed = 0
 
     def failed(self, text: str) -> None:
-        """A step failed; `text` says why, and names the store."""
+        """Record that a step failed; `text` says why, and names the store."""
         if not self._begun:
             return
         now = self._clock()
@@ -45,7 +45,7 @@ class Outages:
         self._failed += 1
 
     def over(self) -> None:
-        """A step was answered: the first one, or one after others had failed."""
+        """Record that a step was answered: the first one, or one after others had failed."""
         self.now = False
         if not self._begun:
             self._begun = True

@@ -107,8 +107,8 @@ class ReadingGroup:
         return list(fields[len(texts) :])
 
     async def add(self, fields: Sequence[str], texts: Sequence[str | None]) -> None:
-        """The records of these fields; None: the reader is gone. Other requests are served in
-        between.
+        """Return the records of these fields; None: the reader is gone. Other requests are served
+        in between.
         """
         some, characters = dict[ReaderKey, Reader | None](), 0
         for field, text in zip(fields, texts, strict=False):

@@ -256,7 +256,7 @@ class RedisStore:
     async def _merged(
         self, name: str, answer: Sequence[Any], base: Loaded | CachedGroup | None, sent_ms: float
     ) -> Loaded:
-        """`base` with an answer of scripts/since_version.lua; the cache keeps the result."""
+        """Return `base` with an answer of scripts/since_version.lua; the cache keeps the result."""
         group, newer = (None, None) if base is None else (base.group, base.newer)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         if len(answer) > 2:

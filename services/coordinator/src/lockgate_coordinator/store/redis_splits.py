@@ -184,7 +184,9 @@ class _Reading:
         return list(fields[len(texts) :])
 
     async def add(self, fields: Sequence[str], texts: Sequence[str | None]) -> None:
-        """The records of these fields; None: it is gone. Other requests are served in between."""
+        """Return the records of these fields; None: it is gone. Other requests are served in
+        between.
+        """
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):
             await self._in_turn.work(self.records.take(field, text))

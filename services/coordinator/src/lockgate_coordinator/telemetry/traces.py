@@ -77,7 +77,7 @@ _RESTS = ("", "/watermarks", "/progress", "/readers", "/alignment", "/alignment/
 
 
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
-    """A span's name, without the names of groups, and its attributes."""
+    """Return a span's name, without the names of groups, and its attributes."""
     method, path = scope.get("method", ""), scope.get("path", "")
     found = _PLACES.match(path)
     if found is None:
