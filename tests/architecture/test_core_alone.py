@@ -14,7 +14,7 @@ OURS = ("support", "core", "flink_replay", "conformance")
 
 
 def imported(file: Path) -> Iterator[str]:
-    """The modules that a file imports where it is imported itself."""
+    """Yield the modules that a file imports where it is imported itself."""
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
@@ -23,7 +23,7 @@ def imported(file: Path) -> Iterator[str]:
 
 
 def foreign(file: Path, seen: set[Path]) -> set[str]:
-    """What a file imports that is not there, by itself or by modules of the tests."""
+    """Return what a file imports that is not there, by itself or by modules of the tests."""
     found = set[str]()
     for module in imported(file):
         first = module.partition(".")[0]

@@ -26,7 +26,7 @@ def pinned(path: Path) -> dict[str, str]:
 
 
 def entries(path: Path) -> list[str]:
-    """The requirements of a file of hashes, each with its hashes."""
+    """Return the requirements of a file of hashes, each with its hashes."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return "\n".join(lines).replace("\\\n", " ").splitlines()
 

@@ -44,7 +44,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.~*/:-])/(?:work|root|tmp|home|Users|workspac
 
 @cache
 def files() -> list[Path]:
-    """The repository's text files."""
+    """Return the repository's text files."""
     found: list[Path] = []
     for folder, below, names in os.walk(CHECKOUT):
         below[:] = [name for name in below if _ours(Path(folder, name))]

@@ -142,7 +142,7 @@ LAYERS: tuple[set[str], ...] = (
 
 
 def root(module: str) -> str:
-    """The package that a module belongs to."""
+    """Return the package that a module belongs to."""
     return module.split(".")[0]
 
 
@@ -152,8 +152,8 @@ def is_column_form(module: str) -> bool:
 
 
 def layer(module: str) -> int:
-    """The number of a coordinator module's layer; -1 for a leaf such as settings, which all layers
-    may use and which uses none of them.
+    """Return the number of a coordinator module's layer; -1 for a leaf such as settings, which all
+    layers may use and which uses none of them.
     """
     parts = module.split(".")[1:3]
     return next((number for number, names in enumerate(LAYERS) if {".".join(parts), *parts[:1]} & names), -1)
@@ -167,7 +167,7 @@ def test_packages_know_only_the_core_and_themselves(package: str) -> None:
 
 
 def core_room(module: str) -> str:
-    """The room of the core that a module is in; "" for a module at its root, and for other
+    """Return the room of the core that a module is in; "" for a module at its root, and for other
     packages.
     """
     parts = module.split(".")
@@ -224,7 +224,7 @@ def test_inside_the_coordinator_imports_point_down() -> None:
 
 
 def client_room(module: str) -> str:
-    """The room of a module of a client, or its name if it is at the client's root."""
+    """Return the room of a module of a client, or its name if it is at the client's root."""
     return module.split(".")[1] if "." in module else "__init__"
 
 

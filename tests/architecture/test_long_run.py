@@ -23,8 +23,8 @@ SUITES = {
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository with four suites: one passes, one fails until there is a file `mended`, one
-    ends once there is a file `free`, and one is skipped.
+    """Return a repository with four suites: one passes, one fails until there is a file `mended`,
+    one ends once there is a file `free`, and one is skipped.
     """
     tests = tmp_path / "tests"
     tests.mkdir()
@@ -58,7 +58,7 @@ def started(project: Path, *words: str) -> "subprocess.Popen[str]":
 
 
 def outcome(project: Path, *words: str) -> tuple[int, str]:
-    """The exit code, and the verdict of each suite in order."""
+    """Return the exit code, and the verdict of each suite in order."""
     run = started(project, *words)
     printed, _ = run.communicate(timeout=300)
     ends = [line.partition(" … ")[2] for line in printed.splitlines() if line.startswith("[")]

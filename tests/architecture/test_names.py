@@ -32,8 +32,8 @@ IN_TWO_PACKAGES = {
 
 
 def classes(package: str) -> dict[str, list[str]]:
-    """The modules of a package that define each public class name. Flink's room counts only as a
-    package of its own.
+    """Return the modules of a package that define each public class name. Flink's room counts only
+    as a package of its own.
     """
     found = defaultdict(list)
     for module, path in sorted(modules().items()):

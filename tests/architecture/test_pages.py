@@ -19,7 +19,7 @@ A_NAME = re.compile(r"`(?:\w+\.)*(\w+)`")
 
 
 def links(page: Path) -> Iterator[tuple[str, Path, str]]:
-    """The text, the path and the anchor of each link to a file of the repository."""
+    """Yield the text, the path and the anchor of each link to a file of the repository."""
     for text, target in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
         if not target.startswith(("http://", "https://")):
             path, _, anchor = target.partition("#")
@@ -27,7 +27,7 @@ def links(page: Path) -> Iterator[tuple[str, Path, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them, and of names from the code."""
+    """Return the anchors of a page's headings, as GitHub makes them, and of names from the code."""
     text = FENCED.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
     made = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
@@ -35,7 +35,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def folders() -> list[Path]:
-    """The rooms: folders below a package that hold modules, those inside of a room too."""
+    """Return the rooms: folders below a package that hold modules, those inside of a room too."""
     return [
         path.parent
         for package, source in SOURCES.items()

@@ -49,7 +49,7 @@ def sources() -> list[Path]:
 
 
 def shown(tree: ast.AST) -> Iterator[tuple[int, ast.expr]]:
-    """The values that texts are made of: in f-strings with words, and in the arguments of log
+    """Yield the values that texts are made of: in f-strings with words, and in the arguments of log
     lines.
     """
     for node in ast.walk(tree):
@@ -69,7 +69,7 @@ def _is_shown(part: ast.expr) -> bool:
 
 
 def name_of(value: ast.expr) -> str:
-    """The last name of a value; "" for a call, which has made a text or a count of it."""
+    """Return the last name of a value; "" for a call, which has made a text or a count of it."""
     if isinstance(value, ast.Attribute):
         return value.attr
     if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):

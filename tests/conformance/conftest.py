@@ -8,7 +8,7 @@ from flink_replay.runner import REPORTED, Outcome
 
 @pytest.fixture
 def replayed(record_property: Callable[[str, object], None]) -> Callable[[Outcome], None]:
-    """Keeps what the replay of a trace came to. A report is all that comes out of the process that
+    """Keep what the replay of a trace came to. A report is all that comes out of the process that
     runs a test.
     """
 

@@ -40,8 +40,8 @@ def next_op(random: Random, live: set[str], number: int) -> dict[str, Any]:
 
 
 def record(seed: int) -> Trace:
-    """What the operator answers with Flink's `finish`: like a recording of Flink, to the first
-    error.
+    """Return what the operator answers with Flink's `finish`: like a recording of Flink, to the
+    first error.
     """
     random = Random(seed)
     params = {

@@ -48,7 +48,7 @@ class Reader:
 
 @pytest.fixture
 def replicas(redis_server: RedisServer, tmp_path: Path) -> Iterator[list[httpx.Client]]:
-    """The clock of the first one is an hour ahead, that of the second one an hour behind."""
+    """Yield the clock of the first one is an hour ahead, that of the second one an hour behind."""
     with ExitStack() as stack:
         opened = []
         for name, off_s in (("ahead", HOUR_S), ("behind", -HOUR_S)):

@@ -12,7 +12,7 @@ COMMAND = [sys.executable, "-m", "lockgate_coordinator"]
 
 
 def refused(*args: str) -> str:
-    """The one line on standard error with which the command ends."""
+    """Return the one line on standard error with which the command ends."""
     ended = subprocess.run([*COMMAND, "serve", *args], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode != 0
     assert ended.stdout == ""

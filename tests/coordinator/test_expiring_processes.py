@@ -24,7 +24,7 @@ def configures(at: CoordinatorProcess, group: str) -> None:
 
 
 def registers(at: CoordinatorProcess, group: str, source: str) -> int:
-    """The epoch of a reader that brings the group's configuration along."""
+    """Return the epoch of a reader that brings the group's configuration along."""
     path = f"{at.url}/v1/groups/{group}/sources/{source}/readers"
     answer = httpx.post(path, json={"subtask": 0, "config": CONFIG}, timeout=60)
     return int(answer.raise_for_status().json()["epoch"])
@@ -37,7 +37,7 @@ def reports(at: CoordinatorProcess, group: str, source: str, epoch: int) -> None
 
 
 def readers_of(at: CoordinatorProcess, group: str) -> list[str]:
-    """The sources with a reader."""
+    """Return the sources with a reader."""
     found = httpx.get(f"{at.url}/v1/groups/{group}", timeout=60).raise_for_status().json()
     return [each["source"] for each in found["sources"]]
 
@@ -58,7 +58,7 @@ def removals(*processes: CoordinatorProcess) -> Counter[tuple[str, str, str | No
 
 
 def counted(at: CoordinatorProcess, kind: str) -> int:
-    """What `/metrics` counts of this kind."""
+    """Return what `/metrics` counts of this kind."""
     text = httpx.get(f"{at.url}/metrics", timeout=60).text
     (line,) = (each for each in text.splitlines() if each.startswith(f'lockgate_state_changes_total{{kind="{kind}"}}'))
     return int(float(line.split()[-1]))

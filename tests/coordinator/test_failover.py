@@ -78,7 +78,7 @@ async def test_a_failover_that_loses_the_last_writes_lets_nobody_run_ahead_and_i
 
 
 async def lose_what_is_written(redis: SentinelledRedis, readers: Readers) -> dict[str, Any]:
-    """What the master takes while its replica hears nothing of it, and with it dies: two
+    """Return what the master takes while its replica hears nothing of it, and with it dies: two
     registrations and their reports.
     """
     assert redis.replica.pid is not None

@@ -56,7 +56,7 @@ def registered(http: httpx.Client, subtask: int) -> int:
 
 @pytest.fixture
 def coordinators() -> Iterator[tuple[str, str, Link]]:
-    """The addresses of one beside Redis and one behind a link, and the link."""
+    """Yield the addresses of one beside Redis and one behind a link, and the link."""
     with (
         RedisServer() as redis,
         Link(urlsplit(redis.url).port or 0) as link,

@@ -74,7 +74,9 @@ class Replica:
 
 @pytest.fixture
 def redis(redis_server: RedisServer) -> Iterator[RedisServer]:
-    """A Redis of the test's own, to be stopped; it keeps nothing but what it is asked to save."""
+    """Yield a Redis of the test's own, to be stopped; it keeps nothing but what it is asked to
+    save.
+    """
     assert redis_server.pid, "whether there is any is the shared one's matter"
     with RedisServer(options=("--save", "", "--appendonly", "no", "--dbfilename", "kept.rdb")) as own:
         yield own
@@ -367,7 +369,7 @@ async def _connected_anew(url: str) -> None:
 
 
 async def _waiting(http: httpx.AsyncClient, requests: int) -> None:
-    """Returns when so many streams and long polls wait."""
+    """Return when so many streams and long polls wait."""
     while True:
         lines = (await http.get("/metrics")).text.splitlines()
         waiting = (line for line in lines if line.startswith("lockgate_subscribers"))
@@ -376,6 +378,6 @@ async def _waiting(http: httpx.AsyncClient, requests: int) -> None:
 
 
 async def _asked(http: httpx.AsyncClient) -> None:
-    """Returns when the coordinator has read what was sent to it before this."""
+    """Return when the coordinator has read what was sent to it before this."""
     for _ in range(3):
         assert (await http.get("/livez")).status_code == 200

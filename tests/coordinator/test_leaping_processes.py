@@ -32,7 +32,7 @@ class Reader:
         self._body = {"subtask": 0, "epoch": answer.raise_for_status().json()["epoch"], "watermark": watermark}
 
     def reports(self, at: CoordinatorProcess) -> int:
-        """The ceiling that answers the report."""
+        """Return the ceiling that answers the report."""
         answer = httpx.post(f"{at.url}{self._path}/watermarks", json=self._body, timeout=60)
         return int(answer.raise_for_status().json()["max_desired_watermark"])
 

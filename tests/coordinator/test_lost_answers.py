@@ -24,7 +24,7 @@ HEAD = b"max_drift_ms"
 
 @pytest.fixture
 def key(topic: str) -> dict[str, str]:
-    """The header with a key of the test's own."""
+    """Return the header with a key of the test's own."""
     return {"Idempotency-Key": topic}
 
 
@@ -51,8 +51,8 @@ def behind_redis(redis_server: RedisServer) -> Iterator[tuple[httpx.Client, Link
 
 @pytest.fixture
 def to_redis(behind_redis: tuple[httpx.Client, Link]) -> tuple[httpx.Client, Link]:
-    """A client of a coordinator, and the link between the coordinator and its Redis, which has all
-    scripts: else the lost answer would be that it lacks one.
+    """Return a client of a coordinator, and the link between the coordinator and its Redis, which
+    has all scripts: else the lost answer would be that it lacks one.
     """
     http, _ = behind_redis
     http.put(GROUP, json={}).raise_for_status()
@@ -62,7 +62,7 @@ def to_redis(behind_redis: tuple[httpx.Client, Link]) -> tuple[httpx.Client, Lin
 
 @pytest.fixture
 def to_client(coordinator: tuple[httpx.Client, Link]) -> tuple[httpx.Client, Link]:
-    """A client of a coordinator over either store, and the link between them."""
+    """Return a client of a coordinator over either store, and the link between them."""
     coordinator[0].delete(GROUP)
     return coordinator
 

@@ -43,7 +43,7 @@ class Reader:
         self._epoch = answer.raise_for_status().json()["epoch"]
 
     def reports(self, at: CoordinatorProcess, watermark: int) -> tuple[int, int]:
-        """The group's watermark and ceiling of the answer."""
+        """Return the group's watermark and ceiling of the answer."""
         body = {"subtask": 0, "epoch": self._epoch, "watermark": watermark}
         answer = httpx.post(f"{at.url}{self._path}/watermarks", json=body, timeout=60)
         return of_event(answer.raise_for_status().json())
@@ -59,7 +59,7 @@ def seen_by(at: CoordinatorProcess) -> tuple[int, int]:
 
 @contextmanager
 def heard(at: CoordinatorProcess) -> Iterator[Callable[[tuple[int, int]], None]]:
-    """Reads an event stream until it says this."""
+    """Read an event stream until it says this."""
     with httpx.stream("GET", f"{at.url}{GROUP}/alignment/events", timeout=60) as answer:
         lines = answer.iter_lines()
 

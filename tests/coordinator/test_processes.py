@@ -41,7 +41,7 @@ class Reader:
 
 @pytest.fixture
 def redis(redis_server: RedisServer) -> Iterator[RedisServer]:
-    """A Redis of the test's own, which keeps what it was told."""
+    """Yield a Redis of the test's own, which keeps what it was told."""
     assert redis_server.pid, "whether there is any is the shared one's matter"
     with RedisServer(options=("--appendonly", "yes", "--appendfsync", "always")) as own:
         yield own

@@ -126,7 +126,7 @@ async def clients(urls: list[str]) -> AsyncIterator[list[httpx.AsyncClient]]:
 
 
 async def followed(client: httpx.AsyncClient, seen: list[dict[str, Any]], until: asyncio.Event) -> None:
-    """Collects what a replica's subscribers are told; `until` is set by the event without ceiling
+    """Collect what a replica's subscribers are told; `until` is set by the event without ceiling
     that ends the test.
     """
     async with client.stream("GET", f"{GROUP}/alignment/events", timeout=60) as response:

@@ -34,7 +34,7 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 
 def lines(process: CoordinatorProcess, *words: str) -> list[str]:
-    """The lines of the log with all these words."""
+    """Return the lines of the log with all these words."""
     return [line for line in process.log.read_text().splitlines() if all(word in line for word in words)]
 
 

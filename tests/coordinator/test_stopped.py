@@ -34,16 +34,16 @@ class Reader:
         self.connects()
 
     def connects(self) -> None:
-        """Opens another connection, as a client does that waits for no answer any longer."""
+        """Open another connection, as a client does that waits for no answer any longer."""
         self._socket = socket.create_connection((self._url.host, self._url.port), timeout=60)
 
     def reports(self) -> None:
-        """Sends the report."""
+        """Send the report."""
         head = f"POST {self._path} HTTP/1.1\r\nHost: c\r\nContent-Type: application/json\r\n"
         self._socket.sendall(f"{head}Content-Length: {len(self._report)}\r\n\r\n{self._report}".encode())
 
     def received(self) -> int:
-        """The ceiling of the next answer."""
+        """Return the ceiling of the next answer."""
         answer = b""
         while not answer.endswith(b"}"):
             answer += self._socket.recv(65_536)

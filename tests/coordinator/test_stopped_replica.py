@@ -35,7 +35,7 @@ class Reader:
         self._report = {"subtask": 0, "epoch": answer.json()["epoch"], "watermark": watermark}
 
     def reports(self) -> int:
-        """The ceiling of the answer."""
+        """Return the ceiling of the answer."""
         ends = time.monotonic() + 60
         while time.monotonic() < ends:
             try:

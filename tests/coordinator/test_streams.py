@@ -35,7 +35,7 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def group(coordinator: CoordinatorProcess, request: pytest.FixtureRequest) -> str:
-    """The URL of a fresh group with one reader of source `a`, which has not reported yet."""
+    """Return the URL of a fresh group with one reader of source `a`, which has not reported yet."""
     return made(f"{coordinator.url}/v1/groups/g-{abs(hash(request.node.name))}")
 
 

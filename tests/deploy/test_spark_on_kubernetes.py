@@ -13,7 +13,7 @@ PAGE = CHECKOUT / "docs/compatibility.md"
 
 
 def submitted() -> dict[str, str]:
-    """The confs of the page's spark-submit."""
+    """Return the confs of the page's spark-submit."""
     (command,) = [block.text for block in blocks(PAGE) if block.language == "bash" and "k8s://" in block.text]
     return dict(re.findall(r"--conf (\S+?)=(\S+)", command))
 

@@ -53,7 +53,7 @@ def test_the_body_of_each_route_is_described_with_every_field_that_is_taken() ->
     document = create_app(MemoryStore()).openapi()
 
     def described(schema: dict[str, Any]) -> dict[str, Any]:
-        """The fields of an object, a reference to it resolved."""
+        """Return the fields of an object, a reference to it resolved."""
         found: dict[str, Any] = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
         return found
 

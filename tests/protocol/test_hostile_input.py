@@ -53,8 +53,8 @@ def unharmed(coordinator: CoordinatorProcess) -> Iterator[None]:
 
 
 def answered(coordinator: CoordinatorProcess, request: bytes, more: Iterable[bytes] = ()) -> bytes:
-    """What comes back until the server hangs up or has nothing more to say, though we never say
-    that we are done.
+    """Return what comes back until the server hangs up or has nothing more to say, though we never
+    say that we are done.
     """
     with socket.create_connection(("127.0.0.1", int(coordinator.url.rsplit(":", 1)[1])), PATIENCE_S) as connection:
         sending = Thread(target=_send, args=(connection, request, more), daemon=True)

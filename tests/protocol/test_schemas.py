@@ -54,13 +54,15 @@ OPEN_TO_ALL = ("/livez", "/readyz")
 
 
 def bearing(role: str) -> dict[str, str]:
-    """The headers of a request by this role; "" for none."""
+    """Return the headers of a request by this role; "" for none."""
     return {"Authorization": f"Bearer {TOKENS[role]}"} if role else {}
 
 
 @cache
 def service(guard: Settings) -> Any:
-    """The schema of a service in this process, one for all tests: it takes 0.15 s to make."""
+    """Return the schema of a service in this process, one for all tests: it takes 0.15 s to
+    make.
+    """
     app = create_app(MemoryStore(), guard)
     schema = schemathesis.openapi.from_asgi("/openapi.json", app, headers=bearing("read"))
     schema.config.max_stream_events = 1
@@ -117,7 +119,7 @@ def fuzzed(method: str, path: str, mode: GenerationMode, examples: int, guard: S
 
 
 def may(role: str, method: str, path: str, query: dict[str, Any]) -> bool:
-    """The table of roles in docs/internals/protocol.md."""
+    """Return the table of roles in docs/internals/protocol.md."""
     if role == "admin" or path in OPEN_TO_ALL:
         return True
     if method == "GET":
@@ -174,7 +176,7 @@ def _operation(exchange: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _closed(schema: Any) -> Any:
-    """A schema that takes no field that it does not name."""
+    """Return a schema that takes no field that it does not name."""
     if isinstance(schema, list):
         return [_closed(item) for item in schema]
     if not isinstance(schema, dict):

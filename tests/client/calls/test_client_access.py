@@ -30,7 +30,7 @@ def client(url: str, token: str | None, group: str = "orders") -> CoordinatorCli
 
 
 def lives(one: CoordinatorClient) -> int:
-    """The ceiling that a reader is told, from its registration on."""
+    """Return the ceiling that a reader is told, from its registration on."""
     epoch = one.register("a", ReaderRegistrationEvent(subtask=0)).epoch
     told = one.report([("a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=5))]).alignment
     assert one.alignment() == told
@@ -65,8 +65,8 @@ def test_a_refused_reader_is_told_which_role_it_needs_and_never_the_token(
 
 @pytest.fixture
 def limited() -> Callable[[str], tuple[CoordinatorClient, list[float]]]:
-    """A client of a coordinator that lets each token ask once a second, twice at first, and how
-    long the client slept; time is made up.
+    """Return a client of a coordinator that lets each token ask once a second, twice at first, and
+    how long the client slept; time is made up.
     """
     clock, slept = Clock(), list[float]()
 

@@ -21,7 +21,7 @@ OLD, NEW = "lockgate_old-0123456789abcdef", "lockgate_new-0123456789abcdef"
 
 
 def tokens(*secrets: str) -> str:
-    """A file of tokens with the role `report`."""
+    """Return a file of tokens with the role `report`."""
     return "\n".join(stanza(Token(f"t{n}", digest_of(each.encode()), Role.REPORT)) for n, each in enumerate(secrets))
 
 

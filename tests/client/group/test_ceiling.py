@@ -24,7 +24,7 @@ def event(revision: int, ceiling: int, version: int | None = VERSION, lowest: in
 
 
 def answered(revision: int, ceiling: int, version: int | None = VERSION) -> Ceiling:
-    """A query whose report of second 0 was answered so."""
+    """Return a query whose report of second 0 was answered so."""
     made = Ceiling("a")
     made.asks()
     made.answered(event(revision, ceiling, version), asked_at=0.0)

@@ -22,7 +22,7 @@ from support.tokens import FILE, SECRETS
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A coordinator with the groups orders-eu and payments-eu."""
+    """Yield a coordinator with the groups orders-eu and payments-eu."""
     file = tmp_path_factory.mktemp("tokens") / "tokens.toml"
     file.write_text(FILE)
     with CoordinatorProcess(options=("--tokens", str(file))) as coordinator:

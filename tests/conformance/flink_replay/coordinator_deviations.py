@@ -31,7 +31,7 @@ class Rule:
     silent: set[Reader] = field(default_factory=set)
 
     def take(self, op: Op) -> list[Event]:
-        """What the operation produces."""
+        """Return what the operation produces."""
         if op["op"] == "source" and is_aligned(op):
             self.sources[op["source"]], self.reporters[op["source"]], self.ready[op["source"]] = op, set(), {}
         if op["source"] not in self.sources:
@@ -113,7 +113,7 @@ class CoordinatorDeviation:
         self._since = False
 
     def adapt(self, expected: Expected) -> Expected:
-        """What is expected of lockgate."""
+        """Return what is expected of lockgate."""
         out = self._rule.take(expected.op)
         self._since = self._since or (self.lasts and type(self).applies(self._rule, expected))
         if not (self._since or type(self).applies(self._rule, expected)):
@@ -208,7 +208,7 @@ class AKeyCountsFromItsFirstWatermark:
         self._silent: set[str] = set()
 
     def adapt(self, expected: Expected) -> Expected:
-        """What is expected of lockgate."""
+        """Return what is expected of lockgate."""
         key, watermark = expected.op["key"], expected.op["ts"]
         before, silent = min(self._watermarks.values(), default=MIN), set(self._silent)
         if watermark == MIN and key not in self._watermarks:

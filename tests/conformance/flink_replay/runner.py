@@ -82,7 +82,7 @@ class Outcome:
 
 
 def folder() -> Path:
-    """The project's own traces, or those that LOCKGATE_TRACES names."""
+    """Return the project's own traces, or those that LOCKGATE_TRACES names."""
     return Path(os.environ.get("LOCKGATE_TRACES") or TRACES)
 
 
@@ -149,7 +149,7 @@ def _compared(event: Event) -> Event:
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """The closing line."""
+    """Return the closing line."""
     different = sum(outcome.difference is not None for outcome in outcomes)
     deviating = sum(outcome.difference is None and bool(outcome.deviations) for outcome in outcomes)
     equal = len(outcomes) - different - deviating

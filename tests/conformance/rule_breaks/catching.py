@@ -21,7 +21,7 @@ WITHIN_S = 600
 
 
 def source(package: str) -> Path:
-    """The folder with the package's sources."""
+    """Return the folder with the package's sources."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise LookupError(f"the package {package} is not installed")
@@ -29,12 +29,12 @@ def source(package: str) -> Path:
 
 
 def files_of(each: Break) -> list[Path]:
-    """The files of the tests named with the break."""
+    """Return the files of the tests named with the break."""
     return [path for test in each.tests for path in (CHECKOUT / "tests").rglob(test)]
 
 
 def caught_by(each: Break) -> tuple[str, str]:
-    """What the replay says, and the first test that fails; empty where nothing noticed."""
+    """Return what the replay says, and the first test that fails; empty where nothing noticed."""
     with tempfile.TemporaryDirectory() as folder:
         package = Path(folder, each.package)
         shutil.copytree(source(each.package), package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -21,7 +21,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A file with all the tokens."""
+    """Return a file with all the tokens."""
     path = tmp_path / "tokens.toml"
     path.write_text(FILE)
     return path
@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def service(file: Path, clock: Clock) -> Service:
-    """A client of the service with these tokens; further settings as arguments."""
+    """Return a client of the service with these tokens; further settings as arguments."""
 
     def started(rate_limit: int | None = None) -> httpx.AsyncClient:
         app = create_app(MemoryStore(), Settings(tokens_file=file, rate_limit=rate_limit), clock=clock)

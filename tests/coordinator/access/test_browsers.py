@@ -146,7 +146,7 @@ class _Page(BaseHTTPRequestHandler):
 
 
 def shown(url: str, profile: Path, *more: str) -> str:
-    """The page at this address, as Chromium has it once its scripts are done."""
+    """Return the page at this address, as Chromium has it once its scripts are done."""
     assert CHROMIUM is not None
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", *more]
     done = subprocess.run(

@@ -30,7 +30,7 @@ def served(known: Authority) -> Iterator[CoordinatorProcess]:
 
 
 def showing(known: Authority, shown: Shown | None) -> dict[str, str]:
-    """The environment of a command that shows a certificate."""
+    """Return the environment of a command that shows a certificate."""
     files = {} if shown is None else {"LOCKGATE_CERT": str(shown.certificate), "LOCKGATE_KEY": str(shown.key)}
     return {"LOCKGATE_CA": str(known.ca), **files}
 

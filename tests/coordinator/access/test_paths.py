@@ -179,7 +179,7 @@ def tokens() -> Keyring:
 
 
 def let_through(method: str, path: str, query: bytes, name: str) -> Scope | None:
-    """The request as it reaches what stands behind the guard; None if it does not."""
+    """Return the request as it reaches what stands behind the guard; None if it does not."""
     headers = [(b"authorization", f"Bearer {SECRETS[name]}".encode())] if name else []
     scope = {"type": "http", "method": method, "path": path, "query_string": query, "headers": headers, "root_path": ""}
     seen: list[Scope] = []
@@ -197,8 +197,8 @@ def let_through(method: str, path: str, query: bytes, name: str) -> Scope | None
 
 
 def called(scope: Scope) -> tuple[str, str | None]:
-    """The name of the function that the router would call ("" for none), and the group that it
-    would be given.
+    """Return the name of the function that the router would call ("" for none), and the group that
+    it would be given.
     """
     for route in ROUTES:
         match, more = route.matches({**scope, "app": APP})

@@ -35,7 +35,7 @@ class Served:
     log: Path
 
     def said(self) -> list[str]:
-        """The lines that it has written, but for the one that says where it listens."""
+        """Return the lines that it has written, but for the one that says where it listens."""
         return [line for line in self.log.read_text().splitlines() if "lockgate listens on" not in line]
 
     def ended(self) -> int:
@@ -63,7 +63,7 @@ def serving(folder: Path, *options: str, env: Mapping[str, str] | None = None) -
 
 
 def refused(*options: str, env: Mapping[str, str] | None = None) -> str:
-    """The one line with which the command ends."""
+    """Return the one line with which the command ends."""
     command = [*COMMAND, "serve", "--port", "0", *options]
     ended = subprocess.run(
         command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **(env or {})}
@@ -75,7 +75,7 @@ def refused(*options: str, env: Mapping[str, str] | None = None) -> str:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[trustme.CA, Path]:
-    """An authority, and the folder that has its `ca.pem` and a server's `cert.pem` and
+    """Return an authority, and the folder that has its `ca.pem` and a server's `cert.pem` and
     `key.pem`.
     """
     authority = trustme.CA()

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(HAPROXY is None, reason=MISSING)
 
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the proxy."""
+    """Yield the address of the proxy."""
     with (
         CoordinatorProcess(options=["--allow-unauthenticated"]) as coordinator,
         proxied(tmp_path_factory.mktemp("proxy"), coordinator) as url,

@@ -10,7 +10,7 @@ from lockgate_coordinator.store import MemoryStore
 
 @pytest.fixture
 def app() -> FastAPI:
-    """An application without routes."""
+    """Return an application without routes."""
     made = create_app(MemoryStore())
     made.router.routes.clear()
     return made

@@ -32,7 +32,7 @@ async def operator(store: Store, tmp_path: Path) -> Any:
 
 @pytest.fixture
 def acts(caplog: pytest.LogCaptureFixture) -> Iterator[list[dict[str, Any]]]:
-    """The fields of each audit line, as they are written."""
+    """Yield the fields of each audit line, as they are written."""
     found: list[dict[str, Any]] = []
 
     class Noted(logging.Handler):

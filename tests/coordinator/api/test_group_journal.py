@@ -11,7 +11,7 @@ JOURNAL = f"{GROUP}/journal"
 
 
 async def kinds(api: httpx.AsyncClient, wanted: int, **params: str) -> list[str]:
-    """The kinds of the journal's entries, once there are so many: they are written after the
+    """Return the kinds of the journal's entries, once there are so many: they are written after the
     answer.
     """
     while True:

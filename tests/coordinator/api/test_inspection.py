@@ -209,7 +209,7 @@ async def test_a_number_in_a_query_is_read_as_strictly_as_in_a_body(service: Ser
 
 @pytest.fixture(scope="module")
 def crowd() -> Group:
-    """A group of 100,000 readers."""
+    """Return a group of 100,000 readers."""
     reports = (ReportedWatermarkEvent(subtask=subtask, epoch=1, watermark=T + subtask) for subtask in range(100_000))
     readers = {("s", event.subtask): Reader(epoch=1, heard_at=T, reported=event, progressed_at=T) for event in reports}
     return replace(create("g", GroupConfig(), T), readers=Readers.of(readers), started=True)

@@ -22,7 +22,7 @@ MIB = 1 << 20
 
 @pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
 async def api(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
-    """A service, over each store, whose `store` fills the group as an older release did."""
+    """Yield a service, over each store, whose `store` fills the group as an older release did."""
     if request.param == "redis":
         server: RedisServer = request.getfixturevalue("redis_server")
         store = open_store(server.url)
@@ -58,7 +58,7 @@ async def filled(store: Store, readers: int, size: int, splits: int = 0) -> None
 
 
 async def readers_in_pages(api: httpx.AsyncClient, path: str) -> tuple[list[int], int]:
-    """The subtasks of all pages, and the size of the longest page."""
+    """Return the subtasks of all pages, and the size of the longest page."""
     found, longest, more = list[int](), 0, dict[str, Any]()
     while True:
         answer = (await api.get(path, params={"limit": 1_000, **more})).raise_for_status()

@@ -12,7 +12,7 @@ WATERMARKS = f"{GROUP}/sources/a/watermarks"
 
 
 async def reader(api: httpx.AsyncClient) -> int:
-    """The epoch of a reader of source a, which stands at 5."""
+    """Return the epoch of a reader of source a, which stands at 5."""
     epoch: int = (await api.post(READERS, json={"subtask": 0})).json()["epoch"]
     await api.post(WATERMARKS, json={"subtask": 0, "epoch": epoch, "watermark": 5})
     return epoch

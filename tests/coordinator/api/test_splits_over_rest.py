@@ -28,7 +28,7 @@ class Reader:
         self.answer: dict[str, Any] = {}
 
     async def says(self, **more: Any) -> httpx.Response:
-        """The bare exchange."""
+        """Return the bare exchange."""
         body = {"epoch": self.epoch, "held": list(self.held.values()), "given_back": self.returned, **more}
         return await self.api.post(f"{SOURCE}/readers/{self.subtask}/splits", json=body)
 

@@ -23,7 +23,7 @@ expect.set_options(timeout=UNHURRIED_MS)
 
 @pytest.fixture(scope="module")
 def url(coordinator: CoordinatorProcess) -> str:
-    """A group with a reader of each hostile owner, one that waits and one that is idle."""
+    """Return a group with a reader of each hostile owner, one that waits and one that is idle."""
     for group in ("shown", LONG):
         httpx.put(f"{coordinator.url}/v1/groups/{group}", json=CONFIG, headers=bearer("admin"), timeout=60)
     for subtask, owner in enumerate((HOSTILE, RIGHT_TO_LEFT, LONG)):

@@ -27,7 +27,7 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """A group with a reader of orders, and one of payments five minutes ahead."""
+    """Yield a group with a reader of orders, and one of payments five minutes ahead."""
     with httpx.Client(base_url=coordinator.url, timeout=60) as client:
         client.delete(GROUP)
         client.put(GROUP, json={"max_drift_ms": 300_000})

@@ -109,7 +109,9 @@ def test_a_report_that_knows_no_event_times_is_refused(tmp_path: Path) -> None:
 
 
 def reader(watermarks: dict[str, tuple[int, int, int]], batch: int, lag: int | None = None) -> dict[str, Any]:
-    """A reader as inspection shows it. `watermarks`: watermark, position and end of each split."""
+    """Return a reader as inspection shows it. `watermarks`: watermark, position and end of each
+    split.
+    """
     splits = {name: {"watermark": w, "position": p, "end": e} for name, (w, p, e) in watermarks.items()}
     return {"subtask": 0, "batch_id": batch, "facts": {"producer_lag_ms": lag}, "splits": splits}
 

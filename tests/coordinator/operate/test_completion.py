@@ -11,7 +11,7 @@ COMMAND = [sys.executable, "-m", "lockgate_coordinator"]
 
 
 def asked(line: str, shell: str) -> str:
-    """What is offered at the end of `line`."""
+    """Return what is offered at the end of `line`."""
     words = {
         "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)},
         "zsh": {"_TYPER_COMPLETE_ARGS": line},

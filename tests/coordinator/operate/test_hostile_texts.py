@@ -58,7 +58,9 @@ class Poisoned(httpx.HTTPTransport):
 
 
 def poisoned(value: Any) -> Any:
-    """The same value, with all its texts hostile, and those of maps whose keys are free, too."""
+    """Return the same value, with all its texts hostile, and those of maps whose keys are free,
+    too.
+    """
     if isinstance(value, dict):
         return {key: each if key in KEPT else poisoned(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -68,7 +70,7 @@ def poisoned(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A group with a paused source, splits, facts, an owner and attributes."""
+    """Yield a group with a paused source, splits, facts, an owner and attributes."""
     with CoordinatorProcess() as started, httpx.Client(base_url=started.url, timeout=60) as http:
         http.put("/v1/groups/g", json={"max_drift_ms": 300_000}).raise_for_status()
         reader = HttpReader(started.url, "g", "orders")
@@ -92,7 +94,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def call(url: str, *words: str) -> tuple[str, str]:
-    """What a command prints on standard output and on standard error."""
+    """Return what a command prints on standard output and on standard error."""
     done = CliRunner().invoke(cli, words, env={"LOCKGATE_URL": url, "COLUMNS": "200"})
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.stdout, done.stderr

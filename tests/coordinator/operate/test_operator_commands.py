@@ -35,8 +35,8 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """A group `checkout` with two readers of orders, one of payments that is held, and an idle
-    one.
+    """Yield a group `checkout` with two readers of orders, one of payments that is held, and an
+    idle one.
     """
     with httpx.Client(base_url=coordinator.url, timeout=60) as client:
         client.delete(GROUP)
@@ -208,7 +208,7 @@ def test_watch_shows_what_changes_until_it_is_interrupted(http: httpx.Client) ->
 
 
 def _read_until(screen: int, text: bytes | None) -> None:
-    """Reads what the command writes, up to `text`, or to its end."""
+    """Read what the command writes, up to `text`, or to its end."""
     seen = b""
     while text is None or text not in seen:
         try:

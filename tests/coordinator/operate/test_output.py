@@ -17,8 +17,8 @@ AGES = {"now", "now_iso", "lease_left_ms", "progress_age_ms", "waiting_ms"}
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """A coordinator with a group whose reader has not reported, and a source that an operator has
-    paused for a reason that YAML would misread without quotes.
+    """Yield a coordinator with a group whose reader has not reported, and a source that an operator
+    has paused for a reason that YAML would misread without quotes.
     """
     with CoordinatorProcess() as started, httpx.Client(base_url=started.url, timeout=60) as http:
         http.put(GROUP, json={"max_drift_ms": 300_000}).raise_for_status()
@@ -61,7 +61,7 @@ def test_an_unknown_form_is_refused_with_those_that_are(url: str) -> None:
 
 
 def _ageless(answer: object) -> object:
-    """The answer without what changes by time alone."""
+    """Return the answer without what changes by time alone."""
     if isinstance(answer, dict):
         return {key: _ageless(value) for key, value in answer.items() if key not in AGES}
     return [_ageless(each) for each in answer] if isinstance(answer, list) else answer

@@ -33,7 +33,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def url(target: str) -> str:
-    """An empty coordinator of each store."""
+    """Return an empty coordinator of each store."""
     for group in configs(target):
         httpx.delete(f"{target}/v1/groups/{group}", timeout=60).raise_for_status()
     return target
@@ -41,7 +41,7 @@ def url(target: str) -> str:
 
 @pytest.fixture(scope="module")
 def source() -> Iterator[str]:
-    """A coordinator with the groups of `CONFIGS`."""
+    """Yield a coordinator with the groups of `CONFIGS`."""
     with CoordinatorProcess() as coordinator:
         for group, config in CONFIGS.items():
             httpx.put(f"{coordinator.url}/v1/groups/{group}", json=config, timeout=60).raise_for_status()
@@ -57,7 +57,7 @@ def file(source: str, tmp_path: Path) -> Path:
 
 
 def done(url: str, *args: str, code: int = 0, text: str | None = None, token: str = "") -> str:
-    """What `lockgate` prints; its errors alone if it fails."""
+    """Return what `lockgate` prints; its errors alone if it fails."""
     ran = CliRunner().invoke(cli, args, env={"LOCKGATE_URL": url, "LOCKGATE_TOKEN": token}, input=text)
     assert ran.exit_code == code, ran.output
     return ran.stderr if code else ran.stdout

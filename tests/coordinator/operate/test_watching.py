@@ -36,7 +36,7 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.fixture
 def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """A group with one reader of orders, at `T`."""
+    """Yield a group with one reader of orders, at `T`."""
     with httpx.Client(base_url=coordinator.url, timeout=60) as client:
         client.delete(GROUP)
         begin(client)
@@ -58,7 +58,7 @@ def move(http: httpx.Client, watermark: int) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The command looks ten times a second in place of every two seconds."""
+    """Yield the command looks ten times a second in place of every two seconds."""
     often = "from lockgate_coordinator.operate import watching\nwatching.EVERY_S = 0.1"
     with pytest.MonkeyPatch.context() as patched:
         for name, value in doing_first(tmp_path_factory.mktemp("quick"), often).items():
@@ -156,7 +156,7 @@ def test_what_a_proxy_answers_for_a_coordinator_that_is_away_may_pass(status: in
 
 
 def _read(screen: int, text: bytes | None) -> bytes:
-    """What the command writes, up to `text`, or to its end."""
+    """Return what the command writes, up to `text`, or to its end."""
     seen = b""
     while text is None or text not in seen:
         try:

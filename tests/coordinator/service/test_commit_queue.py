@@ -46,7 +46,7 @@ class BusyStore(MemoryStore):
 
 
 async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWatermarkEvent]:
-    """Registers so many readers. Returns a first report of each."""
+    """Register so many readers. Returns a first report of each."""
     registrations = [ReaderRegistrationEvent(subtask=subtask) for subtask in range(readers)]
     answers = await asyncio.gather(*(coordinator.register("g", "a", event) for event in registrations))
     return [

@@ -31,7 +31,7 @@ async def joined(coordinator: Coordinator) -> int:
 
 
 async def until_listed(coordinator: Coordinator, epoch: int) -> Enumerator:
-    """The first news in which the source has a split."""
+    """Return the first news in which the source has a split."""
     async with aclosing(await coordinator.follow_splits("g", "s", 0, epoch)) as news:
         async for each in news:
             if isinstance(each, Enumerator) and each.count():

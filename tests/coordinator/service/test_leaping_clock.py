@@ -31,7 +31,7 @@ class Fleet:
         self._epochs: dict[str, int] = {}
 
     async def reports(self, source: str, watermark: int, through: int = 0) -> int:
-        """The ceiling that answers it."""
+        """Return the ceiling that answers it."""
         coordinator = self.coordinators[through]
         if source not in self._epochs:
             event = ReaderRegistrationEvent(subtask=0, config=CONFIG)
@@ -40,7 +40,7 @@ class Fleet:
         return (await coordinator.report("g", source, report)).max_desired_watermark
 
     async def looks(self) -> list[int]:
-        """The ceiling that each coordinator shows to those who only look."""
+        """Return the ceiling that each coordinator shows to those who only look."""
         return [(await each.look("g")).event.max_desired_watermark for each in self.coordinators]
 
 

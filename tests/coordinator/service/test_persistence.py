@@ -61,7 +61,7 @@ def act(request: pytest.FixtureRequest) -> Act:
 
 
 async def overtaken(act: Act) -> tuple[FarStore, Coordinator, int]:
-    """A coordinator with a reader, and its epoch. All that it commits next is overtaken."""
+    """Return a coordinator with a reader, and its epoch. All that it commits next is overtaken."""
     store = FarStore()
     coordinator = Coordinator(store)
     epoch = (await coordinator.register("g", "s", ReaderRegistrationEvent(subtask=0))).epoch

@@ -20,8 +20,8 @@ def cached_within(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def redis_cluster(redis_server: RedisServer) -> Iterator[RedisCluster]:
-    """A cluster for all tests of the stores; `redis_server` says what is missing where there is no
-    Redis at all.
+    """Yield a cluster for all tests of the stores; `redis_server` says what is missing where there
+    is no Redis at all.
     """
     with RedisCluster() as cluster:
         yield cluster
@@ -35,7 +35,7 @@ def redis_cluster(redis_server: RedisServer) -> Iterator[RedisCluster]:
     ]
 )
 def store_address(request: pytest.FixtureRequest) -> str:
-    """The address of an empty store of each kind."""
+    """Return the address of an empty store of each kind."""
     if request.param == "memory":
         return "memory://"
     if request.param == "cluster":

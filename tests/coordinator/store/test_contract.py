@@ -35,7 +35,7 @@ async def created(store: Store, name: str = "g", config: GroupConfig | None = No
 
 
 def full(group: Group, now_ms: int) -> Group:
-    """A group with a value in every field."""
+    """Return a group with a value in every field."""
     group = register(
         group, "a:b", ReaderRegistrationEvent(subtask=7, owner="ü", attributes={"k": "v"}, ceiling=MIN + 1), now_ms
     )

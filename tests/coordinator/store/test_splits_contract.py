@@ -37,7 +37,7 @@ def split(partition: int, offset: int = 0) -> KafkaPartitionSplit:
 
 
 def full() -> Enumerator:
-    """An enumerator with a value in every field."""
+    """Return an enumerator with a value in every field."""
     held = OwnedSplit(split=KafkaPartitionSplit(TOPIC, 1, 2**62, 2**63 - 1), number=2**61, since=5)
     reader = SplitOwner(
         heard_at=1,

@@ -310,5 +310,5 @@ def test_every_field_of_a_reader_is_a_change_of_state_or_listed_as_none() -> Non
 
 
 def another(value: object) -> object:
-    """A value that is not this one."""
+    """Return a value that is not this one."""
     return not value if isinstance(value, bool) else 7

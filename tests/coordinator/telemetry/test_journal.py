@@ -23,12 +23,12 @@ def lines(*coordinators: CoordinatorProcess) -> list[dict[str, Any]]:
 
 
 def changes_of(group: str, *coordinators: CoordinatorProcess) -> list[dict[str, Any]]:
-    """The lines of a group's changes."""
+    """Return the lines of a group's changes."""
     return [line for line in lines(*coordinators) if line["logger"] == "lockgate.changes" and line["group"] == group]
 
 
 def told(group: str, *coordinators: CoordinatorProcess) -> list[str]:
-    """The changes of its state, without their order."""
+    """Return the changes of its state, without their order."""
     changes = changes_of(group, *coordinators)
     return sorted(" ".join(str(line[key]) for key in ("event", "source", "subtask") if key in line) for line in changes)
 

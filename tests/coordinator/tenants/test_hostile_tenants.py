@@ -87,7 +87,7 @@ class Living:
         return Figures.of(took_ms)
 
     def lost(self) -> list[str]:
-        """The states of its readers that are not active."""
+        """Return the states of its readers that are not active."""
         found = self._http.get(f"{self._path}/sources/orders").raise_for_status().json()["readers"]
         return [reader["state"] for reader in found if reader["state"] != "active"]
 

@@ -68,7 +68,7 @@ class MembersOfOneGroup:
         self.left: dict[int, int] = {}
 
     def start(self, subtask: int) -> Member:
-        """A process that takes this number, over another one that may have it."""
+        """Return a process that takes this number, over another one that may have it."""
         event = ReaderRegistrationEvent(subtask=subtask, owner=str(self.now), takeover=True)
         self.group = commands.register(self.group, "s", event, self.now)
         member = Member(subtask, self.group.readers["s", subtask].epoch)

@@ -99,7 +99,7 @@ class Fleet:
         return tuple(split(partition, EARLIEST_OFFSET) for partition in range(self.partitions))
 
     def start(self, subtask: int, capacity: int = 1) -> Process:
-        """A process that registers, and fences the one before it."""
+        """Return a process that registers, and fences the one before it."""
         for other in self.processes:
             other.fenced |= other.subtask == subtask
         epochs = [each.epoch for each in self.processes] + [epoch for _, epoch in self.enumerator.readers]
@@ -182,7 +182,7 @@ class Fleet:
             self.handed_out[id] = max(self.handed_out.get(id, 0), begin + records)
 
     def _begin(self, id: str, offset: int) -> int:
-        """The first record. All that was handed out is committed."""
+        """Return the first record. All that was handed out is committed."""
         if offset == EARLIEST_OFFSET:
             assert id not in self.snapshots, f"{id} begins at the beginning again"
             return 0

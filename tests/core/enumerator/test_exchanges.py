@@ -25,7 +25,7 @@ def settled(partitions: int = 4, readers: int = 2) -> Fleet:
 
 
 def said(fleet: Fleet, subtask: int, event: SplitExchange) -> Wishes:
-    """What a reader is to do that says this."""
+    """Return what a reader is to do that says this."""
     id = (subtask, event.epoch)
     done = exchange(fleet.enumerator, id, "s", event, CONFIG, fleet.now)
     fleet.enumerator = done.enumerator

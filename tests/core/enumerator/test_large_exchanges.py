@@ -83,7 +83,7 @@ def unlisted(count: int) -> Enumerator:
 
 
 def doubtful(count: int) -> Enumerator:
-    """What the attacker held before the loss is known."""
+    """Return what the attacker held before the loss is known."""
     return replace(of_one(count), known_to=NUMBER, began_at=NOW + 1, last_number=NOW + 1)
 
 

@@ -16,7 +16,7 @@ TIMEOUT = Duration.of(ms=10)
 
 
 def quiet(time: VirtualTime, probes: int, step_ms: int = 11) -> list[bool]:
-    """What probes say, one every `step_ms`, after an event at the start."""
+    """Return what probes say, one every `step_ms`, after an event at the start."""
     timer = IdlenessTimer(time, TIMEOUT)
     timer.activity()
     said = []

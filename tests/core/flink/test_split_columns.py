@@ -27,8 +27,8 @@ BATCHES = st.lists(st.lists(ROW, max_size=10), max_size=6)
 
 
 def row_by_row(strategy: WatermarkStrategy, batches: list[list[tuple[int, int, int]]]) -> list[object]:
-    """A generator a split, a multiplexer, and a timer every 10 ms that fires before the rows of its
-    ms.
+    """Return a generator a split, a multiplexer, and a timer every 10 ms that fires before the rows
+    of its ms.
     """
     time, out = VirtualTime(0), Written()
     multiplexer = WatermarkOutputMultiplexer(out)

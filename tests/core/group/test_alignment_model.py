@@ -125,7 +125,7 @@ class Model:
             self.seen.add(key[0])
 
     def values(self, now: int) -> tuple[int, int]:
-        """The group's watermark and the ceiling as it would be enforced."""
+        """Return the group's watermark and the ceiling as it would be enforced."""
         if any(source not in self.seen for source in self.config.expected_sources):
             return MIN, MIN
         if not self.seen:
@@ -150,7 +150,9 @@ class Model:
 
 
 def taken(group: Group, model: Model, step: Step, now: int) -> Group:
-    """The step done to both. Raises `Refused`, with the model as it was, if the step is refused."""
+    """Return the step done to both. Raises `Refused`, with the model as it was, if the step is
+    refused.
+    """
     key = (step.source, step.subtask)
     if step.kind == "register":
         after = commands.register(

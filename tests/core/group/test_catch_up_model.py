@@ -31,8 +31,8 @@ deaths = st.builds(
 
 @st.composite
 def members(draw: st.DrawFn, index: int, max_drift: int) -> Member:
-    """A query over up to three splits: of old records that are all there, of live ones that come
-    late, or of none. One may be new, and its records old.
+    """Return a query over up to three splits: of old records that are all there, of live ones that
+    come late, or of none. One may be new, and its records old.
     """
     disorder = draw(st.integers(0, min(20, max_drift - 1)))
     bounds = Bounds(max_drift=max_drift, idle_timeout=draw(st.sampled_from([0, 300, 2_000])), disorder=disorder)

@@ -23,7 +23,7 @@ def new(config: GroupConfig = STRICT) -> Group:
 
 
 def heard(group: Group, source: str, watermark: int | None, now_ms: int, **more: bool | int) -> Group:
-    """The group after a registration of the source, and a report; None: without a report."""
+    """Return the group after a registration of the source, and a report; None: without a report."""
     if (source, 0) not in group.readers:
         group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
     if watermark is None:
@@ -33,7 +33,7 @@ def heard(group: Group, source: str, watermark: int | None, now_ms: int, **more:
 
 
 def one_dead(config: GroupConfig = STRICT, alive_at: int = LEASE_MS + DAY_MS + 1, **dead: bool | int) -> Group:
-    """A group with a reader that was heard at 1, and one that is heard until `alive_at`."""
+    """Return a group with a reader that was heard at 1, and one that is heard until `alive_at`."""
     group = heard(heard(new(config), "dead", 5, 1, **dead), "alive", 100, 1)
     alive = replace(group.readers["alive", 0], heard_at=alive_at)
     group = replace(group, readers=group.readers.updated({("alive", 0): alive}), heard_at=alive_at)

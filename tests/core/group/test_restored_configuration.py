@@ -19,7 +19,7 @@ def registered(group: Group, config: GroupConfig, configured_at: int | None, now
 
 @pytest.fixture
 def begun() -> Group:
-    """A group that a new query has begun, with its own rules."""
+    """Return a group that a new query has begun, with its own rules."""
     return registered(create("g", OWN, NOW), OWN, None)
 
 

@@ -82,7 +82,7 @@ def played(
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[list[Append], list[int], Bounds, int | None]:
-    """Producers whose lag changes from record to record, each in order of its event times up to the
+    """Producer whose lag changes from record to record, each in order of its event times up to the
     disorder.
     """
     disorder = draw(st.integers(0, 100))

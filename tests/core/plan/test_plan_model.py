@@ -61,7 +61,7 @@ def rows_lost(
 
 @st.composite
 def feeds(draw: st.DrawFn, bounds: Bounds) -> list[Append]:
-    """Appends in order of wall clock, each at most idle_timeout old and at most disorder below its
+    """Append in order of wall clock, each at most idle_timeout old and at most disorder below its
     split's highest.
     """
     highest = dict.fromkeys(SPLITS, watermark.MIN)

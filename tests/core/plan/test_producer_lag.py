@@ -19,8 +19,8 @@ T = 1_000 * HOUR
 
 
 def seen(*records: tuple[int, int], limit: int = HOUR, disorder: int = 0) -> ProducerLag:
-    """A split that is looked at and read each second; of each record the second after which it
-    came, and its event time before that.
+    """Return a split that is looked at and read each second; of each record the second after which
+    it came, and its event time before that.
     """
     lag = ProducerLag(limit)
     lag.look(T, 0, 0, None)
@@ -104,7 +104,7 @@ def looks(draw: st.DrawFn) -> list[tuple[int, int, int | None, int | None]]:
 
 
 def look(lag: ProducerLag, now: int, came: int, behind: int | None, hidden_since: int | None) -> int | None:
-    """A look at a split that is read to its end each time."""
+    """Return a look at a split that is read to its end each time."""
     position = max(0, lag.state.end)
     first = None if behind is None or not came else Head(position, now - behind)
     return lag.look(now, position, position + came, first, hidden_since=hidden_since)

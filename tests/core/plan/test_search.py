@@ -71,7 +71,9 @@ def test_bursts_and_gaps_seldom_take_more_look_ups_than_a_plan_may_use(seed: int
 
 
 def bursts(random_: random.Random) -> list[int]:
-    """Some thousand event times over three hours: gaps of minutes, and records close together."""
+    """Return some thousand event times over three hours: gaps of minutes, and records close
+    together.
+    """
     times, now = [], 0
     while now < HIGH:
         now += int(random_.expovariate(1 / 60_000))

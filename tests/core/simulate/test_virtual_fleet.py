@@ -44,7 +44,7 @@ def test_the_fast_query_of_the_demo_s_third_act_is_as_far_ahead_as_the_demo_meas
 
 @st.composite
 def loads(draw: st.DrawFn, name: str = "q") -> QueryLoad:
-    """A query over up to four splits, of old records or of live ones."""
+    """Return a query over up to four splits, of old records or of live ones."""
     splits = []
     lag = st.none() if draw(st.booleans()) else st.integers(0, 20 * MINUTE)
     for number in range(draw(st.integers(1, 4))):

@@ -59,7 +59,7 @@ async def recorded(steps: Iterable[Step] = SCENARIO) -> list[dict[str, Any]]:
 
 
 def written(exchanges: list[dict[str, Any]]) -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     return json.dumps(exchanges, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -148,7 +148,9 @@ def _said(answer: httpx.Response) -> dict[str, Any]:
 
 
 def _normalised(answer: dict[str, Any]) -> dict[str, Any]:
-    """What the system says about a port where nobody listens is worded differently everywhere."""
+    """Return what the system says about a port where nobody listens is worded differently
+    everywhere.
+    """
     if answer.get("type") == "urn:lockgate:store-unavailable":
         return {**answer, "detail": answer["detail"].split(": ")[0] + ": …"}
     return answer

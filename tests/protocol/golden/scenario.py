@@ -294,7 +294,7 @@ NUMBER = START + 52_000
 
 
 def split(partition: int, offset: int) -> str:
-    """A split of topic orders, as it travels."""
+    """Return a split of topic orders, as it travels."""
     return split_to_text(KafkaPartitionSplit("orders", partition, offset))
 
 

@@ -25,7 +25,7 @@ class Adapter:
         getattr(self, f"do_{op['op']}")(**arguments)
 
     def state(self) -> Any:
-        """What the recorder read by reflection, or None if it read nothing."""
+        """Return what the recorder read by reflection, or None if it read nothing."""
         return None
 
 

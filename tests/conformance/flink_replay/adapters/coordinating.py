@@ -17,12 +17,12 @@ NOW_MS = 1
 
 
 def a_group(name: str) -> Group:
-    """A new group with Flink's rule of the ceiling."""
+    """Return a new group with Flink's rule of the ceiling."""
     return create(name, GroupConfig(catch_up=CatchUp.STRICT), NOW_MS)
 
 
 def reported(group: Group, source: str, subtask: int, watermark: int) -> Group:
-    """The group after a report of a registered reader, and with what it then announces."""
+    """Return the group after a report of a registered reader, and with what it then announces."""
     event = ReportedWatermarkEvent(subtask=subtask, epoch=group.readers[source, subtask].epoch, watermark=watermark)
     return evaluate(report(group, source, event, NOW_MS), NOW_MS)[0]
 

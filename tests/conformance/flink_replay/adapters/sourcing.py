@@ -31,7 +31,7 @@ class HighestSoFar(WatermarkGenerator):
 
 
 def strategy_of(params: dict[str, Any]) -> WatermarkStrategy:
-    """The strategy that the parameters of a trace name."""
+    """Return the strategy that the parameters of a trace name."""
     strategy = {
         "bounded": lambda: WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=params["delay_ms"])),
         "punctuated": lambda: WatermarkStrategy.for_generator(PunctuatedWatermarks),

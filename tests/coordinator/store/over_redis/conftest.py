@@ -12,7 +12,7 @@ from lockgate_testbed.redis import RedisServer
 
 @pytest.fixture
 def redis(redis_server: RedisServer) -> Iterator[Redis]:
-    """The server itself, empty."""
+    """Yield the server itself, empty."""
     with closing(Redis.from_url(redis_server.url, decode_responses=True)) as client:
         client.flushall()
         yield client

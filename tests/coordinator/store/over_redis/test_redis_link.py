@@ -21,7 +21,7 @@ EVERYTHING_IS_TOO_MUCH = "1"
 
 @pytest.fixture
 def server(redis_server: RedisServer) -> Iterator[RedisServer]:
-    """A Redis of the test's own: whether there is any is the shared one's matter."""
+    """Yield a Redis of the test's own: whether there is any is the shared one's matter."""
     assert redis_server.pid
     with RedisServer() as own:
         yield own
@@ -44,7 +44,7 @@ async def store(server: RedisServer) -> AsyncIterator[Store]:
 
 
 async def joined(store: Store, subtask: int) -> Group:
-    """What the store was told: one reader more."""
+    """Return what the store was told: one reader more."""
     loaded = store.cached("g") or await store.load("g")
     assert loaded.group is not None
     group = register(loaded.group, "a", ReaderRegistrationEvent(subtask=subtask), loaded.now_ms)
@@ -53,7 +53,7 @@ async def joined(store: Store, subtask: int) -> Group:
 
 
 async def connections(operator: Redis) -> set[str]:
-    """The ids of all connections but the operator's own."""
+    """Return the ids of all connections but the operator's own."""
     own = str(await operator.client_id())
     return {client["id"] for client in await operator.client_list()} - {own}
 

@@ -29,7 +29,7 @@ async def of_its_splits(store: Store, reserve_ms: int) -> bool:
 
 
 async def overtaken(commit: Commit, far: Store, near: Store, reserve_ms: int) -> bool:
-    """A commit of `far` while `near` commits in between, as over a slow network."""
+    """Return a commit of `far` while `near` commits in between, as over a slow network."""
     if commit is of_the_group:
         loaded = await far.load("g")
         await commit(near, 0)

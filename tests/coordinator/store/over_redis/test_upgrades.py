@@ -27,7 +27,7 @@ Record = dict[str, Any]
 
 
 def written_by_a_newer_release(redis: Redis, needs: int) -> None:
-    """Adds to each record of the group what a newer release has there."""
+    """Add to each record of the group what a newer release has there."""
     head, reader = (json.loads(str(redis.hget(STATE, field))) for field in ("head", READER))
     head |= {"format": FORMAT + 1, "needs": needs, "weather": {"rain": [1, 2**62]}}
     head["config"]["colour"] = "red"
