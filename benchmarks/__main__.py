@@ -29,7 +29,7 @@ def purpose(path: Path) -> str:
 
 
 def main() -> None:
-    """Called from the command line."""
+    """Run a benchmark from the command line."""
     if len(sys.argv) < 2:
         print(f"{listed(HERE)}\n\nof single parts:\n{listed(HERE / 'more')}")
         return
