@@ -12,7 +12,7 @@ from lockgate_coordinator.__main__ import cli
 
 
 def text() -> str:
-    """An entry for each command, in the order of `lockgate --help`."""
+    """Return an entry for each command, in the order of `lockgate --help`."""
     group: Any = typer.main.get_command(cli)
     return "\n".join(_entry(name, command) for name, command in group.commands.items() if not command.hidden)
 

@@ -64,7 +64,7 @@ def _default(name: str, schema: Json, needed: list[str]) -> str:
 
 
 def _kind(schema: Json) -> str:
-    """A schema in a few words; another schema by its name."""
+    """Return a schema in a few words; another schema by its name."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
