@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -122,43 +122,18 @@ RateLimit = Annotated[
         help="Requests a second for each token, with bursts of twice as many. [default: no limit]",
     ),
 ]
-MaxSubscribers = Annotated[
-    int,
-    typer.Option(
-        envvar="LOCKGATE_MAX_SUBSCRIBERS",
-        min=0,
-        rich_help_panel=LIMIT,
-        help="Event streams and long polls open at the same time.",
-    ),
-]
-MaxPartitions = Annotated[
-    int,
-    typer.Option(envvar="LOCKGATE_MAX_PARTITIONS", min=1, rich_help_panel=LIMIT, help="Partitions of one reader."),
-]
-MaxReaders = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_READERS", min=1, rich_help_panel=LIMIT, help="Readers of one group.")
-]
-MaxSources = Annotated[
-    int,
-    typer.Option(
-        envvar="LOCKGATE_MAX_SOURCES",
-        min=1,
-        rich_help_panel=LIMIT,
-        help="Sources of one group, present or expected.",
-    ),
-]
-MaxGroups = Annotated[
-    int, typer.Option(envvar="LOCKGATE_MAX_GROUPS", min=1, rich_help_panel=LIMIT, help="Groups in the store.")
-]
-MaxAttributes = Annotated[
-    int,
-    typer.Option(
-        envvar="LOCKGATE_MAX_ATTRIBUTES",
-        min=0,
-        rich_help_panel=LIMIT,
-        help="Bytes of one reader's owner and attributes.",
-    ),
-]
+
+
+def _limit(variable: str, least: int, text: str) -> Any:
+    return typer.Option(envvar=f"LOCKGATE_{variable}", min=least, rich_help_panel=LIMIT, help=text)
+
+
+MaxSubscribers = Annotated[int, _limit("MAX_SUBSCRIBERS", 0, "Event streams and long polls open at the same time.")]
+MaxPartitions = Annotated[int, _limit("MAX_PARTITIONS", 1, "Partitions of one reader.")]
+MaxReaders = Annotated[int, _limit("MAX_READERS", 1, "Readers of one group.")]
+MaxSources = Annotated[int, _limit("MAX_SOURCES", 1, "Sources of one group, present or expected.")]
+MaxGroups = Annotated[int, _limit("MAX_GROUPS", 1, "Groups in the store.")]
+MaxAttributes = Annotated[int, _limit("MAX_ATTRIBUTES", 0, "Bytes of one reader's owner and attributes.")]
 ExpireReaders = Annotated[
     float,
     typer.Option(
