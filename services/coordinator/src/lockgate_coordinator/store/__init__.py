@@ -15,7 +15,7 @@ EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redi
 
 
 def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Store:
-    """The store of an address. `addresses` has the forms of a Redis address, and may take a
+    """Return the store of an address. `addresses` has the forms of a Redis address, and may take a
     password from `environment`.
 
     Raises `InvalidStoreAddress`. Its text says what is wrong, and repeats no part of the address
