@@ -1,4 +1,4 @@
-"""Words of the pages and names of tests."""
+"""Words of the pages, of what the coordinator shows, and names of tests."""
 
 import ast
 import re
@@ -17,6 +17,26 @@ INSTEAD = {
     r"\bwhatever speaks\b": "any HTTP client",
 }
 """Phrases that read like a translation, and what to write instead."""
+GONE = {
+    r"\bheld by\b|\bholders?\b": "waiting for; blocked by; blocker",
+    r"\bceilings?\b": "read limit",
+    r"\bdrain speed\b|(?<!catches )\bup with the clock\b": "event-time rate; caught up",
+    r"\bforgets?\b|\bforgotten\b": "delete",
+    r"\bnobody\b|\beverybody\b": "no reader; all readers",
+    r"\bfor so long\b|\banew\b|\bwhere it is not\b": "for this long; again; if it is not",
+}
+"""Words that the coordinator no longer shows to users, and the words that took their place."""
+SERVICE = CHECKOUT / "services/coordinator/src/lockgate_coordinator"
+SHOWN = [
+    SERVICE / "__main__.py",
+    SERVICE / "sentences.py",
+    *sorted((SERVICE / "operate").glob("*.py")),
+    *(SERVICE / "telemetry" / name for name in ("changes.py", "split_changes.py", "metrics.py", "group_metrics.py")),
+]
+DEPLOYED = [
+    CHECKOUT / "deploy/observability/prometheus/alerts.yml",
+    CHECKOUT / "deploy/observability/grafana/dashboards/lockgate.json",
+]
 IN_MID_SENTENCE = re.compile(r"test_(nor|and|but|or|of|who|whom|whose|which|that|so|yet|than)_")
 
 
@@ -30,6 +50,27 @@ def test_no_page_has_a_phrase_that_reads_like_a_translation() -> None:
     ]
 
     assert found == []
+
+
+def test_help_log_lines_metrics_and_alerts_use_the_words_of_the_vocabulary() -> None:
+    texts = [(path, text) for path in SHOWN for text in _sentences(path)]
+    texts += [(path, path.read_text(encoding="utf-8")) for path in DEPLOYED]
+
+    found = [
+        f"{path.relative_to(CHECKOUT)}: {each[0]!r}: write {better!r}"
+        for path, text in texts
+        for phrase, better in GONE.items()
+        for each in re.finditer(phrase, text, re.IGNORECASE)
+    ]
+
+    assert found == []
+
+
+def _sentences(path: Path) -> Iterator[str]:
+    """Yield the strings of a module that have more than one word."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.value
 
 
 def test_no_name_of_a_test_begins_in_mid_sentence() -> None:

@@ -41,21 +41,24 @@ Drifts = Annotated[
     str | None,
     typer.Option(
         "--max-drift",
-        help="The drifts to try, commas between: 1min,5min,20min. [default: by the watermark delay]",
+        help="The drifts to try, separated by commas, such as 1min,5min,20min. [default: by the watermark delay]",
         show_default=False,
     ),
 ]
 Window = Annotated[
-    str, typer.Option("--window", help="The length of the query's windows; 0s: none, rows are late by themselves.")
+    str,
+    typer.Option(
+        "--window", help="The length of the query's windows; 0s for none, so that each row is late on its own."
+    ),
 ]
 
 
 def simulate(
     workload: Annotated[
-        Path, typer.Argument(metavar="WORKLOAD", exists=True, dir_okay=False, help="A workload in YAML.")
+        Path, typer.Argument(metavar="WORKLOAD", exists=True, dir_okay=False, help="A workload file in YAML.")
     ],
     observed: Annotated[
-        bool, typer.Option("--observed", help="The file is the report in JSON of a run in mode observe.")
+        bool, typer.Option("--observed", help="The file is the JSON report of a run in mode observe.")
     ] = False,
     window: Window = "0s",
     max_drift: Drifts = None,
@@ -76,12 +79,14 @@ def advise(
     delay: Annotated[str, typer.Option("--delay", help="The watermark delay of the queries.")] = "10min",
     window: Window = "0s",
     max_drift: Drifts = None,
-    watch_for: Annotated[str, typer.Option("--watch-for", help="How long the group is watched first.")] = "1min",
-    batch_overhead: Annotated[str, typer.Option("--batch-overhead", help="What a batch takes beside its rows.")] = "1s",
+    watch_for: Annotated[str, typer.Option("--watch-for", help="How long to watch the group first.")] = "1min",
+    batch_overhead: Annotated[
+        str, typer.Option("--batch-overhead", help="The fixed time of a batch, apart from its rows.")
+    ] = "1s",
     trigger: Annotated[str, typer.Option("--trigger", help="The trigger interval of the queries.")] = "0s",
     records_per_second: Annotated[
         float | None,
-        typer.Option("--records-per-second", min=1, help="How fast each query reads. [default: as it does now]"),
+        typer.Option("--records-per-second", min=1, help="How fast each query reads. [default: its current rate]"),
     ] = None,
     url: Url = DEFAULT_URL,
     token_file: TokenFile = None,

@@ -18,7 +18,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate_coordinator.operate.faults import Fault
 
 LIVE_MS = 3_600_000
-"""For so long producers that append go on, in the simulation."""
+"""How long producers that append keep appending in the simulation."""
 
 USUAL_RATE = 100_000.0
 """Records a second of a query of which nothing tells."""

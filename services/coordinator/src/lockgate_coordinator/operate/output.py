@@ -27,7 +27,7 @@ class Output(str, Enum):
 
 
 OutputOption = Annotated[
-    Output, typer.Option("--output", help="table is for people; json and yaml are the service's answer, for programs.")
+    Output, typer.Option("--output", help="Print a table, or the service's answer as json or yaml.")
 ]
 
 

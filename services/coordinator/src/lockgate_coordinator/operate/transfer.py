@@ -33,13 +33,11 @@ T = TypeVar("T")
 
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", dir_okay=False, help="The file to write; without it standard output."),
+    typer.Option("--output", "-o", dir_okay=False, help="Write to this file instead of standard output."),
 ]
-File = Annotated[str, typer.Argument(metavar="FILE", help="A file of lockgate export; - is standard input.")]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Overwrite the configuration of groups that are there with another one.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+File = Annotated[str, typer.Argument(metavar="FILE", help="A file from lockgate export; - reads standard input.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the configuration of existing groups.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, without changing it.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +59,8 @@ def export_command(
 ) -> None:
     """Write the groups and their configurations as JSON lines, for `lockgate import`.
 
-    GROUP is a name, or the beginning of names and *; without any all groups that the token may see
-    are written.
+    GROUP is a name, or a prefix followed by *. Without any, write all groups that the token may
+    read.
     """
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         there = [item["group"] for item in client.groups()["items"]]
@@ -94,8 +92,8 @@ def import_command(
 ) -> None:
     """Create the groups of a file of `lockgate export`, with their configurations.
 
-    Nothing is written if the file has a fault, or if a group is there with another configuration;
-    --replace overwrites it. Readers stay as they are.
+    If the file has an error, or a group exists with another configuration, nothing changes;
+    --replace overwrites it. Readers are not affected.
     """
     with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
         client.mark(f"import-{secrets.token_hex(6)}")

@@ -328,7 +328,7 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
 
 
 def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
-    """Yield a wait of `HOLD_MS` or more: one entry when it has lasted for so long, one when it
+    """Yield a wait of `HOLD_MS` or more: one entry when it has lasted that long, one when it
     ends, each with the read limit (event time in ms). Only reports are looked at: a reader that
     waits reports every third of a lease at least.
     """

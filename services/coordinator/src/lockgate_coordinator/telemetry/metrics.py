@@ -1,4 +1,4 @@
-"""The metrics as Prometheus reads them. Each scrape makes all families anew, from plain numbers;
+"""The metrics as Prometheus reads them. Each scrape builds all families from plain numbers;
 nothing is registered.
 
 Names, units and help follow Prometheus's guide: base units, `_total` for counters,
