@@ -95,8 +95,8 @@ def advise(
     cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Watch a group for a minute, then tell which max_drift to take: what native Spark and a range
-    of drifts give for what its queries have still to read.
+    """Watch a group for a minute, then recommend a max_drift: simulate its unread records with
+    plain Spark and with several drifts.
     """
     given = Given(
         delay_ms=milliseconds(delay),

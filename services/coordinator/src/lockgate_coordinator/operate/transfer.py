@@ -90,7 +90,7 @@ def import_command(
     cert: Cert = None,
     cert_key: CertKey = None,
 ) -> None:
-    """Create the groups of a file of `lockgate export`, with their configurations.
+    """Create the groups in a file from `lockgate export`, with their configurations.
 
     If the file has an error, or a group exists with another configuration, nothing changes;
     --replace overwrites it. Readers are not affected.
