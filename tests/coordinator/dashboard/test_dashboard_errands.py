@@ -45,7 +45,7 @@ def test_somebody_who_may_only_read_finds_who_holds_and_gets_no_button(
         page.get_by_role("link", name="find", exact=True).click()
         expect(page.locator("#sentence")).to_contain_text("Waiting for payments/0 (partition payments-0)")
         expect(row(page, "Sources", "orders")).to_contain_text("waits at the read limit")
-        expect(page.get_by_text("To pause, evict or configure takes the role admin")).to_be_visible()
+        expect(page.get_by_text("Pause, evict and configure need the role admin")).to_be_visible()
         for act in ("Pause", "Evict", "Delete", "Drift and mode"):
             expect(page.get_by_role("button", name=act)).to_have_count(0)
         # live: what is reported now is on the page without a click
@@ -105,7 +105,7 @@ def test_an_admin_pauses_a_source_and_resumes_it(browser: Browser, coordinator: 
 def test_a_source_that_somebody_else_pauses_is_seen_at_once(browser: Browser, coordinator: CoordinatorProcess) -> None:
     shop(coordinator.url, "seen")
     with watched(browser, f"{coordinator.url}/#/groups/seen", SECRETS["reader"]) as page:
-        expect(row(page, "Sources", "payments")).to_contain_text("reads")
+        expect(row(page, "Sources", "payments")).to_contain_text("reading")
         pause = f"{coordinator.url}/v1/groups/seen/sources/payments/pause"
         httpx.put(pause, json={"reason": "moving house"}, headers=bearer("admin"), timeout=60).raise_for_status()
         expect(row(page, "Sources", "payments")).to_contain_text("by admin: moving house")
@@ -121,7 +121,7 @@ def test_an_admin_changes_the_drift_and_all_else_of_the_configuration_stays(
         page.get_by_label("max_drift", exact=True).fill("10")
         page.get_by_label("Mode", exact=True).select_option("observe")
         page.get_by_role("button", name="Change").click()
-        expect(page.get_by_text("mode observe: nobody waits")).to_be_visible()
+        expect(page.get_by_text("mode observe: no reader waits")).to_be_visible()
     config = httpx.get(f"{coordinator.url}/v1/groups/steer", headers=bearer("admin"), timeout=60).json()["config"]
     assert {**config, **STEADY, "max_drift_ms": 10 * MINUTE, "mode": "observe"} == config
 
@@ -138,7 +138,7 @@ def test_a_change_over_another_ones_change_is_refused_in_words(
         httpx.put(f"{coordinator.url}/v1/groups/raced", json=newer, headers=bearer("admin"), timeout=60)
         page.get_by_role("button", name="Drift and mode").click()
         page.get_by_role("button", name="Change").click()
-        expect(page.get_by_role("alert")).to_contain_text("Somebody else has changed the configuration")
+        expect(page.get_by_role("alert")).to_contain_text("Another operator has changed the configuration")
 
 
 @pytest.mark.long
@@ -154,7 +154,7 @@ def test_an_admin_forgets_a_group_by_typing_its_name(browser: Browser, coordinat
         assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 200
         dialog.get_by_label("Type the group's name").fill("forgotten")
         dialog.get_by_role("button", name="Delete").click()
-        expect(page.get_by_text("forgotten is forgotten.")).to_be_visible()
+        expect(page.get_by_text("forgotten is deleted.")).to_be_visible()
         expect(page.get_by_label("Find a group")).to_be_visible()
     assert httpx.get(address, headers=bearer("reader"), timeout=60).status_code == 404
 
@@ -186,7 +186,7 @@ def test_a_wrong_token_is_said_and_a_right_one_lasts_until_the_tab_is_closed(
     browser: Browser, coordinator: CoordinatorProcess
 ) -> None:
     with watched(browser, coordinator.url, "lockgate_wrong-0123456789abcdef") as page:
-        expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+        expect(page.get_by_role("alert")).to_contain_text("rejects this token")
         page.get_by_label("Token").fill(SECRETS["reader"])
         page.keyboard.press("Enter")
         expect(page.get_by_text("reader · read")).to_be_visible()
