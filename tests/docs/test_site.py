@@ -102,6 +102,22 @@ def test_no_page_is_wider_than_its_window_and_no_code_than_its_column(
     assert wide == []
 
 
+@pytest.mark.parametrize(
+    ("words", "pages"),
+    [
+        ("data loss", ("troubleshooting/", "guide/measure/")),
+        ("stuck", ("troubleshooting/",)),
+        ("idle partition", ("guide/uneven-partitions/",)),
+        ("high availability", ("operations/",)),
+        ("license", ("",)),
+    ],
+)
+def test_a_search_finds_the_right_page_first(site: str, window: Page, words: str, pages: tuple[str, ...]) -> None:
+    window.goto(site)
+
+    assert searched(window, words)[0] in pages
+
+
 def searched(window: Page, words: str) -> list[str]:
     """The results of a search, as paths of the site."""
     window.locator("button.md-search__button").click()
