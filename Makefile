@@ -91,7 +91,8 @@ audit: $(READY) ## unsafe patterns in the sources, secrets in the tree, known vu
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt bandit==1.9.4 detect-secrets==1.5.0 pip-audit==2.10.1
 	@$(BIN)/bandit -q -ll -r $(addsuffix /src,$(RELEASED))
 	@git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook $(addprefix --disable-plugin ,$(GUESSES))
-	@$(BIN)/pip-audit --no-deps --disable-pip -r $(PINS)/dev.txt $(addprefix -r ,$(wildcard $(PINS)/images/*.txt)) $(ARGS)
+	@grep -hoiE '^[a-z0-9._-]+==[^[:space:];]+' $(PINS)/dev.txt $(PINS)/images/*.txt | sort -u >build/pins.txt
+	@$(BIN)/pip-audit --no-deps --disable-pip -r build/pins.txt $(ARGS)
 
 format: $(READY) ## let ruff lay out and mend what it can
 	@$(BIN)/ruff check --fix $(SOURCES)
