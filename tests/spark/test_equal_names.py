@@ -58,7 +58,10 @@ def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCapt
     one.latest_offset(1, {"a-0": 0}, None)
     one.close()
     one.close()
-    assert "records left out of the alignment, at least: a-0 of source 0 1, a-0 of source 1 1" in caplog.messages
+    assert (
+        "at least these records were left out of the alignment, by partition: a-0 of source 0 1, a-0 of source 1 1"
+        in caplog.messages
+    )
     warned = [line.partition(":")[0] for line in caplog.messages if "left out of the alignment, but" in line]
     assert warned == ["topic a, partition 0 of source 0", "topic a, partition 0 of source 1"]
 

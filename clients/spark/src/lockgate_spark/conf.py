@@ -1,10 +1,10 @@
-"""What Spark's conf says of alignment: `spark.lockgate.*`, by the field's name in camelCase. It
-wins over the code.
+"""The keys `spark.lockgate.*` of Spark's conf: an option's name in camelCase. They win over the
+code.
 
-So an operator can turn alignment off, make it a dry run, or move it to another coordinator, without
-a change of code. It is read when `align` is called.
+So an operator can turn alignment off, switch it to mode observe, or move it to another coordinator
+without changing code. They are read when `align` is called.
 
-    spark.lockgate.enabled             false: align() gives back what it was given
+    spark.lockgate.enabled             false: align() returns its argument unchanged
     spark.lockgate.align               true: with the server's extension, all Kafka streams of the
                                        session are aligned
     spark.lockgate.python              the Python on which that extension plans

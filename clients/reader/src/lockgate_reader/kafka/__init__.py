@@ -1,1 +1,1 @@
-"""Kafka's client: the only room that calls it. `reading` uses it."""
+"""The only package that calls Kafka's client. `reading` uses it."""

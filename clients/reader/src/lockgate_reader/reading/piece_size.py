@@ -1,7 +1,7 @@
-"""How many records go out between two looks at the timers. Pure.
+"""How many records go out between two checks of the timers. Pure.
 
-Timers fire between pieces only. So a piece is as large as the program works on in a tenth of a
-second, and never larger than what is fetched at once.
+Timers fire only between pieces. So a piece has as many records as the program processes in a tenth
+of a second, and never more than are fetched at once.
 """
 
 CHUNK = 500

@@ -1,5 +1,5 @@
-"""A question to the server's extension: a hint on a DataFrame, whose answer takes the DataFrame's
-place. The extension is `AnswerHints.java`. A server without it drops the hint.
+"""Questions to the server's extension. A question is a hint on a DataFrame, and the answer replaces
+the DataFrame. The extension is `AnswerHints.java`; a server without it ignores the hint.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""What the server knows of a query over Connect, and of a batch inside foreachBatch."""
+"""The status of a query over Connect, and the plan of a batch in foreachBatch, as the server has
+them.
+"""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""What a look at the last records of a source has shown (`KafkaSample.java`)."""
+"""The result of a look at the last records of a source, which `KafkaSample.java` takes."""
 
 from dataclasses import dataclass
 

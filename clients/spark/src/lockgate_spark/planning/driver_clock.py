@@ -1,5 +1,5 @@
-"""The driver's clock as the plans of one run go by it, and the log lines where it is wrong
-(`lockgate.plan.clock`).
+"""The time that the plans of one run use, which is the driver's clock unless it is wrong, and the
+log lines about that. The rule is in `lockgate.plan.clock`.
 """
 
 import logging

@@ -1,10 +1,10 @@
-"""When Kafka stamped the oldest of some records, where event time is another one.
+"""Find Kafka's oldest timestamp among some records whose event time is in the payload.
 
-Retention goes by Kafka's stamp, and a plan by the payload. To read the records again for their
-stamps would be a read a split. Kafka's look-up by time answers all splits in one request: for a
-time, the first record of each that is stamped at or after it. A record before that one is stamped
-before that time. So the time is found by halving, a few look-ups at each chance, and later chances
-go on where the last ones ended. It is found from below: the stamp is never later than what is told.
+Retention uses Kafka's timestamp, a plan the payload. Reading the records again for their timestamps
+would cost a read for each split. Kafka's look-up by time answers for all splits in one request: it
+gives the first record of each with at least that timestamp, so any earlier record has a lower one.
+The oldest timestamp is found by bisection, a few look-ups each time, and the search continues
+later. It approaches from below: the real timestamp is never later than the returned one.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""What the logs tell of when splits were appended to (`care.Traces`): asked once, when the wait for
-these splits begins.
+"""When records were last appended to some splits, looked up once, when the wait for these splits
+begins (`care.Traces`).
 
-Kafka tells it where it stamps records itself (`message.timestamp.type=LogAppendTime`), also if
-event time is in the payload. Else only the log's end does, by not moving while plans look at it.
+Kafka has that time if it stamps records itself (`message.timestamp.type=LogAppendTime`), even if
+event time is in the payload. Otherwise only the log's end shows it, by whether it moves.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What a plan that reads nothing waits for."""
+"""Find the reason why a plan reads nothing, as a wait."""
 
 from lockgate import watermark
 from lockgate.plan.model import Limit, Plan

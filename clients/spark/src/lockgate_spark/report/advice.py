@@ -1,4 +1,4 @@
-"""What alignment would have kept, and which options would do, with the reason of each.
+"""How many rows alignment would have kept, and the options to set for that, each with its reason.
 
 **Kept.** No row is late while `max_drift` is at most the delay of the query's watermark. So an
 aligned query keeps what this run has lost. Three kinds of records are beyond it: records that are

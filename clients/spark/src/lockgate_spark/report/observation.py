@@ -1,4 +1,4 @@
-"""Follows one run in mode observe, batch by batch, and gives its findings at any time.
+"""Follow one run in mode observe, batch by batch, and give its findings at any time.
 
 A run may last for months, so what is kept is bounded: a few numbers for each split, and a timeline
 whose neighbours are merged once it is long.

@@ -62,7 +62,7 @@ class LeftOut:
         if self._records:
             called = names(self._records, self._known)
             log.info(
-                "records left out of the alignment, at least: %s",
+                "at least these records were left out of the alignment, by partition: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self._records.items())),
             )
 

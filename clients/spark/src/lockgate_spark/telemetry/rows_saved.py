@@ -1,8 +1,8 @@
-"""An estimate of the rows that alignment has saved: rows that would have been late, had Spark split
-the budget of each batch by backlog.
+"""An estimate of the rows that alignment has saved: rows that would have been late if Spark had
+divided the budget of each batch by backlog.
 
-**The simulation.** Beside every aligned batch a native one is simulated. `maxOffsetsPerTrigger` is
-shared among the partitions in proportion to their backlogs, as Spark's Kafka source does it. The
+**The simulation.** For every aligned batch, one of plain Spark is simulated. `maxOffsetsPerTrigger`
+is shared among the partitions in proportion to their backlogs, as Spark's Kafka source does it. The
 last records of such a batch raise a watermark as Spark's would be raised. Records at or below the
 watermark of the batch before would have been late.
 
