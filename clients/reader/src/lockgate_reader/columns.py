@@ -1,4 +1,4 @@
-"""Records as Arrow columns. The only module that knows pyarrow, the extra `arrow`."""
+"""Records as Arrow columns. The only module that imports pyarrow, the extra `arrow`."""
 
 from array import array
 

@@ -1,4 +1,4 @@
-"""The versions of Spark that lockgate knows, and the Kafka connector that belongs to each."""
+"""The versions of Spark that lockgate supports, and the Kafka connector for each."""
 
 import re
 from typing import Any

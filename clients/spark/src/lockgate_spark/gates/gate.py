@@ -1,8 +1,8 @@
 """A gate: the batches of a query on any source wait, as a whole, until the query's group allows
 them.
 
-Nobody plans the reads of such a query. Spark has decided on a batch before its event times can be
-seen. So the whole batch waits, on its way to the user's function.
+lockgate does not plan the reads of such a query: Spark chooses a batch before its event times can
+be seen. So the whole batch waits, on its way to the user's function.
 
 **The rule.** A batch with event times `lowest` to `highest` goes on once the group's ceiling is at
 least `lowest`. So it begins within the drift, and goes beyond the ceiling by its own span at most.

@@ -1,6 +1,4 @@
-"""The way of a query into its group: the checks before the query runs, and the membership of one
-run.
-"""
+"""How a query joins its group: the checks before it runs, and the membership of one run."""
 
 from typing import Protocol
 

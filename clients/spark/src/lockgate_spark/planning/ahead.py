@@ -4,7 +4,7 @@ Such a record waits until the clock gets there, and all records behind it wait w
 go on, and so does Spark's watermark: what is behind the record, and at or below the watermark by
 the time it is read, is late. It is counted here as far as that can be seen.
 
-While a split is stopped, the records that come behind are looked at. They tell whether one record
+While a split is stopped, the records that come behind are looked at. They show whether one record
 is wrong, or the driver's clock (`driver_clock`).
 """
 
