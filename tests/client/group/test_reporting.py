@@ -11,7 +11,7 @@ from lockgate_client.group.reporting import Reporting
 from lockgate_client.group.source_status import Farewell, SourceStatus, report_of, urgent
 
 SPLITS = {"a-0": SplitReport(watermark=5_000)}
-FACTS = ReaderFacts(late_rows=1, pace=2_000)
+FACTS = ReaderFacts(late_rows=1, event_time_rate=2_000)
 STATUS = SourceStatus(watermark=5_000, reach=9_000, splits=SPLITS, idle=True, facts=FACTS)
 ALWAYS_S = float("inf")
 
@@ -107,7 +107,7 @@ def test_facts_are_named_once_for_each_that_was_answered() -> None:
 
 
 def test_other_facts_alone_are_not_urgent_and_name_no_splits_again() -> None:
-    made, faster = reporting(), ReaderFacts(late_rows=1, pace=3_000)
+    made, faster = reporting(), ReaderFacts(late_rows=1, event_time_rate=3_000)
     made.events({0: 1})
     made.answered()
     assert not made.take({0: replace(STATUS, facts=faster)}, 1.0)
