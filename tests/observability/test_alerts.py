@@ -102,7 +102,9 @@ def test_an_alert_says_which_source_of_which_group_and_how_long_it_has(promtool:
         "exp_labels": {"severity": "critical", "group": "g", "source": "s"},
         "exp_annotations": {
             "summary": "Kafka deletes unread records of s in group g in 28m 20s",
-            "description": "A paused partition has not read them. Set the bound to less than the retention of your topics.",
+            "description": (
+                "A paused partition has not read them. Set the bound to less than the retention of your topics."
+            ),
             "runbook_url": "docs/troubleshooting.md#lockgateretentionnear",
         },
     }
