@@ -122,6 +122,6 @@ def searched(window: Page, words: str) -> list[str]:
     """The results of a search, as paths of the site."""
     window.locator("button.md-search__button").click()
     window.keyboard.type(words)
-    window.get_by_text(re.compile(r"^\d+ results?$")).wait_for()
-    found = [str(each.get_attribute("href")) for each in window.locator('a[href*="?h="]').all()]
-    return [path.partition("/site/")[2].partition("?")[0] for path in found]
+    found = window.locator(f'a[href*="?h={words.replace(" ", "+")}"]')
+    found.first.wait_for()
+    return [str(each.get_attribute("href")).partition("/site/")[2].partition("?")[0] for each in found.all()]

@@ -17,7 +17,7 @@ from markdown.preprocessors import Preprocessor
 from tools.site import commands, rest
 from zensical.extensions.context import ContextPreprocessor
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HOME = "README.md"
 """The page of the repository that docs/index.md includes."""
 
