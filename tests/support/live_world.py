@@ -92,6 +92,7 @@ class World:
         for _ in range(after_ms // SECOND):
             self._clock()
         self.run.logged = {0: self.position}
+        self.run.stored = self.highest - DELAY
         self.session = self._session()
         return self
 

@@ -183,6 +183,7 @@ class RunInMemory:
     logged: dict[int, Offsets] = field(default_factory=dict)
     found: list[QueryWatermark] = field(default_factory=list)
     highest: bool = False
+    stored: int | None = None
     kept: Memory = field(default_factory=TwoTexts)
     clocks: Zone = field(default_factory=Zone)
     memories: dict[str, TwoTexts] = field(default_factory=dict)
@@ -200,7 +201,7 @@ class RunInMemory:
         return self.logged.get(source)
 
     def logged_watermark(self) -> int | None:
-        return None
+        return self.stored
 
     def watermarks(self) -> list[QueryWatermark]:
         return self.found

@@ -51,6 +51,13 @@ PRODUCERS: tuple[Break, ...] = (
         CARE,
     ),
     Client(
+        "late rows are counted on after a restart",
+        "planning/producers.py",
+        "        if lag.state.end >= 0:\n",
+        "        if False:\n",
+        LATE,
+    ),
+    Client(
         "every late row is counted",
         "planning/too_late.py",
         "            late.pop(key).ended = True\n",

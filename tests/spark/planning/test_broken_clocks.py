@@ -38,7 +38,7 @@ def test_a_broken_clock_holds_nobody(feed: Feed, begins: str, options: dict[str,
 
 def test_the_log_names_the_split_and_what_to_set_and_the_rows_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     world = World(lambda now: [now // 1000]).play(180)
-    (told,) = [message for message in caplog.messages if "does not hold" in message]
+    (told,) = [message for message in caplog.messages if "The others no longer wait for it" in message]
     assert told.startswith("topic a, partition 1: ")
     assert "seconds" in told
     assert "past_bound" in told

@@ -113,6 +113,31 @@ def test_every_row_that_came_too_late_is_counted_once(
         assert f" {world.session.view.rows_too_late:,} records so far" in told[-1]
 
 
+@pytest.mark.parametrize("away", [0, 5 * SECOND, 4 * HOUR])
+@pytest.mark.parametrize("wakes", [START + 60 * SECOND, START + 99 * SECOND])
+def test_late_rows_are_counted_on_after_a_restart(wakes: int, away: int, caplog: pytest.LogCaptureFixture) -> None:
+    comes_until = START + 130 * SECOND + min(away, 5 * SECOND)
+    world = World(
+        lambda now: [now - 3 * MINUTE, now - 3 * MINUTE + 500] if wakes <= now < comes_until else [],
+        max_out_of_orderness=0,
+    ).play(100)
+    counted = world.session.view.rows_too_late if world.session.view is not None else 0
+    world.restart(away).play(60)
+    assert world.session.view is not None
+    assert world.late["a-1"] > counted
+    assert counted + world.session.view.rows_too_late == pytest.approx(world.late["a-1"], abs=3)
+    if world.session.view.rows_too_late:
+        assert "but an earlier run had waited less" in caplog.text
+    assert world.late["a-0"] == 0
+
+
+def test_rows_in_time_after_a_restart_are_not_counted_as_late() -> None:
+    world = World(lags(30 * SECOND)).play(100).restart(5 * SECOND).play(60)
+    assert world.late == {"a-0": 0, "a-1": 0}
+    assert world.session.view is not None
+    assert world.session.view.rows_too_late == 0
+
+
 def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -253,8 +253,8 @@ class JointPlanner:
         """Measures the lags, and counts records that came too late."""
         bounds = self._bounds()
         disorder = most_learned(bounds.max_drift) if self._alignment.max_out_of_orderness is None else bounds.disorder
-        spark_watermark = watermark.MIN if self._delay is None else watermark.add(self._furthest, -self._delay)
-        self._producers.look(unread, now, disorder, spark_watermark)
+        read_upto = watermark.MIN if self._delay is None else watermark.add(self._furthest, -self._delay)
+        self._producers.look(unread, now, disorder, max(read_upto, self._stored_watermark))
         self._producers.keep(bounds.max_drift)
 
     def _search(self, unread: Unread, now: float) -> _Drafted:
@@ -371,6 +371,12 @@ class JointPlanner:
             in_payload=self._in_payload,
             group_drift=drift,
         )
+
+    @cached_property
+    def _stored_watermark(self) -> int:
+        """Spark's watermark (ms) in the checkpoint when this run began; MIN without one."""
+        stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
+        return watermark.MIN if stored is None else stored
 
     @cached_property
     def _delay(self) -> int | None:

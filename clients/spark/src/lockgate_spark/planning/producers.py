@@ -62,6 +62,9 @@ class Producers:
         self._began: int | None = None
         self._far = max(FAR_MS, self._limit)
         self._too_late = TooLate(self._far)
+        # of splits that an earlier run has seen: where the log ended then, and when; until this run
+        # finds a record
+        self._resumed: dict[Key, tuple[int, int]] = {}
 
     @property
     def learns(self) -> bool:
@@ -146,6 +149,7 @@ class Producers:
             source.log.clock_moved(by)
             source.fixed_at = None if source.fixed_at is None else source.fixed_at + by
         self._first = {key: (end, at + by) for key, (end, at) in self._first.items()}
+        self._resumed = {key: (end, at + by) for key, (end, at) in self._resumed.items()}
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
@@ -176,6 +180,10 @@ class Producers:
                     self._too_late.came(key, shown, waited)
             elif self._straggles(key, heads.get(key), self._far):
                 self._too_late.came(key, now - heads[key].event_time, waited)
+            if key in heads and (resumed := self._resumed.pop(key, None)) is not None:
+                end_before, looked_at = resumed
+                if heads[key].event_time <= spark_watermark:
+                    self._too_late.still_comes(key, max(0, looked_at - heads[key].event_time), end_before)
         self._look_at_unknown(unread, now)
         for key in self._care.take_over():
             self._lags[key].is_silent()
@@ -263,6 +271,8 @@ class Producers:
 
     def _meet(self, key: Key) -> ProducerLag:
         self._lags[key] = lag = ProducerLag(self._limit, Shown() if self._kept is None else self._kept.of(key))
+        if lag.state.end >= 0:
+            self._resumed[key] = lag.state.end, lag.state.looked_at
         return lag
 
     def _learned(self, key: Key, shown: int) -> None:

@@ -3,6 +3,11 @@ for it, and Spark's watermark had passed them.
 
 The first of them shows the lag, and from then on the others wait. Those behind it are late all the
 same, until the producer has come up to Spark's watermark. All of them are counted, each once.
+
+Spark's watermark outlives a run, and so do late records. After a restart they show no lag, because
+they came without a look, or a lag that the restored bound covers. So the first record that a run
+finds in a partition is compared with Spark's watermark itself. What the run before had in sight is
+not counted again.
 """
 
 import logging
@@ -20,12 +25,13 @@ log = logging.getLogger("lockgate")
 @dataclass(slots=True)
 class _Late:
     """Of one split. `lag`: the largest, ms. `waited`: how far behind (ms) its producer was waited
-    for. `upto`: the offset up to which late records were counted. `logged`: how many the log has
-    told. `ended`: the split has come up to Spark's watermark.
+    for; None if an earlier run decided that. `upto`: the offset up to which late records were
+    counted. `logged`: how many the log has told. `ended`: the split has come up to Spark's
+    watermark.
     """
 
     lag: int
-    waited: int
+    waited: int | None
     upto: int = 0
     count: int = 0
     logged: int = 0
@@ -53,6 +59,13 @@ class TooLate:
             late.waited = waited
         late.lag, late.ended = max(lag, late.lag), False
 
+    def still_comes(self, key: Key, lag: int, upto: int) -> None:
+        """Note that the first record found in this run is late by an earlier run's watermark.
+
+        `lag`: in ms. `upto`: up to which offset that run has counted.
+        """
+        self._splits.setdefault(key, _Late(lag, None, upto))
+
     def look(self, unread: Unread, spark_watermark: int) -> None:
         """Count the unread records at or below Spark's watermark (ms)."""
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
@@ -78,12 +91,14 @@ class TooLate:
     def _warn(self, key: Key, late: _Late) -> None:
         late.logged = late.count
         log.warning(
-            "%s: %s records so far came up to %s behind the clock, but the query had waited only %s. They are at "
-            "or below Spark's watermark, and a stateful operator drops them. %s",
+            "%s: %s records so far came up to %s behind the clock, but %s. They are at or below Spark's watermark, "
+            "and a stateful operator drops them. %s",
             named(key, self._splits),
             f"{late.count:,}",
             spoken(late.lag),
-            spoken(late.waited),
+            "an earlier run had waited less"
+            if late.waited is None
+            else f"the query had waited only {spoken(late.waited)}",
             "The other partitions do not wait for a producer so far behind"
             if late.lag > self._far
             else "From now on the other partitions wait for it",
