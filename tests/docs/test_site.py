@@ -122,7 +122,7 @@ def test_a_search_finds_the_right_page_first(site: str, window: Page, words: str
 def searched(window: Page, words: str) -> Locator:
     """Type these words into the search, and return its results, which follow each letter."""
     window.locator("button.md-search__button").click()
-    window.keyboard.type(words)
+    window.locator("input:focus").fill(words)
     found = window.locator('a[href*="?h="]')
     found.first.wait_for()
     return found
