@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from seeded.judging import judge
 from seeded.played import Batch, BatchWindows, Lane, Look, Played, Record, Run, Split
-from seeded.scenario import Kind, Operator, Query, Scenario, Source
+from seeded.scenario import Act, Kind, Operator, Query, Scenario, Source, Stop
 
 A, B = Split("a", 0), Split("a", 1)
 NOW = 1_000_000_000.0
@@ -245,13 +245,32 @@ def test_a_slice_that_is_called_complete_and_lacks_a_row_is_told_of_even_where_k
     whole = BatchWindows(0, 0, 10_000, complete=True, rows=(0, 2))
     for rows, broken in (((0, 2), 0), ((0,), 1)):
         made = replace(EXACT, slices=(replace(whole, rows=rows),))
-        assert len(judge(scenario(query, whole=True), Played(LOGS, made, deleted={B: 1})).broken) == broken
+        assert len(judge(scenario(query), Played(LOGS, made, deleted={B: 1})).broken) == broken
 
 
-def test_slices_that_are_never_called_complete_are_told_of_where_they_could_be() -> None:
-    query = replace(QUERY, operator=Operator.ROWS, alignment={"slice": 10_000})
-    made = replace(EXACT, slices=(BatchWindows(0, 0, 10_000, complete=False, rows=(0, 2)),))
-    assert len(judge(scenario(query, whole=True), Played(LOGS, made)).broken) == 1
+@pytest.mark.parametrize(
+    ("most", "acts", "complete", "missed"),
+    [
+        (100, (), (), "3 of 3"),
+        (100, (), ((0, 10_000),), "2 of 3"),
+        (100, (), ((0, 10_000), (40_000, 60_000)), None),
+        (1, (), ((40_000, 60_000),), None),  # the first window has two records
+        (1, (), ((40_000, 50_000),), "1 of 2"),
+        (0, (), (), None),
+        (100, (Stop(killed=True),), ((0, 10_000),), None),
+        (100, (Stop(killed=True),), (), "3 of 3"),
+        (100, (Stop(),), ((0, 10_000),), "2 of 3"),
+    ],
+)
+def test_windows_that_are_in_no_complete_slice_are_told_of_where_the_read_limit_holds_them(
+    most: int, acts: tuple[Act, ...], complete: tuple[tuple[int, int], ...], missed: str | None
+) -> None:
+    source = Source(("a",), options={"maxOffsetsPerTrigger": most})
+    query = replace(QUERY, operator=Operator.ROWS, alignment={"slice": 10_000}, sources=(source,))
+    made = tuple(BatchWindows(n, *window, complete=True, rows=(0, 1, 2, 3)) for n, window in enumerate(complete))
+    torn = BatchWindows(9, 0, 60_000, complete=False, rows=(0, 1, 2, 3))
+    found = judge(scenario(query, whole=True, acts=acts), Played(LOGS, replace(EXACT, slices=(*made, torn)))).broken
+    assert found == (() if missed is None else (f"{missed} windows within the read limit are in no complete slice",))
 
 
 def test_a_query_that_dies_is_told_of_unless_it_dies_natively_too() -> None:

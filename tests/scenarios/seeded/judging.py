@@ -18,15 +18,17 @@ A loss whose culprit was read natively is none of ours. A row that a split bring
 than it ever was before is outside the claim, and counted apart.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import quantiles
 
 from lockgate.plan.producer_lag import MARGIN
+from lockgate.plan.search import GOOD_ENOUGH
 from lockgate_spark.planning.care import LONGEST_CARE_S
 from seeded.figures import misstated
 from seeded.played import Batch, Lane, Look, Played, Record, Run, Split
-from seeded.scenario import HOUR_MS, MINUTE_MS, SECOND_MS, Query, Scenario
+from seeded.scenario import HOUR_MS, MINUTE_MS, SECOND_MS, Query, Scenario, Stop
 from seeded.truth import Readings, late_from, readings, tally
 
 INF = float("inf")
@@ -109,7 +111,7 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
         *(too_late(played, behind[0], behind[1], allowed) if allowed is not None else []),
         *misstated(scenario, lane, read, [record for record in found.lost if record not in inside]),
         *wrongly_complete(query, played),
-        *_nothing_complete(scenario, played),
+        *wrongly_incomplete(scenario, played),
     ]
     return Verdict(
         seed=scenario.seed,
@@ -321,7 +323,7 @@ def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: float
     return found
 
 
-# -- windows that were called complete --
+# -- windows that were called complete, or could have been --
 
 
 def wrongly_complete(query: Query, played: Played) -> list[str]:
@@ -345,6 +347,18 @@ def wrongly_complete(query: Query, played: Played) -> list[str]:
     return found
 
 
-def _nothing_complete(scenario: Scenario, played: Played) -> list[str]:
-    whole = any(made.complete for made in played.aligned.slices)
-    return ["no slice was called complete, though all began at the beginning"] if scenario.whole and not whole else []
+def wrongly_incomplete(scenario: Scenario, played: Played) -> list[str]:
+    """Windows that a batch could have held whole, and that no complete slice has. A straggler or a
+    kill may cost some of them, but not all.
+    """
+    query, size, budget = scenario.query, scenario.query.slice_ms, scenario.query.most_offsets
+    if size is None or not scenario.whole:
+        return []
+    rows = Counter(r.event_time // size * size for r in played.records if r.visible_at is not None and r.timed)
+    fit = {begin for begin, count in rows.items() if count - 1 < GOOD_ENOUGH * budget}
+    complete = [made for made in played.aligned.slices if made.complete]
+    missed = {begin for begin in fit if not any(made.start <= begin < made.end for made in complete)}
+    excused = query.disorder_ms > 0 or any(isinstance(act, Stop) and act.killed for act in scenario.acts)
+    if not missed or (excused and missed != fit):
+        return []
+    return [f"{len(missed)} of {len(fit)} windows within the read limit are in no complete slice"]

@@ -9,6 +9,7 @@ them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import inf
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -313,11 +314,17 @@ class Query:
         """The window at whose ends batches are cut."""
         return self.alignment.get("slice")
 
+    @property
+    def most_offsets(self) -> float:
+        """The read limit of a query with one source."""
+        return float(self.sources[0].options.get("maxOffsetsPerTrigger", inf))
+
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """`title`: the scenario in words. `origin_ms`: of a replay, None of a live feed. `fresh`:
-    seconds behind are judged. `whole`: slices are, from the first window on.
+    seconds behind are judged. `whole`: all is read from the first window on, so that each one
+    within the read limit can be complete.
     """
 
     seed: int
