@@ -70,7 +70,7 @@ def test_a_wait_for_the_clock_that_is_not_shown_is_objected_to() -> None:
 
 def test_figures_are_of_the_batches_that_have_rows(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text('{"rows": {"lost": {"least": 1, "most": 2}}}')
-    first, second = ({"lateRowsBySplit": f'{{"t-0": {rows}}}', "alignmentBehindMs": "7"} for rows in (3, 2))
+    first, second = ({"lateRowsByPartition": f'{{"t-0": {rows}}}', "alignmentBehindMs": "7"} for rows in (3, 2))
     batches = [
         {"sources": [{"numInputRows": 5, "metrics": first}, {"numInputRows": 5, "metrics": second}]},
         {"sources": [{"numInputRows": 0, "metrics": first}, {"numInputRows": 0, "metrics": None}]},

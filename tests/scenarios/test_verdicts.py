@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from seeded.judging import judge
+from seeded.judging import SURELY_ENOUGH, allowed_s, judge
 from seeded.played import Batch, BatchWindows, Lane, Look, Played, Record, Run, Split
 from seeded.scenario import Act, Kind, Operator, Query, Scenario, Source, Stop
 
@@ -229,6 +229,27 @@ def test_a_row_waits_only_while_the_query_runs() -> None:
 def test_a_query_may_wait_for_a_producer_s_lag_less_the_drift() -> None:
     behind = replace(FEED[0], split=B, offset=0, event_time=int(NOW - 14_000))
     assert judge(scenario(fresh=True), Played((*FEED, behind), waiting(4), waiting(0.5))).broken == ()
+
+
+@pytest.mark.parametrize(
+    ("lag_s", "alignment", "allowed"),
+    [
+        (14, {"max_out_of_orderness": 0}, (4.0, 7.5)),
+        (14, {}, (9.0, 12.5)),  # one record of that split came: it is taken to be out of order by 5 s
+        (0.1, {}, (0.0, 0.0)),
+        (14, {"idle_timeout": 25_000}, (15.0, 15.0)),
+    ],
+)
+def test_a_query_may_wait_longer_for_a_silent_producer_and_while_few_of_its_records_were_seen(
+    lag_s: float, alignment: dict[str, int], allowed: tuple[float, float]
+) -> None:
+    behind = replace(FEED[0], split=B, offset=0, event_time=int(NOW - lag_s * 1_000))
+    assert allowed_s(replace(QUERY, alignment=alignment), Played((*FEED, behind), waiting(4))) == allowed
+
+
+def test_records_of_a_late_split_that_many_have_seen_are_taken_to_be_in_order_at_the_median() -> None:
+    many = tuple(record(n, B, n, NOW - 14_000, NOW, True) for n in range(SURELY_ENOUGH))
+    assert allowed_s(QUERY, Played(many, waiting(4))) == (4.0, 12.5)
 
 
 def test_a_run_that_waits_under_available_now_is_told_of() -> None:

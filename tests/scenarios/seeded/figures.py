@@ -25,9 +25,9 @@ def figures_of(progress: Sequence[Mapping[str, Any]], report: Path, split: Calla
             metrics = source.get("metrics") or {}
             too_late = max(too_late, int(metrics.get("alignmentRowsTooLate", 0)))
             behind = max(behind, int(metrics.get("alignmentBehindMs", 0)))
-            counts = counts or "lateRowsBySplit" in metrics
+            counts = counts or "lateRowsByPartition" in metrics
             if source["numInputRows"]:  # a batch without rows shows those of the one before it again
-                for name, rows in json.loads(metrics.get("lateRowsBySplit", "{}")).items():
+                for name, rows in json.loads(metrics.get("lateRowsByPartition", "{}")).items():
                     topic, _, partition = name.rpartition("-")
                     late[split(place, topic, partition)] += rows
     found = sorted(report.glob("*.json"))

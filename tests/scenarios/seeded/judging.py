@@ -22,10 +22,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import quantiles
+from typing import NamedTuple
 
 from lockgate.plan.producer_lag import MARGIN
 from lockgate.plan.search import GOOD_ENOUGH
 from lockgate_spark.planning.care import LONGEST_CARE_S
+from lockgate_spark.planning.disorder import ENOUGH, most_learned
 from seeded.figures import misstated
 from seeded.played import Batch, Lane, Look, Played, Record, Run, Split
 from seeded.scenario import HOUR_MS, MINUTE_MS, SECOND_MS, Query, Scenario, Stop
@@ -42,6 +44,8 @@ WATCHED_MS = 3.5 * SECOND_MS  # a new run sees whether a partition appends, that
 RUN_S = 5.0 + LONGEST_CARE_S
 # beyond native's own; or native's own once more, on a machine that is busy
 FRESH_P50_S, FRESH_P99_S = 1.0, 3.0
+# by then a plan has compared `ENOUGH` records of a split, although it samples only some of them
+SURELY_ENOUGH = 2 * ENOUGH
 WORSE_SHARE, WORSE_ROWS = 0.02, 5  # two queries that lose rows do not lose the very same ones
 
 
@@ -101,7 +105,7 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
     looks = lane.looks if lives else ()
     unread = {look.what: len(left) for look in looks if (left := unread_by(look, lane, played, read))}
     behind = [None if each is None else seconds_behind(each, played) for each in (played.native, lane)]
-    allowed = allowed_s(scenario, played) if scenario.fresh and lives else None
+    allowed = allowed_s(query, played) if scenario.fresh and lives else None
     broken = [
         *_died(played),
         *([f"{len(inside)} rows lost that the promise keeps"] if inside else []),
@@ -125,7 +129,7 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
         unread=sum(unread.values()),
         native_behind=behind[0],
         behind=behind[1],
-        allowed_s=allowed,
+        allowed_s=None if allowed is None else allowed.p50,
         broken=tuple(broken),
         notes=tuple(_notes(played)),
     )
@@ -282,16 +286,41 @@ def _percentiles(values: Sequence[float]) -> Behind | None:
     return Behind(round(cuts[49], 2), round(cuts[98], 2))
 
 
-def allowed_s(scenario: Scenario, played: Played) -> float:
-    """For how long a row may be held for the others: the furthest that one may be behind, less the
-    drift.
+class Allowed(NamedTuple):
+    """For how long (s) a row may wait for the other splits, at the median and at most."""
+
+    p50: float
+    p99: float
+
+
+def allowed_s(query: Query, played: Played) -> Allowed:
+    """For how long a row may wait: for the split that may be waited for longest."""
+    splits = {record.split for record in played.records}
+    waits = [[wait_ms(query, played, split, silent) for split in splits] for silent in (False, True)]
+    return Allowed(*(max(each, default=0.0) / 1000 for each in waits))
+
+
+def wait_ms(query: Query, played: Played, split: Split, silent: bool) -> float:
+    """How long the other splits wait for one: its lag less the drift, and for a quarter of the lag
+    more while it is `silent`.
+
+    A run takes a split to be out of order by half of the drift until it has compared enough of its
+    records. At the median this counts where no run has brought enough.
     """
-    query, splits = scenario.query, {record.split for record in played.records}
-    bound = max((bound_ms(query, played, split, INF) for split in splits), default=0.0)
-    return max(0.0, bound - query.max_drift_ms) / 1000
+    if "idle_timeout" in query.alignment:
+        return max(0.0, float(query.alignment["idle_timeout"]) - query.max_drift_ms)
+    lag, out_of_order = shown_ms(played, split, INF), query.disorder_ms
+    if "max_out_of_orderness" not in query.alignment and (silent or _most_in_a_run(played, split) < SURELY_ENOUGH):
+        out_of_order = most_learned(query.max_drift_ms)
+    return max(0.0, (MARGIN if silent else 1.0) * lag + out_of_order - query.max_drift_ms) if lag else 0.0
 
 
-def too_late(played: Played, native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
+def _most_in_a_run(played: Played, split: Split) -> int:
+    came = [r.visible_at for r in played.records if r.split == split and r.visible_at is not None]
+    return max((sum(run.began_at <= at <= run.ended_at for at in came) for run in played.aligned.runs), default=0)
+
+
+def too_late(played: Played, native: Behind | None, aligned: Behind | None, allowed: Allowed) -> list[str]:
     """Judges live runs by how far they were behind, those under `availableNow` by how long they
     took.
     """
@@ -300,21 +329,21 @@ def too_late(played: Played, native: Behind | None, aligned: Behind | None, allo
     found = []
     for ours, theirs in zip(played.aligned.runs, played.native.runs, strict=False):
         took, natively = ((run.ended_at - run.began_at) / 1000 for run in (ours, theirs))
-        if ours.available_now and took - natively > allowed + max(RUN_S, natively):
+        if ours.available_now and took - natively > allowed.p50 + max(RUN_S, natively):
             found.append(f"a run under availableNow took {took:.1f} s, natively {natively:.1f} s")
     return found
 
 
-def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: float) -> list[str]:
+def too_far_behind(native: Behind | None, aligned: Behind | None, allowed: Allowed) -> list[str]:
     """Whether the aligned lane is later than it may be, beside native: at the median, and at the
-    99th percentile, where a silent producer is waited for by a quarter more.
+    99th percentile.
     """
     if native is None or aligned is None:
         return []
     found = []
     for name, theirs, ours, slack, may in (
-        ("p50", native.p50, aligned.p50, FRESH_P50_S, allowed),
-        ("p99", native.p99, aligned.p99, FRESH_P99_S, MARGIN * allowed),
+        ("p50", native.p50, aligned.p50, FRESH_P50_S, allowed.p50),
+        ("p99", native.p99, aligned.p99, FRESH_P99_S, allowed.p99),
     ):
         if ours - theirs > may + max(slack, theirs):
             found.append(
