@@ -28,7 +28,7 @@ def at_once(steps: Steps[T]) -> T:
 
 
 def for_each(items: Iterable[T], act: Callable[[T], object]) -> Steps[None]:
-    """Acts on the items in their order, with a pause after each `AT_ONCE` of them."""
+    """Act on the items in their order, with a pause after each `AT_ONCE` of them."""
     for number, item in enumerate(items, 1):
         act(item)
         if not number % AT_ONCE:

@@ -113,7 +113,8 @@ class Options(Named):
     @property
     def start_ms(self) -> int | None:
         """Splits begin at the first record of this Kafka timestamp or a later one, ms; None: they
-        do not.
+        do
+        not.
         """
         at = self.starting_timestamp
         return round(at.timestamp() * 1000) if isinstance(at, datetime) else at

@@ -127,7 +127,7 @@ class Place(Protocol):
     """Gives splits, takes the reader's state, says how far it may read."""
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Begins, once. `wake` makes the reader exchange at once."""
+        """Begin, once. `wake` makes the reader exchange at once."""
 
     def exchange(self, state: ReaderState) -> Orders:
         """Take the state, and return the newest orders. Raises `AlignmentError` if the reader must

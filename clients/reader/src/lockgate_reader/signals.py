@@ -17,7 +17,7 @@ class Terminated:
         self._before: Any = None
 
     def watch(self) -> None:
-        """Begins."""
+        """Begin."""
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             self._before = signal.SIG_DFL

@@ -84,7 +84,9 @@ class Conf(Protocol):
 
 
 def enabled(conf: Conf) -> bool:
-    """Whether alignment is on. Raises `ConfigurationError` for what is neither true nor false."""
+    """Return whether alignment is on. Raises `ConfigurationError` for what is neither true nor
+    false.
+    """
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 
 

@@ -19,7 +19,7 @@ class Credible:
     latest: int = MAX
 
     def has(self, event_time: int) -> bool:
-        """Whether this event time takes part."""
+        """Return whether this event time takes part."""
         return self.earliest <= event_time <= self.latest
 
 

@@ -43,7 +43,7 @@ class QueryWatermark:
 
     @property
     def aligned(self) -> bool:
-        """Whether it stands on an aligned source."""
+        """Return whether it stands on an aligned source."""
         return any(origin.aligned for origin in self.origins)
 
     @property
@@ -62,4 +62,6 @@ class Checkpointed(Protocol):
         """Return the query's own `withWatermark`s."""
 
     def takes_highest(self) -> bool:
-        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`."""
+        """Return whether Spark takes the highest of several watermarks:
+        `multipleWatermarkPolicy=max`.
+        """

@@ -10,7 +10,7 @@ class Running(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended."""
+        """Return whether it has ended."""
 
 
 R = TypeVar("R", bound=Running)

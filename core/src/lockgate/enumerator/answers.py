@@ -60,14 +60,14 @@ def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit
 
 
 def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:
-    """Whether no split can come to this reader any more."""
+    """Return whether no split can come to this reader any more."""
     if not (enumerator.bounded and enumerator.listed) or enumerator.free:
         return False
     return not any(each.held for other, each in enumerator.readers.items() if other != reader)
 
 
 def is_processing_backlog(enumerator: Enumerator) -> bool:
-    """Whether any living reader works off a backlog."""
+    """Return whether any living reader works off a backlog."""
     return any(each.is_processing_backlog for each in enumerator.readers.values())
 
 

@@ -55,8 +55,8 @@ class LastReports:
         return split.watermark
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
-        """Whether the last report of this epoch speaks for the split. `reports_now`: it came along
-        with what the reader says of its splits.
+        """Return whether the last report of this epoch speaks for the split. `reports_now`: it came
+        along with what the reader says of its splits.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -90,7 +90,7 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Forgets what is on its way to this reader no longer: it has come, or will not come."""
+    """Forget what is on its way to this reader no longer: it has come, or will not come."""
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return

@@ -109,7 +109,7 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Whether a claim with this number to a split in nobody's hands counts."""
+    """Return whether a claim with this number to a split in nobody's hands counts."""
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
     is_a_split = free is not None if work.now.listed else not work.now.known_to
@@ -117,7 +117,9 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Whether the split may have got this number after its `last` one in a history that is lost."""
+    """Return whether the split may have got this number after its `last` one in a history that is
+    lost.
+    """
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

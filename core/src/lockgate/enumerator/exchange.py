@@ -200,7 +200,9 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Whether the reader has seen what this history does not have. Then others may have, too."""
+    """Return whether the reader has seen what this history does not have. Then others may have,
+    too.
+    """
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:
         yield from _begin_again(work, config)

@@ -39,7 +39,7 @@ def lease_ends(reader: SplitOwner) -> int:
 
 
 def is_over(reader: SplitOwner, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
-    """Whether the lease has ended. `hearing`: of the process that judges."""
+    """Return whether the lease has ended. `hearing`: of the process that judges."""
     return lease_ends(reader) <= hearing.judged_ms(now_ms, reader.lease_ms)
 
 

@@ -90,7 +90,7 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Put a split that is in no other place into a reader's hands; or renews it there. `id`:
+        """Put a split that is in no other place into a reader's hands; or renew it there. `id`:
         where it is known already.
         """
         into, id = self._opened(reader), id or held.split.split_id
@@ -132,8 +132,8 @@ class Work:
         return taken
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
-        """Whether the assignment is from before a loss, and its reader has not presented it since.
-        Another reader may have got the split meanwhile.
+        """Return whether the assignment is from before a loss, and its reader has not presented it
+        since. Another reader may have got the split meanwhile.
         """
         return held.number <= self.now.known_to and held.since < self.now.began_at
 

@@ -74,7 +74,7 @@ class PausableClock:
 
     @property
     def is_paused(self) -> bool:
-        """Whether at least one pause is still open."""
+        """Return whether at least one pause is still open."""
         return self._pauses > 0
 
     def pause(self) -> None:
@@ -133,11 +133,11 @@ class VirtualTime:
         return self._push(self.now_ms() + period_ms, callback, period_ms)
 
     def advance(self, ms: int) -> None:
-        """Lets `ms` pass, timer by timer. During a callback `now_ms` is the time of its timer."""
+        """Let `ms` pass, timer by timer. During a callback `now_ms` is the time of its timer."""
         self.advance_to(self.now_ms() + ms)
 
     def advance_to(self, at_ms: int) -> None:
-        """Goes on to `at_ms`, timer by timer. Raises `InvalidValue` for a time that has passed."""
+        """Go on to `at_ms`, timer by timer. Raises `InvalidValue` for a time that has passed."""
         if at_ms < self.now_ms():
             raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
         while self._timers and self._timers[0].at_ms <= at_ms:
@@ -145,8 +145,8 @@ class VirtualTime:
         self._nanos = at_ms * NANOS_PER_MILLI
 
     def jump_to(self, at_ms: int) -> None:
-        """Goes to `at_ms` at once, and then fires the overdue timers. So does a machine that was
-        too busy to fire them in time.
+        """Go to `at_ms` at once, and then fire the overdue timers. So does a machine that was too
+        busy to fire them in time.
         """
         if at_ms < self.now_ms():
             raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")

@@ -124,7 +124,7 @@ class IndexedCombinedWatermarkStatus:
 
     @property
     def idle(self) -> bool:
-        """Whether all inputs were idle at the last change."""
+        """Return whether all inputs were idle at the last change."""
         return self._combined.idle
 
     def update_watermark(self, index: int, timestamp: int) -> bool:

@@ -89,7 +89,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
         self.max_timestamp = MIN + self._delay_ms + 1
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Remembers the highest event time."""
+        """Remember the highest event time."""
         self.max_timestamp = max(self.max_timestamp, timestamp)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -97,7 +97,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
         output.emit_watermark(self.max_timestamp - self._delay_ms - 1)
 
     def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Remembers the highest event time of the column."""
+        """Remember the highest event time of the column."""
         from lockgate.flink.columns import event_times
 
         times = event_times(timestamps)

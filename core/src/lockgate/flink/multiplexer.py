@@ -124,7 +124,7 @@ class WatermarkOutputMultiplexer:
 
     @property
     def idle(self) -> bool:
-        """Whether all outputs were idle when they were last combined."""
+        """Return whether all outputs were idle when they were last combined."""
         return self._combined.idle
 
     def partials(self) -> dict[str, tuple[int, bool]]:

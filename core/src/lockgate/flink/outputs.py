@@ -117,7 +117,7 @@ class EventTimeLogic(Protocol):
         """Make one periodic emission now."""
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pauses the clocks of some splits, and resumes those of others."""
+        """Pause the clocks of some splits, and resume those of others."""
 
 
 class TimestampsAndWatermarks:
@@ -167,7 +167,7 @@ class TimestampsAndWatermarks:
             self._main.emit_periodic()
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pauses and resumes clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for a
+        """Pause and resume clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for a
         resume without a pause; then no clock was changed.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
@@ -181,7 +181,7 @@ class TimestampsAndWatermarks:
             clock.resume()
 
     def back_pressure(self, started: bool) -> None:
-        """Pauses all clocks while the stream downstream cannot take more. The same call twice
+        """Pause all clocks while the stream downstream cannot take more. The same call twice
         changes nothing.
         """
         if started == self._back_pressured:

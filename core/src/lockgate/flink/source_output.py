@@ -168,5 +168,5 @@ class GeneratingOutput:
         self._on_event.mark_active()
 
     def emit_periodic(self) -> None:
-        """Lets the generator emit."""
+        """Let the generator emit."""
         self._generator.on_periodic_emit(self._periodic)

@@ -78,7 +78,7 @@ class KafkaPartitionSplit:
 
     @property
     def is_migrated(self) -> bool:
-        """Whether the starting offset was taken over from an older state."""
+        """Return whether the starting offset was taken over from an older state."""
         return self.starting_offset == MIGRATED
 
     def __str__(self) -> str:

@@ -57,7 +57,7 @@ class AlignmentParameters:
 
     @property
     def enabled(self) -> bool:
-        """Whether the source takes part in alignment."""
+        """Return whether the source takes part in alignment."""
         return self.max_drift_ms < MAX
 
 

@@ -53,11 +53,11 @@ class StatusWatermarkValve:
         return self._watermarks[self._checked(channel)]
 
     def is_idle(self, channel: int) -> bool:
-        """Whether the channel is idle."""
+        """Return whether the channel is idle."""
         return self._idle[self._checked(channel)]
 
     def is_aligned(self, channel: int) -> bool:
-        """Whether the channel takes part in the minimum."""
+        """Return whether the channel takes part in the minimum."""
         return self._checked(channel) in self._aligned
 
     def input_watermark(self, channel: int, timestamp: int) -> None:

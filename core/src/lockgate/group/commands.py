@@ -83,7 +83,7 @@ def register(
 
 
 def report(group: Group, source: str, event: ReportedWatermarkEvent, now_ms: int) -> Group:
-    """Take a reader's report, and renews its lease. Raises `UnknownSource`, `UnknownReader`,
+    """Take a reader's report, and renew its lease. Raises `UnknownSource`, `UnknownReader`,
     `StaleEpoch`.
     """
     group, refusals = report_all(group, [(source, event)], now_ms)
@@ -119,7 +119,7 @@ def report_all(
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
-    """Take a task's report about its splits, and renews the lease. Raises `UnknownSource`,
+    """Take a task's report about its splits, and renew the lease. Raises `UnknownSource`,
     `UnknownReader`, `StaleEpoch`.
     """
     key = (source, event.subtask)
@@ -142,7 +142,7 @@ def progress(group: Group, source: str, event: ProgressEvent, now_ms: int, heari
 
 
 def renew(group: Group, source: str, subtask: int, epoch: int, now_ms: int) -> Group:
-    """Renews the lease, as a report does, and changes nothing else. Raises as `report`."""
+    """Renew the lease, as a report does, and change nothing else. Raises as `report`."""
     check_epoch(group, source, subtask, epoch)
     key = (source, subtask)
     group = after_silence(group, now_ms)
@@ -316,8 +316,8 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Whether a report shows progress. A reader that hangs still reports: a thread of its own keeps
-    the lease.
+    """Return whether a report shows progress. A reader that hangs still reports: a thread of its
+    own keeps the lease.
     """
     if old is None or new.watermark > old.watermark:
         return True

@@ -58,7 +58,7 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 
 
 def has_expired(group: Group, expiry: Expiry, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
-    """Whether the whole group has expired. `hearing`: of the process that judges."""
+    """Return whether the whole group has expired. `hearing`: of the process that judges."""
     if expiry.groups_ms is None or group.configured_at:
         return False
     until = hearing.judged_ms(now_ms, expiry.groups_ms) - expiry.groups_ms
@@ -68,7 +68,7 @@ def has_expired(group: Group, expiry: Expiry, now_ms: int, hearing: Hearing = AL
 
 
 def _is_dead(reader: Reader, group: Group, until: int) -> bool:
-    """Whether the reader has been dead since `until` at the latest, and does not count."""
+    """Return whether the reader has been dead since `until` at the latest, and does not count."""
     if has_finished(reader):
         return reader.heard_at <= until
     holds = group.config.on_lost_reader is OnLostReader.HOLD and reader.reported is not None

@@ -67,14 +67,14 @@ def has_finished(reader: Reader) -> bool:
 
 
 def is_lost(reader: Reader, config: GroupConfig, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
-    """Whether the lease has ended. The lease of a reader that never reported ends too, and changes
-    nothing.
+    """Return whether the lease has ended. The lease of a reader that never reported ends too, and
+    changes nothing.
     """
     return lease_ends(reader, config) <= hearing.judged_ms(now_ms, config.lease_ms) and not has_finished(reader)
 
 
 def in_grace(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
-    """Whether the group is so new that readers of a predecessor may still be to come."""
+    """Return whether the group is so new that readers of a predecessor may still be to come."""
     return hearing.judged_ms(now_ms, group.config.lease_ms) < group.grace_until
 
 

@@ -89,7 +89,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return [(key, reader, now.get(key)) for key, reader in was.items() if now.get(key) is not reader]
 
     def has_source(self, source: str) -> bool:
-        """Whether there is a reader of this source."""
+        """Return whether there is a reader of this source."""
         return source in self._reached().subtasks
 
     def lowest_watermark(self, *, with_lost: bool) -> int:

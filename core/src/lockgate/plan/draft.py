@@ -54,7 +54,7 @@ class Draft(Generic[Split]):
         budgets: Mapping[int, int | None],
         learned: Curve | None = None,
     ) -> "Draft[Split]":
-        """Asks the log, and searches for the target. Raises what the log raises.
+        """Ask the log, and search for the target. Raises what the log raises.
 
         `budgets`: offsets per batch and source, None for no limit. `learned`: the `curve` of the
         draft before.
@@ -180,7 +180,7 @@ class Draft(Generic[Split]):
         )
 
     def _fits(self) -> bool:
-        """Whether all unread records fit the budgets."""
+        """Return whether all unread records fit the budgets."""
         return self._use({}) <= 1
 
     def _first_guess(self, low: int) -> int:

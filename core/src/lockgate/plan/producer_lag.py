@@ -98,8 +98,8 @@ class Shown(NamedTuple):
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Whether a run that begins with this waits for as much as `later` has shown. Lags up to
-        `slack` (ms) need no memory.
+        """Return whether a run that begins with this waits for as much as `later` has shown. Lags
+        up to `slack` (ms) need no memory.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -180,7 +180,7 @@ class ProducerLag:
 
     @property
     def known(self) -> bool:
-        """Whether the producer has shown a lag, or was found silent."""
+        """Return whether the producer has shown a lag, or was found silent."""
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
@@ -215,11 +215,13 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Whether the producer appends, and is further behind the clock than `bound` (ms)."""
+        """Return whether the producer appends, and is further behind the clock than `bound`
+        (ms).
+        """
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
-        """Whether the log has grown lately."""
+        """Return whether the log has grown lately."""
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:

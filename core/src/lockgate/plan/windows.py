@@ -113,7 +113,7 @@ class Windows:
 
 
 def fits(size: int) -> bool:
-    """Whether windows of so many ms can go by the clocks of a zone."""
+    """Return whether windows of so many ms can go by the clocks of a zone."""
     return size == WEEK or (size > 0 and DAY % size == 0)
 
 

@@ -83,7 +83,7 @@ class VirtualReader:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has read all that will ever be there."""
+        """Return whether it has read all that will ever be there."""
         return all(self.positions[name] >= split.records for name, split in self.splits.items())
 
     def seconds(self, ends: Mapping[str, int]) -> float:

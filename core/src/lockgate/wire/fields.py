@@ -244,8 +244,8 @@ class Fields:
 
 
 def is_text(value: object) -> bool:
-    """Whether a value is a string that UTF-8 can carry. JSON can spell a lone surrogate, UTF-8
-    cannot carry it.
+    """Return whether a value is a string that UTF-8 can carry. JSON can spell a lone surrogate,
+    UTF-8 cannot carry it.
     """
     if type(value) is not str:
         return False

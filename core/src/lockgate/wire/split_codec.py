@@ -317,7 +317,7 @@ def _fault_of(event: object) -> str | None:
 
 
 def _is_deeper(value: object, most: int) -> bool:
-    """Whether a value has more than `most` objects and lists within each other."""
+    """Return whether a value has more than `most` objects and lists within each other."""
     level: list[object] = [value]
     for _ in range(most + 1):
         inside = [each for each in level if isinstance(each, (dict, list, tuple))]

@@ -117,7 +117,7 @@ class Intake(HttpToolsProtocol):
         self._timer = self.loop.call_later(SLOW_S, self._check)
 
     def _refuse(self) -> None:
-        """Answers 431, unless another answer is under way, and close the connection."""
+        """Answer 431, unless another answer is under way, and close the connection."""
         if self.cycle is None or self.cycle.response_complete:
             problem = {
                 "type": "about:blank",

@@ -19,8 +19,8 @@ class BodyLimit:
     values: int
 
     def has_too_many_values(self, body: bytes) -> bool:
-        """Whether a body has too many values, before it is parsed. Commas and brackets within texts
-        count too.
+        """Return whether a body has too many values, before it is parsed. Commas and brackets
+        within texts count too.
         """
         return len(body) > self.values and sum(body.count(mark) for mark in (b",", b"{", b"[")) > self.values
 

@@ -85,7 +85,7 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then returns. `probe_port`: where probes are answered, too, in
+    """Serve until SIGTERM or SIGINT, then return. `probe_port`: where probes are answered, too, in
     plain http.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,

@@ -34,5 +34,5 @@ class Settings:
 
     @property
     def guarded(self) -> bool:
-        """Whether requests need a token."""
+        """Return whether requests need a token."""
         return self.tokens_file is not None or bool(self.tokens)

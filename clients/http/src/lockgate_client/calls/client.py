@@ -160,7 +160,7 @@ class CoordinatorClient:
         )
 
     def exchange_splits(self, source: str, subtask: int, exchange: SplitExchange) -> SplitAnswer:
-        """Says all that a reader has to say of its splits. Raises `NotRegistered` and `Stale`, as
+        """Say all that a reader has to say of its splits. Raises `NotRegistered` and `Stale`, as
         `leave` does.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/splits"

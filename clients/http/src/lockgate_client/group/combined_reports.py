@@ -24,7 +24,9 @@ class Member(Protocol):
     """A query in its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Whether the query has a report to repeat, and none was answered for so many seconds."""
+        """Return whether the query has a report to repeat, and none was answered for so many
+        seconds.
+        """
 
     def reports(self) -> list[Report]:
         """Return the reports of its readers as of now."""

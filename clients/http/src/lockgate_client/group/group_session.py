@@ -89,7 +89,7 @@ class GroupSession:
         return (self.config or GroupConfig()).lease_ms / 1000
 
     def enter(self, member: Member) -> None:
-        """Lets the member hear the group's news, and keeps its lease, from now on."""
+        """Let the member hear the group's news, and keep its lease, from now on."""
         with self.changed:
             self._members = (*self._members, member)
 
@@ -117,8 +117,8 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Asks for the configuration where that of `version` is not known. A newer one may come;
-        its version will be announced again.
+        """Ask for the configuration where that of `version` is not known. A newer one may come; its
+        version will be announced again.
         """
         with self._configuring:
             if version != self._config_version or self.config is None:

@@ -83,7 +83,7 @@ class Membership:
 
     @property
     def joint(self) -> bool:
-        """Whether the group makes use of `reach`."""
+        """Return whether the group makes use of `reach`."""
         config = self._session.config
         return config is None or config.catch_up is CatchUp.JOINT
 
@@ -100,7 +100,7 @@ class Membership:
 
     @property
     def has_news(self) -> bool:
-        """Whether the group may change the next plan."""
+        """Return whether the group may change the next plan."""
         in_force = self._in_force()
         asks = self._reporting.in_doubt and self._session.outage.asks_now and in_force is not Coordination.PROCEEDING
         return asks or self._given != self._ceiling_under(in_force)
@@ -169,7 +169,9 @@ class Membership:
     # -- for the session --
 
     def is_due(self, after_s: float) -> bool:
-        """Whether the query has a report to repeat, and none was answered for so many seconds."""
+        """Return whether the query has a report to repeat, and none was answered for so many
+        seconds.
+        """
         if not self._registration.epochs or self._failed is not None or self._closed.is_set():
             return False
         return self._reporting.is_due(after_s, self._session.now(), self._ceiling.answered_at)

@@ -51,7 +51,7 @@ class Policy:
         return Coordination.PROCEEDING if proceeds else Coordination.HOLDING
 
     def fails(self, lasted_s: float | None) -> bool:
-        """Whether the query is to stop."""
+        """Return whether the query is to stop."""
         return self.on_outage == "fail" and lasted_s is not None and lasted_s >= self.hold_for_s
 
     def __str__(self) -> str:
@@ -68,7 +68,9 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Whether an outage lasts: from a failed call to the next report that is answered."""
+        """Return whether an outage lasts: from a failed call to the next report that is
+        answered.
+        """
         return self._since is not None
 
     @property
@@ -79,7 +81,7 @@ class Outage:
 
     @property
     def asks_now(self) -> bool:
-        """Whether it is time for a call: always, or during an outage after a pause."""
+        """Return whether it is time for a call: always, or during an outage after a pause."""
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:

@@ -50,8 +50,8 @@ class Reporting:
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Whether a report has to be repeated: none was answered for so many seconds, or there is
-        doubt.
+        """Return whether a report has to be repeated: none was answered for so many seconds, or
+        there is doubt.
         """
         if now - self._planned_at > self._max_batch_s:
             return False

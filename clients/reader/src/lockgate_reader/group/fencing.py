@@ -58,5 +58,5 @@ class SplitLease:
         return SplitLease(sent_at + lease_ms / 1000 * (1 - self.rate_error), sent_at, self.rate_error)
 
     def is_over(self, now: float) -> bool:
-        """Whether nothing may be handed out at `now`."""
+        """Return whether nothing may be handed out at `now`."""
         return now >= self.until

@@ -106,7 +106,7 @@ class Holdings:
         return events
 
     def is_urgent(self, said: Said) -> bool:
-        """Whether the coordinator waits for what was said."""
+        """Return whether the coordinator waits for what was said."""
         unresolved = self.unresolved
         resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in said.held)
         leaves = bool(self._leaving(said) or self._unopened())
@@ -192,12 +192,16 @@ class Holdings:
         ]
 
     def _is_own(self, held: ReaderSplit) -> bool:
-        """Whether the split is still this reader's, under this number, as far as is known."""
+        """Return whether the split is still this reader's, under this number, as far as is
+        known.
+        """
         own = (self.assigned or {}).get(held.split.split_id)
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Whether the split is before the position that the coordinator has, and is to be."""
+        """Return whether the split is before the position that the coordinator has, and is to
+        be.
+        """
         own = (self.assigned or {})[held.split.split_id]
         if held.went_back:
             return True

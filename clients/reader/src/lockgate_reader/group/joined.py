@@ -102,7 +102,7 @@ class JoinedPlace:
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Begins."""
+        """Begin."""
         self._wake = wake
         self._thread.start()
 
@@ -135,7 +135,7 @@ class JoinedPlace:
         self._leave(Said(state, tuple(state.held())))
 
     def abandon(self) -> None:
-        """Lets the place's own thread leave, with what the consumer said last."""
+        """Let the place's own thread leave, with what the consumer said last."""
         self._abandoned = True
 
     # -- on the place's own thread --

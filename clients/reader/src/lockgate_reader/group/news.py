@@ -51,7 +51,7 @@ class Unheeded:
             self._revision = 0.0
 
     def is_there(self, seen: int) -> bool:
-        """Whether there is any. `seen`: the revision of the last answer."""
+        """Return whether there is any. `seen`: the revision of the last answer."""
         return self._revision > seen or self._others != self._heeded
 
 
@@ -68,13 +68,13 @@ class SplitNews:
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
-        """Follows the stream of this reader, from now on."""
+        """Follow the stream of this reader, from now on."""
         if self._reader != (subtask, epoch):
             self._reader = (subtask, epoch)
             self._client.begin(lambda: self._listen(subtask, epoch))
 
     def close(self) -> None:
-        """Follows no stream any more."""
+        """Follow no stream any more."""
         self._reader = None
 
     async def _listen(self, subtask: int, epoch: int) -> None:

@@ -162,7 +162,7 @@ class KafkaClient:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _learn(self, keys: Iterable[Key]) -> None:
-        """Lets the admin client look at topics anew that have partitions which it has not seen: by
+        """Let the admin client look at topics anew that have partitions which it has not seen: by
         itself it says for minutes that there are none such.
         """
         for topic in {key[0] for key in keys if key not in self._seen}:
@@ -226,8 +226,9 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Whether a message without a time is no record: the end of its partition, at `offset()`,
-        or an error that passes. Raises `KafkaFailed` for one that does not; False for a record.
+        """Return whether a message without a time is no record: the end of its partition, at
+        `offset()`, or an error that passes. Raises `KafkaFailed` for one that does not; False for a
+        record.
         """
         error = message.error()
         if error is None:
@@ -241,7 +242,9 @@ class KafkaClient:
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Whether Kafka says that it has nothing at `offset()`, neither a record nor the end."""
+        """Return whether Kafka says that it has nothing at `offset()`, neither a record nor the
+        end.
+        """
         error = message.error()
         return error is not None and error.code() in _LOST
 

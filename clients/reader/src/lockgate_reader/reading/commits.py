@@ -19,8 +19,8 @@ class Commits:
         self._committed_at = now_ms()
 
     def is_due(self, *, changed: bool) -> bool:
-        """Whether to commit now. `changed`: other splits are held than before. What is given back
-        is committed before another reader has it, and not later.
+        """Return whether to commit now. `changed`: other splits are held than before. What is given
+        back is committed before another reader has it, and not later.
         """
         if self._interval_ms is None:
             return False

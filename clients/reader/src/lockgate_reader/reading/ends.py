@@ -42,7 +42,7 @@ class Ends:
             self._asked = self._ask(keys)
 
     def is_silent(self, split: OpenSplit) -> bool:
-        """Whether the split was read to its end as Kafka said a moment ago."""
+        """Return whether the split was read to its end as Kafka said a moment ago."""
         if not split.at_end or split.silent_until is None:
             return False
         return self._now_ms() - split.silent_until[0] <= FRESH_MS

@@ -96,7 +96,7 @@ class NextRecord(WatermarkGenerator):
             self._inner.on_event(event.kept_back, event.kept_back_time, capped)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Lets the generator emit, and its idleness count if the split is silent."""
+        """Let the generator emit, and its idleness count if the split is silent."""
         if self.silent is not None:
             silent = self.silent()
             if silent and self._clock.is_paused:

@@ -24,4 +24,4 @@ class StreamOutput:
         """None are asked for."""
 
     def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Whether there is a backlog is in the orders."""
+        """Return whether there is a backlog is in the orders."""

@@ -115,7 +115,7 @@ class RunningReader:
     # -- life --
 
     def open(self) -> None:
-        """Begins: the operator, and the place."""
+        """Begin: the operator, and the place."""
         self._lost.begin()
         self.operator.open()
         self.operator.emit_next(self.output)
@@ -129,18 +129,18 @@ class RunningReader:
             going.call_back()
 
     def stop(self, *, drain: bool) -> None:
-        """Lets nothing more out. From any thread, or a signal handler."""
+        """Let nothing more out. From any thread, or a signal handler."""
         if self.stopped is None:
             self.stopped = drain
         self.wake()
 
     @property
     def ended(self) -> bool:
-        """Whether nothing goes out any more."""
+        """Return whether nothing goes out any more."""
         return self.stopped is not None or self.operator.mode not in RUNNING
 
     def close(self) -> None:
-        """Leaves the place and Kafka. A second call changes nothing."""
+        """Leave the place and Kafka. A second call changes nothing."""
         self.end_piece()
         self.operator.stop(drain=bool(self.stopped))
         self._finish()
@@ -154,12 +154,12 @@ class RunningReader:
 
     @property
     def lapsed(self) -> bool:
-        """Whether nothing may go out now: the deadline has passed."""
+        """Return whether nothing may go out now: the deadline has passed."""
         return self.lease_s() >= self.orders.until
 
     @property
     def due(self) -> bool:
-        """Whether `turn` comes before the next piece."""
+        """Return whether `turn` comes before the next piece."""
         return self.attention or self.now_ms() >= self._next_turn
 
     def more(self, most: int) -> Piece | None:
@@ -209,7 +209,7 @@ class RunningReader:
         return going.records
 
     def whole(self, piece: Piece) -> GoneOut:
-        """Lets a whole piece out at once."""
+        """Let a whole piece out at once."""
         out = GoneOut(piece.split.key, piece.messages, piece.times)
         self.begin_piece(piece, whole=True)
         self.end_piece()
@@ -259,7 +259,7 @@ class RunningReader:
         self._commits.commit(self.positions(), wait=wait)
 
     def is_at_end(self, held: ReaderSplit) -> bool:
-        """Whether a held split is read to its end."""
+        """Return whether a held split is read to its end."""
         split = self.reader.splits.get(held.split.split_id)
         return split is not None and self.ends.is_silent(split)
 
@@ -314,7 +314,7 @@ class RunningReader:
         return self.queue.release(ceiling)
 
     def _keep_back(self, split: OpenSplit) -> None:
-        """Tells the operator of the record that the ceiling keeps back."""
+        """Tell the operator of the record that the ceiling keeps back."""
         records = split.fetched[0]
         self.reader.gone.append(
             (split, HandedOut((), (), kept_back=records.messages[records.at], kept_back_time=records.times[records.at]))
@@ -323,7 +323,7 @@ class RunningReader:
         self._account()
 
     def _account(self) -> None:
-        """Lets the operator poll what has gone out."""
+        """Let the operator poll what has gone out."""
         if self.operator.mode is not OperatingMode.READING:
             return
         if self.operator.emit_next(self.output) is DataInputStatus.END_OF_DATA:

@@ -62,7 +62,7 @@ class KafkaSplitReader:
         self.no_more_splits = True
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
-        """Lets some splits wait, and others go on."""
+        """Let some splits wait, and others go on."""
         self._paused(pause, resume)
 
     def handle_source_event(self, event: object) -> None:

@@ -86,7 +86,7 @@ class OpenSplit:
             self.fetched.popleft()
 
     def begin_again(self, start: int, end: int) -> None:
-        """Goes on in another log, from `start` on. What was fetched is of the former one. A split
+        """Go on in another log, from `start` on. What was fetched is of the former one. A split
         that was to end ends where this log does.
         """
         self.furthest = max(self.furthest, self.position)
@@ -109,24 +109,24 @@ class OpenSplit:
 
     @property
     def has_begun(self) -> bool:
-        """Whether records of it were left out, fetched or handed out: it is not whole."""
+        """Return whether records of it were left out, fetched or handed out: it is not whole."""
         return self.position > 0 or bool(self.fetched)
 
     @property
     def at_end(self) -> bool:
-        """Whether all that Kafka had was read when it was last asked."""
+        """Return whether all that Kafka had was read when it was last asked."""
         return self.silent_since is not None and not self.fetched
 
     @property
     def finished(self) -> bool:
-        """Whether it was read to its stopping offset."""
+        """Return whether it was read to its stopping offset."""
         if self.stop is None or self.fetched:
             return False
         return self.past_stop or max(self.position, self.end or 0) >= self.stop
 
     @property
     def paused(self) -> bool:
-        """Whether its next record is above the ceiling, or the operator has paused it."""
+        """Return whether its next record is above the ceiling, or the operator has paused it."""
         return self.halted or self.next_time is not None
 
     def rest(self, position: int) -> KafkaPartitionSplit:

@@ -35,7 +35,7 @@ class TopicIds:
         self._next_ms = now_ms() + self._every_ms
 
     def begin(self) -> None:
-        """Learns the ids, before any position is taken. What is not answered is asked again."""
+        """Learn the ids, before any position is taken. What is not answered is asked again."""
         self._learn(self._ask(self._topics))
 
     def look(self) -> list[str]:
@@ -52,7 +52,7 @@ class TopicIds:
         return self._learn(asked)
 
     def is_another(self, topic: str) -> bool:
-        """Whether the topic was made anew, as far as Kafka says now."""
+        """Return whether the topic was made anew, as far as Kafka says now."""
         self._asked = {}  # an answer of before would tell it a second time
         return bool(self._learn(self._ask([topic])))
 

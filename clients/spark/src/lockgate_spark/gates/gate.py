@@ -56,7 +56,7 @@ class GatedRun(Protocol):
 
     @property
     def available_now(self) -> bool:
-        """Whether the run ends when it has read what was there at its start."""
+        """Return whether the run ends when it has read what was there at its start."""
 
     @property
     def interval_s(self) -> float:
@@ -66,7 +66,7 @@ class GatedRun(Protocol):
         """Wait for the end of the run, at most that long; return whether it has come."""
 
     def failed(self) -> bool:
-        """Whether the run has ended with an error."""
+        """Return whether the run has ended with an error."""
 
 
 class Gate:
@@ -103,7 +103,7 @@ class Gate:
 
     @property
     def closed(self) -> bool:
-        """Whether the run has ended, and the group knows."""
+        """Return whether the run has ended, and the group knows."""
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
@@ -213,7 +213,7 @@ class Gate:
     # -- what a user sees --
 
     def _check_order(self, span: Span, batch_id: int) -> None:
-        """Warns of a batch below the report by more than the drift, and of further ones only where
+        """Warn of a batch below the report by more than the drift, and of further ones only where
         they lie twice as far below.
         """
         reported = self._top - self._bounds.disorder - 1

@@ -42,7 +42,7 @@ class ConnectRun:
             return True  # it has ended with an error
 
     def failed(self) -> bool:
-        """Whether the run has ended with an error."""
+        """Return whether the run has ended with an error."""
         query = self._query()
         return query is not None and query.exception() is not None
 
@@ -59,7 +59,7 @@ class ConnectSide:
         return ConnectRun(batch.sparkSession, **ask(batch, "query"))
 
     def in_group(self, run: ConnectRun) -> bool:
-        """Whether its sources are aligned in a group already."""
+        """Return whether its sources are aligned in a group already."""
         return run.in_group
 
     def gauges(self, batch: Any, run: ConnectRun) -> None:

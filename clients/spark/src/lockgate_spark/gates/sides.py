@@ -23,7 +23,7 @@ class Side(Protocol):
         """Return the run of the batch's query. Raises `UnsupportedQuery`."""
 
     def in_group(self, run: Any) -> bool:
-        """Whether its sources are aligned in a group already."""
+        """Return whether its sources are aligned in a group already."""
 
     def gauges(self, batch: Any, run: Any) -> Gauges | None:
         """Where the gate shows its numbers, if anywhere."""

@@ -17,8 +17,8 @@ from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Attaches to the driver, and answers until it ends. Ends at once beside a jar of another
-    version: what the two say to each other is no protocol that stays.
+    """Attach to the driver, and answer until it ends. Ends at once beside a jar of another version:
+    what the two say to each other is no protocol that stays.
     """
     here, jar = version("lockgate-spark"), os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:

@@ -47,8 +47,8 @@ class HostAnswers(Answering):
         self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
     def lives(self) -> None:
-        """Says by any answer that this process lives. Each thread of Java is answered by a thread
-        of its own, so no plan holds this answer.
+        """Say by any answer that this process lives. Each thread of Java is answered by a thread of
+        its own, so no plan holds this answer.
         """
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:

@@ -26,7 +26,7 @@ class ClassicSide:
         return QueryRun.of_batch(batch)
 
     def in_group(self, run: QueryRun) -> bool:
-        """Whether its sources are aligned in a group already."""
+        """Return whether its sources are aligned in a group already."""
         aligned = running.of_query(AlignedRun, run.query_id)
         return aligned is not None and aligned.membership is not None
 

@@ -109,8 +109,8 @@ class EventTime:
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Whether the one expression of this plan gives microseconds. Raises `ConfigurationError` where
-    it is not fit.
+    """Return whether the one expression of this plan gives microseconds. Raises
+    `ConfigurationError` where it is not fit.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     plain = (

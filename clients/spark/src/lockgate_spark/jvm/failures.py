@@ -67,7 +67,7 @@ def sentence(error: BaseException) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether the error says that its thread was interrupted, as `query.stop()` does."""
+    """Return whether the error says that its thread was interrupted, as `query.stop()` does."""
     while error is not None:
         if isinstance(error, Py4JError | PySparkException) and any(name in str(error) for name in _INTERRUPTED):
             return True

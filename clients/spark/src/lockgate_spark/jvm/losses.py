@@ -101,7 +101,7 @@ def _children(node: Any) -> list[Any]:
 
 
 def _passes_on(node: Any, kind: str) -> bool:
-    """Whether a node hands on each row that it gets, once."""
+    """Return whether a node hands on each row that it gets, once."""
     if kind == "Filter":
         return re.fullmatch(r"isnotnull\([^()]*\)", str(node.condition().toString())) is not None
     return kind in _PASS_ON or kind.startswith("StreamingDataSourceV2")

@@ -135,7 +135,7 @@ class QueryRun:
 
     @property
     def available_now(self) -> bool:
-        """Whether the run ends once it has read all that existed at its start."""
+        """Return whether the run ends once it has read all that existed at its start."""
         return class_name(self.execution.trigger()) == "AvailableNowTrigger"
 
     @property
@@ -151,7 +151,7 @@ class QueryRun:
         return bool(self.execution.isActive())
 
     def failed(self) -> bool:
-        """Whether the run has ended with an error."""
+        """Return whether the run has ended with an error."""
         return bool(self.execution.exception().isDefined())
 
     def ends_within(self, seconds: float) -> bool:
@@ -248,8 +248,8 @@ class QueryRun:
         return query_shape(self.execution.logicalPlan(), self._watermarks)
 
     def takes_highest(self) -> bool:
-        """Whether Spark takes the highest of several watermarks: `multipleWatermarkPolicy=max`, by
-        the configuration in the checkpoint.
+        """Return whether Spark takes the highest of several watermarks:
+        `multipleWatermarkPolicy=max`, by the configuration in the checkpoint.
         """
         return self._conf(POLICY).lower() == "max"
 

@@ -38,7 +38,7 @@ class Answering:
         return self._lend(result.in_java if isinstance(result, Answers) else result)
 
     def is_stopped(self) -> bool:
-        """Whether the query was told to stop, so that an error may be its consequence."""
+        """Return whether the query was told to stop, so that an error may be its consequence."""
         return False
 
     def explained(self, error: Exception) -> Exception:
@@ -46,7 +46,7 @@ class Answering:
         return error
 
     def because(self, cause: Any) -> None:
-        """Tells Java the cause, a Java error, of the error that the next answer is."""
+        """Tell Java the cause, a Java error, of the error that the next answer is."""
 
     def _told(self, method: str, error: Exception) -> str:
         if self.is_stopped() or is_interrupt(error):

@@ -156,7 +156,7 @@ class Stream(Answers):
         return end
 
     def count_late_rows(self, checkpoint: str) -> None:
-        """Begins to count, or says why it cannot. Raises `UnsupportedQuery` as `LateRows.begin`."""
+        """Begin to count, or say why it cannot. Raises `UnsupportedQuery` as `LateRows.begin`."""
         if self._late_rows is None:
             self._session.tell_uncounted("the count is switched off for this query")
             return

@@ -99,7 +99,7 @@ class Crossing:
 
     @property
     def done(self) -> bool:
-        """Whether `above` is the answer."""
+        """Return whether `above` is the answer."""
         return self.low >= self._upper and self._behind is None
 
     def probe(self) -> int:
@@ -160,7 +160,9 @@ class Tail:
 
     @property
     def done(self) -> bool:
-        """Whether `last` is the answer; None where it lies too far back, or there is none."""
+        """Return whether `last` is the answer; None where it lies too far back, or there is
+        none.
+        """
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
     def probe(self) -> int:

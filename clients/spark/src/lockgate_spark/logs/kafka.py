@@ -87,11 +87,11 @@ class KafkaSplitLog:
             self.requests.set_splits(wanted)
 
     def has_splits(self, splits: Iterable[str]) -> bool:
-        """Whether these are the splits that all other calls are about."""
+        """Return whether these are the splits that all other calls are about."""
         return sorted(splits) == self.requests.order
 
     def begin_plan(self, credible: Credible) -> None:
-        """Begins a plan, in which only credible event times take part."""
+        """Begin a plan, in which only credible event times take part."""
         self._reads = self._anew = 0
         self._heads_asked = None
         if credible != self.credible:
@@ -100,16 +100,16 @@ class KafkaSplitLog:
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has read as many single records as it should."""
+        """Return whether this plan has read as many single records as it should."""
         return self._reads >= MOST_READS
 
     @property
     def asks_before_ends(self) -> bool:
-        """Whether `ask_ends` will ask Kafka for the highest event times first."""
+        """Return whether `ask_ends` will ask Kafka for the highest event times first."""
         return self._highest_was_needed
 
     def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
-        """Asks where the logs end, by `ends` after `now` (wall clock in ms); its splits are those
+        """Ask where the logs end, by `ends` after `now` (wall clock in ms); its splits are those
         that all other calls are about from then on. Asks before for what has to lie below: the
         highest event times, if the last plan wanted them, and the uncommitted ends, if `live`.
         """
@@ -213,8 +213,8 @@ class KafkaSplitLog:
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Whether these, the first that look-ups found above `target` (ms), hide nothing at or
-        below it: each is read once, of very many those furthest above. If not, it is remembered
+        """Return whether these, the first that look-ups found above `target` (ms), hide nothing at
+        or below it: each is read once, of very many those furthest above. If not, it is remembered
         what stands there, and the plan is to be made anew.
         """
         if self._distrusts_look_ups:
@@ -283,7 +283,7 @@ class KafkaSplitLog:
         self._highest_is_fresh = True
 
     def _takes_for_record(self, head: Head) -> bool:
-        """Whether what a look-up has found is taken for a record."""
+        """Return whether what a look-up has found is taken for a record."""
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
     def _distrust_look_ups(self) -> None:
@@ -341,7 +341,7 @@ class KafkaSplitLog:
             self.requests.set_credible(self.credible)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        """Read between two offsets of each split, and learns from the records."""
+        """Read between two offsets of each split, and learn from the records."""
         readings = self.requests.read(ranges, target)
         for split, reading in readings.items():
             self.learned[split].points.note(reading)

@@ -53,7 +53,7 @@ class Points:
             self._thin()
 
     def _thin(self) -> None:
-        """Leaves out the one that tells least: between the nearest neighbours."""
+        """Leave out the one that tells least: between the nearest neighbours."""
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
@@ -86,8 +86,8 @@ class Points:
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Whether it lies in the stretch that was looked at last, and is more than `by_ms` above
-        all that was found there or before.
+        """Return whether it lies in the stretch that was looked at last, and is more than `by_ms`
+        above all that was found there or before.
         """
         if self._sampled is None:
             return False
@@ -95,7 +95,7 @@ class Points:
         return start <= head.offset < stop and head.event_time > highest + by_ms
 
     def forget(self) -> None:
-        """Forgets the records, but not how far they are out of order."""
+        """Forget the records, but not how far they are out of order."""
         self._seen, self._position, self.pace = [], None, None
 
     def note(self, reading: Reading) -> None:
@@ -142,7 +142,7 @@ class Points:
         return below, None
 
     def forget_below(self, position: int) -> None:
-        """Forgets what has been read, but for how far it got."""
+        """Forget what has been read, but for how far it got."""
         gone = self._seen[: bisect_left(self._seen, Head(position, MIN))]
         self._read = max([self._read, *(head.event_time for head in gone)])
         del self._seen[: bisect_left(self._seen, Head(position, MIN))]
@@ -169,7 +169,7 @@ class Learned:
     """
 
     def has_read(self, head: Head) -> bool:
-        """Whether this, which a look-up may have named, was read."""
+        """Return whether this, which a look-up may have named, was read."""
         return (
             head.offset in self.named
             or self.head == (head.offset, head)
@@ -177,6 +177,6 @@ class Learned:
         )
 
     def forget_below(self, position: int) -> None:
-        """Forgets what has been read of single records."""
+        """Forget what has been read of single records."""
         self.points.forget_below(position)
         self.named = {offset: there for offset, there in self.named.items() if offset >= position}

@@ -47,7 +47,9 @@ class KafkaRequests:
 
     @cached_property
     def reads_committed(self) -> bool:
-        """Whether Spark reads committed records alone. The driver is asked once for all plans."""
+        """Return whether Spark reads committed records alone. The driver is asked once for all
+        plans.
+        """
         return self._jvm.readsCommitted()
 
     def set_splits(self, splits: Iterable[str]) -> None:

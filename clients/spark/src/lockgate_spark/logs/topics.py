@@ -37,7 +37,7 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Learns of topics that were not seen before, and warns of what is to be known of them.
+        """Learn of topics that were not seen before, and warn of what is to be known of them.
         `now`: wall clock in ms.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
@@ -80,7 +80,7 @@ class TopicConfigs:
             )
 
     def warn(self, topic: str, text: str) -> None:
-        """Says something of a topic; one thing of each."""
+        """Say something of a topic; one thing of each."""
         if topic not in self._warned:
             self._warned.add(topic)
             log.warning("topic %s: %s", topic, text)

@@ -35,8 +35,8 @@ class Source(Protocol):
         """Where the source starts without a checkpoint."""
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        """Whether a record comes at or beyond these ends; waits for it for so many seconds at
-        most.
+        """Return whether a record comes at or beyond these ends; waits for it for so many seconds
+        at most.
         """
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
@@ -65,7 +65,7 @@ class Unread:
     def ask(
         cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
     ) -> "Unread":
-        """Asks every source for its ends; `now` is the wall clock in ms before that. `credible`:
+        """Ask every source for its ends; `now` is the wall clock in ms before that. `credible`:
         which event times take part.
         """
         positions, ends, live_ends = {}, {}, {}
@@ -112,12 +112,12 @@ class Unread:
         return max(end, self.live_ends.get(i, {}).get(split, end))
 
     def same_as(self, other: "Unread") -> bool:
-        """Whether no position and no end has moved."""
+        """Return whether no position and no end has moved."""
         return self.positions == other.positions and self.ends == other.ends
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether a log was asked for as many single records as a plan should."""
+        """Return whether a log was asked for as many single records as a plan should."""
         return any(source.log.read_budget_spent for source in self.sources.values())
 
     def backlogs(self) -> dict[Key, Backlog]:
@@ -152,8 +152,8 @@ class Unread:
         }
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
-        """Whether these, the first found above `target` (ms), are records, as far as their logs can
-        tell. If not, the logs have learned so, and the plan is to be made anew.
+        """Return whether these, the first found above `target` (ms), are records, as far as their
+        logs can tell. If not, the logs have learned so, and the plan is to be made anew.
         """
         of_sources: dict[int, dict[str, Head]] = {}
         for (i, split), head in stops.items():

@@ -95,7 +95,7 @@ class AlignedRun:
 
     @property
     def closed(self) -> bool:
-        """Whether the run has ended."""
+        """Return whether the run has ended."""
         return self._closed.is_set()
 
     @property
@@ -123,7 +123,7 @@ class AlignedRun:
 
     @property
     def has_draft(self) -> bool:
-        """Whether Kafka has answered for the first plan."""
+        """Return whether Kafka has answered for the first plan."""
         return self._planner.has_draft
 
     @property
@@ -272,7 +272,7 @@ class AlignedRun:
     # -- a round: one plan for all sources --
 
     def _is_idle(self) -> bool:
-        """Whether the last plan read nothing and still holds."""
+        """Return whether the last plan read nothing and still holds."""
         return self.alignment.mode != "observe" and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:

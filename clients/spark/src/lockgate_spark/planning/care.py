@@ -64,7 +64,7 @@ class Care:
         self._until: dict[Key, float] = {}
 
     def watches(self, key: Key) -> bool:
-        """Whether the wait for a split has begun."""
+        """Return whether the wait for a split has begun."""
         return key in self._until
 
     def begin(self, watch_s: Mapping[Key, float]) -> None:
@@ -76,7 +76,7 @@ class Care:
         self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
 
     def goes_on(self) -> bool:
-        """Whether a split is still waited for."""
+        """Return whether a split is still waited for."""
         now = self._ticks()
         return any(until > now for until in self._until.values())
 

@@ -33,7 +33,7 @@ class DriverClock:
 
     @property
     def steady(self) -> bool:
-        """Whether the wall clock and the monotonic one agree."""
+        """Return whether the wall clock and the monotonic one agree."""
         return not self._clock.leapt
 
     @property

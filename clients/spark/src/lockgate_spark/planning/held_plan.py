@@ -45,7 +45,7 @@ class HeldPlans:
         self._ticks, self._sleep = ticks, sleep
 
     def holds(self, plan: Plan[Key]) -> bool:
-        """Whether the plan is held. A window that is still open is left to the next run."""
+        """Return whether the plan is held. A window that is still open is left to the next run."""
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE
         return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
 
@@ -94,8 +94,8 @@ class HeldPlans:
             self._sleep(STEP_S)
 
     def _will_rise_to(self, plan: Plan[Key]) -> bool:
-        """Whether a horizon that rises with the clock reaches an unread record while live producers
-        may be behind. A record that is stamped 2099 is not waited for.
+        """Return whether a horizon that rises with the clock reaches an unread record while live
+        producers may be behind. A record that is stamped 2099 is not waited for.
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 
@@ -118,5 +118,5 @@ def _first_held(plan: Plan[Key]) -> int:
 
 
 def _is_soon(plan: Plan[Key]) -> bool:
-    """Whether the clock reaches that record in a moment."""
+    """Return whether the clock reaches that record in a moment."""
     return _first_held(plan) - plan.ceiling <= _SOON_S * 1000

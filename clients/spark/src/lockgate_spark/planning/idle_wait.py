@@ -35,8 +35,8 @@ class IdleWait:
         self._until = 0.0 if plan.offsets else now + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def lasts(self, sources: Mapping[int, Source], now: float, sleep: Callable[[float], object]) -> bool:
-        """Whether the last plan, which read nothing, still holds. Waits before it returns True, and
-        while nothing may be read.
+        """Return whether the last plan, which read nothing, still holds. Waits before it returns
+        True, and while nothing may be read.
         """
         left = self._until - now
         if left <= 0:

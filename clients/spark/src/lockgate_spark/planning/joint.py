@@ -111,12 +111,12 @@ class JointPlanner:
 
     @property
     def careful(self) -> bool:
-        """Whether a split whose producer has shown nothing yet is waited for."""
+        """Return whether a split whose producer has shown nothing yet is waited for."""
         return self._producers.careful
 
     @property
     def has_draft(self) -> bool:
-        """Whether Kafka has answered for the first draft."""
+        """Return whether Kafka has answered for the first draft."""
         return self._drafted is not None
 
     @property
@@ -207,7 +207,7 @@ class JointPlanner:
         return nothing.strip()
 
     def sum_up(self) -> None:
-        """Log the totals at the end of the run, and keeps the producers' lags for the next one."""
+        """Log the totals at the end of the run, and keep the producers' lags for the next one."""
         self.waits.close()
         if self._last is not None and self._last.limit in (Limit.SLICE, Limit.HORIZON) and self.left:
             log.warning("%s", self.left)
@@ -238,7 +238,7 @@ class JointPlanner:
 
     @staticmethod
     def _is_fresh(last: _Drafted, unread: Unread, now: float) -> bool:
-        """Whether a new draft would be the same; a horizon moves with the clock."""
+        """Return whether a new draft would be the same; a horizon moves with the clock."""
         recent = 0 <= now - last.asked_at < _FRESH_S
         return recent and unread.same_as(last.unread) and last.draft.limit is not Limit.HORIZON
 
@@ -250,7 +250,7 @@ class JointPlanner:
         self._producers.begin(self._bounds().max_drift)
 
     def _look_at_producers(self, unread: Unread, now: int) -> None:
-        """Measures the lags, and counts records that came too late."""
+        """Measure the lags, and count records that came too late."""
         bounds = self._bounds()
         disorder = most_learned(bounds.max_drift) if self._alignment.max_out_of_orderness is None else bounds.disorder
         read_upto = watermark.MIN if self._delay is None else watermark.add(self._furthest, -self._delay)

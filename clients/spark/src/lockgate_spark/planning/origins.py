@@ -22,8 +22,8 @@ log = logging.getLogger("lockgate")
 
 
 def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
-    """Whether the watermarks follow aligned streams alone. `highest`: Spark takes the highest of
-    them.
+    """Return whether the watermarks follow aligned streams alone. `highest`: Spark takes the
+    highest of them.
 
     Raises `UnsupportedQuery` where a Kafka source that was left out shares a watermark with an
     aligned one, unless that is to be warned of.

@@ -68,7 +68,7 @@ class Producers:
 
     @property
     def learns(self) -> bool:
-        """Whether bounds are learned; else `idle_timeout` is one for all."""
+        """Return whether bounds are learned; else `idle_timeout` is one for all."""
         return self._idle_timeout is None
 
     @property
@@ -99,7 +99,7 @@ class Producers:
 
     @property
     def careful(self) -> bool:
-        """Whether a split that has shown nothing is waited for."""
+        """Return whether a split that has shown nothing is waited for."""
         return self._care.goes_on()
 
     def why(self, key: Key, now: int) -> str:
@@ -153,7 +153,7 @@ class Producers:
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
-        """Learns from the unread records at `now` (wall clock in ms, before the broker was asked).
+        """Learn from the unread records at `now` (wall clock in ms, before the broker was asked).
         `disorder`: how far out of order (ms) the plans may take records to be. `spark_watermark`
         (ms): what comes at or below it is late.
         """
@@ -264,8 +264,8 @@ class Producers:
         return found
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
-        """Whether a split's first unread record is further below one that was read than `bound`
-        (ms).
+        """Return whether a split's first unread record is further below one that was read than
+        `bound` (ms).
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 

@@ -13,7 +13,7 @@ class Run(Checkpointed, Protocol):
 
     @property
     def available_now(self) -> bool:
-        """Whether the run ends when it has read what was there at its start."""
+        """Return whether the run ends when it has read what was there at its start."""
 
     @property
     def interval_s(self) -> float:
@@ -23,7 +23,7 @@ class Run(Checkpointed, Protocol):
         """Return false once the query was stopped."""
 
     def failed(self) -> bool:
-        """Whether the run has ended with an error."""
+        """Return whether the run has ended with an error."""
 
     def logged_offsets(self, source: int) -> Offsets | None:
         """Where the checkpoint's last batch ends for this source; None without one."""

@@ -183,7 +183,7 @@ class Slices:
         return None if self._last is None else self._last.slice
 
     def _warn(self, shown: BatchSlice) -> None:
-        """Warns once for each split."""
+        """Warn once for each split."""
         if news := [split for split in shown.missing_from if split not in self._warned]:
             self._warned.update(news)
             log.warning(

@@ -125,9 +125,9 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Whether what is aligned is what the query's watermarks stand on, and all of it. `payloads`:
-    of each source whether its event time is in the payload. Raises `UnsupportedQuery`, or warns
-    where that was chosen.
+    """Return whether what is aligned is what the query's watermarks stand on, and all of it.
+    `payloads`: of each source whether its event time is in the payload. Raises `UnsupportedQuery`,
+    or warns where that was chosen.
     """
     kinds = set(payloads)
     for each in run.watermarks():

@@ -40,7 +40,7 @@ class Loss:
 
     @property
     def exact(self) -> bool:
-        """Whether both ends are the same."""
+        """Return whether both ends are the same."""
         return self.most == self.least
 
 

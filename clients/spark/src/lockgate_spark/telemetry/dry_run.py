@@ -29,7 +29,7 @@ class DryRun:
         self.offsets_ahead += ahead
 
     def failed(self, error: Exception) -> None:
-        """Warns once that no plan could be made."""
+        """Warn once that no plan could be made."""
         log.log(
             logging.DEBUG if self.has_failed else logging.WARNING,
             "mode observe: no plan could be made, and the query runs on unchanged: %s",

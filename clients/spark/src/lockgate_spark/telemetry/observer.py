@@ -67,9 +67,9 @@ class Observer:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
-        """Warns of records in the unread logs. `allowed`: the largest disorder (ms) that plans
-        allow for; `learned`: the disorder that was seen, None where the user has promised one.
-        `steps`: how far (ms) a batch may go without that disorder, and with it.
+        """Warn of records in the unread logs. `allowed`: the largest disorder (ms) that plans allow
+        for; `learned`: the disorder that was seen, None where the user has promised one. `steps`:
+        how far (ms) a batch may go without that disorder, and with it.
         """
         self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned, steps)

@@ -105,7 +105,7 @@ class EventTimes:
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        """Forgets what tells nothing of this offset and those after it."""
+        """Forget what tells nothing of this offset and those after it."""
         before = max(0, bisect_right(self._offsets, offset) - 1)
         del self._offsets[:before], self._times[:before]
 

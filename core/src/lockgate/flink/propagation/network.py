@@ -152,7 +152,7 @@ class Network:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Works until every channel is empty, with all that is emitted on the way."""
+        """Work until every channel is empty, with all that is emitted on the way."""
         self.start()
         taken = 0
         while waiting := [(task, *channel) for task in self.tasks.values() for channel in task.waiting()]:

@@ -37,7 +37,7 @@ class Operator:
         self.output = output
 
     def open(self) -> None:
-        """Begins. Called once, when the network starts."""
+        """Begin. Called once, when the network starts."""
 
     def process(self, index: int, record: Record) -> None:
         """Take a record on input `index`."""

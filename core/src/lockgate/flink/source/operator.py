@@ -117,7 +117,7 @@ class SourceOperator(Generic[S]):
             )
 
     def open(self) -> None:
-        """Make the reader, gives it the restored splits, registers, and starts."""
+        """Make the reader, give it the restored splits, register, and start."""
         self.init_reader()
         if self._restored:
             self._add_splits(self._restored)
@@ -143,7 +143,7 @@ class SourceOperator(Generic[S]):
         self.finished.set()
 
     def close(self) -> None:
-        """Releases everything, also after a failure."""
+        """Release everything, also after a failure."""
         self._stop_services()
         # Until here a source that has ended goes on reporting MAX, so that it limits no other
         # source.
@@ -229,7 +229,7 @@ class SourceOperator(Generic[S]):
             self._waiting.set()
 
     def check_split_watermark_alignment(self) -> None:
-        """Pauses and resumes splits, with one call to the reader."""
+        """Pause and resume splits, with one call to the reader."""
         self._obey(self.splits.check(self.max_desired_watermark))
 
     # -- calls from the event-time logic --

@@ -75,7 +75,7 @@ class ReaderContext:
     send: Callable[[ToCoordinator], None]
 
     def request_split(self) -> None:
-        """Asks for a split."""
+        """Ask for a split."""
         self.send(RequestSplitEvent(self.host))
 
     def send_source_event(self, event: object) -> None:
@@ -87,7 +87,7 @@ class SourceReader(Protocol, Generic[S]):
     """Reads splits."""
 
     def start(self) -> None:
-        """Begins. Called once, after registration."""
+        """Begin. Called once, after registration."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
         """Give at most one record to `output`."""
@@ -104,7 +104,7 @@ class SourceReader(Protocol, Generic[S]):
         """No more splits will be added."""
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
-        """Pauses some splits, and resumes others. Raises `CannotPause` if this reader cannot."""
+        """Pause some splits, and resume others. Raises `CannotPause` if this reader cannot."""
 
     def handle_source_event(self, event: object) -> None:
         """Take an event of the source's own, from its enumerator."""
@@ -119,4 +119,4 @@ class SourceReader(Protocol, Generic[S]):
         """Handle an aborted checkpoint."""
 
     def close(self) -> None:
-        """Releases everything. No more calls follow."""
+        """Release everything. No more calls follow."""

@@ -46,7 +46,7 @@ class PeriodicWatermarks(WatermarkGenerator):
         """Return the watermark after `highest` as the highest time seen (MIN: none)."""
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Remembers the highest time, and emits if enough rows have come."""
+        """Remember the highest time, and emit if enough rows have come."""
         self._highest = max(self._highest, timestamp)
         self._rows += 1
         if self._rows == self._every_rows:

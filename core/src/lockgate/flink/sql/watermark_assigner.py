@@ -108,7 +108,7 @@ class WatermarkAssigner:
         self.process_watermark(MAX)
 
     def back_pressure(self, started: bool) -> None:
-        """Pauses the clock of idleness, or resumes it."""
+        """Pause the clock of idleness, or resume it."""
         if started == self._back_pressured:
             return
         self._back_pressured = started

@@ -63,7 +63,7 @@ class Browsers:
         return None
 
     def _allowed(self, host: bytes) -> bool:
-        """Remembers what it has judged: each caller sends the same host again and again."""
+        """Remember what it has judged: each caller sends the same host again and again."""
         known = self._judged.get(host)
         if known is None:
             if len(self._judged) >= 1_024:
@@ -76,7 +76,7 @@ class Browsers:
 
 
 def is_private(host: str) -> bool:
-    """Whether no page on the internet can have this host, which may bring a port."""
+    """Return whether no page on the internet can have this host, which may bring a port."""
     name = _name(host)
     try:
         ipaddress.ip_address(name.strip("[]"))

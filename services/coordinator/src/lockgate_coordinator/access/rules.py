@@ -88,7 +88,7 @@ def _shape_of_rule(rule: str) -> _Shape:
 
 
 def _is_forced(name: str, query: bytes) -> bool:
-    """Whether the query has the parameter with another value than `false`."""
+    """Return whether the query has the parameter with another value than `false`."""
     return any(
         key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     )

@@ -119,7 +119,7 @@ class _Entry:
 
 
 def valid_groups(groups: Iterable[object]) -> bool:
-    """Whether each is the name of a group, or the beginning of names and `*`."""
+    """Return whether each is the name of a group, or the beginning of names and `*`."""
     return all(
         isinstance(group, str) and NAME.match(group[:-1] + "-" if group.endswith("*") else group) for group in groups
     )

@@ -145,7 +145,7 @@ class _counted:  # noqa: N801 – used like a function; a generator would cost e
 
 
 def _is_large(scope: Scope) -> bool:
-    """Whether the body is large, or of a length that is not announced."""
+    """Return whether the body is large, or of a length that is not announced."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return len(value) > 7 or (value.isdigit() and int(value) > LARGE)

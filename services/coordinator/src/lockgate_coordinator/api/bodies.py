@@ -97,8 +97,8 @@ def _too_large(limit: BodyLimit) -> BodyTooLarge:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Whether a body of this `Content-Type` may be JSON. A page of another site can send texts and
-    forms without asking, but no JSON. Tools that name no type are taken at their word.
+    """Return whether a body of this `Content-Type` may be JSON. A page of another site can send
+    texts and forms without asking, but no JSON. Tools that name no type are taken at their word.
     """
     kind = content_type.partition(b";")[0].strip().lower()
     return kind in (b"", b"application/json") or (kind.startswith(b"application/") and kind.endswith(b"+json"))
@@ -159,7 +159,7 @@ def _loads(text: bytes) -> Any:
 
 
 def _no_number(text: str) -> float:
-    """Refuses NaN and Infinity, which Python reads and JSON does not have."""
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(f"{text} is no JSON")
 
 

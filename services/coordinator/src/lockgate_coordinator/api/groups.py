@@ -114,7 +114,7 @@ async def one(
 async def forget(
     request: Request, response: Response, group: GroupName, coordinator: TheCoordinator, key: Key = None
 ) -> None:
-    """Forgets the group and all in it, even if it cannot be read."""
+    """Forget the group and all in it, even if it cannot be read."""
     with audited(request, response, "delete", group):
         await coordinator.forget(group, act_of(key, "delete"))
 

@@ -90,7 +90,7 @@ class LeanReports:
         return text
 
     def _is_plain(self, scope: Scope) -> bool:
-        """Whether the headers announce JSON of an allowed length."""
+        """Return whether the headers announce JSON of an allowed length."""
         for name, value in scope["headers"]:
             if name == b"content-length":
                 if len(value) > self._length_digits:
@@ -111,7 +111,7 @@ class LeanReports:
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:
-    """Replays the messages that were received, and then receives those still to come."""
+    """Replay the messages that were received, and then receive those still to come."""
     pending = messages[::-1]
 
     async def receive_again() -> Message:

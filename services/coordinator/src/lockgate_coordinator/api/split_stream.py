@@ -74,8 +74,8 @@ class Levels:
         return found
 
     def _has_other_splits(self, own: SplitOwner | None) -> bool:
-        """Whether its splits, their numbers, or those to give back are others. Positions are not
-        news.
+        """Return whether its splits, their numbers, or those to give back are others. Positions are
+        not news.
         """
         if own is not None and own is self._own:  # untouched
             return False

@@ -101,7 +101,7 @@ class Announcer:
         self._closing = False
 
     def announce(self, committed: Committed) -> None:
-        """Wakes the watchers of the group, if the event is newer than the newest known one."""
+        """Wake the watchers of the group, if the event is newer than the newest known one."""
         watch = self._watches.get(committed.group.name)
         if watch is None:
             return

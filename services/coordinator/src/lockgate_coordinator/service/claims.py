@@ -32,7 +32,7 @@ class Claims:
         self._claimed_until: dict[str, float] = {}  # by the loop's clock
 
     def worthwhile(self, name: str, commands: int) -> bool:
-        """Whether a commit of so many commands should claim the group first."""
+        """Return whether a commit of so many commands should claim the group first."""
         return name in self._contended and commands >= CLAIM_FROM
 
     async def claim(self, name: str, commit_s: float) -> None:

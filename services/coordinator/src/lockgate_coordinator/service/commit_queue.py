@@ -258,8 +258,8 @@ def _is_reports(command: Command) -> bool:
 
 
 def _is_heavy(commands: list[Command], cached: Loaded) -> bool:
-    """Whether the commit takes so long that the store would refuse the cached time at its end. All
-    the work would then be done twice.
+    """Return whether the commit takes so long that the store would refuse the cached time at its
+    end. All the work would then be done twice.
     """
     group = cached.group
     if group is not None and len(group.readers) > HEAVY:

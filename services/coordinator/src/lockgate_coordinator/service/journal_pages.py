@@ -26,7 +26,7 @@ class Question:
     source: str = ""
 
     def takes(self, entry: Json) -> bool:
-        """Whether the entry is wanted."""
+        """Return whether the entry is wanted."""
         of_kind = not self.kinds or entry["kind"] in self.kinds
         return of_kind and (not self.source or entry.get("source") == self.source)
 

@@ -130,7 +130,7 @@ class EnumeratorNews:
 
 
 async def _pump(events: Events, stream: _Stream) -> None:
-    """Brings the group's events to a stream."""
+    """Bring the group's events to a stream."""
     try:
         async with aclosing(events):
             async for event in events:

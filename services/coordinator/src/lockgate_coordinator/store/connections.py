@@ -156,8 +156,8 @@ class Connections:
         return await self._pooled(words, timeout_s)
 
     def _renewed(self) -> bool:
-        """Whether files of TLS have changed since the client was made. It keeps what it has read of
-        them, so there is a new client then.
+        """Return whether files of TLS have changed since the client was made. It keeps what it has
+        read of them, so there is a new client then.
         """
         if self._read == (now := _written(self._address)):
             return False
@@ -199,7 +199,7 @@ class Connections:
 
 
 def is_no_group(error: BaseException | None) -> bool:
-    """Whether a script has failed by what it found in its keys."""
+    """Return whether a script has failed by what it found in its keys."""
     if not isinstance(error, ResponseError):
         return False
     return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None

@@ -23,7 +23,7 @@ class Dangers:
         self._said: list[str] = []
 
     async def look(self) -> None:
-        """Asks the store once. While it does not answer, nothing is said."""
+        """Ask the store once. While it does not answer, nothing is said."""
         found = await self._store.dangers()
         if found is None:
             return

@@ -83,8 +83,8 @@ def moved(before: Group | None, after: Group) -> list[Moved]:
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Whether only watermarks have moved, and no reader waits or is idle. That is true of nearly
-    all commits, which then need no journal.
+    """Return whether only watermarks have moved, and no reader waits or is idle. That is true of
+    nearly all commits, which then need no journal.
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
@@ -133,8 +133,8 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Whether the reader's change is only a report that moves a watermark, as nearly all are. A
-    wait may go on or end in it.
+    """Return whether the reader's change is only a report that moves a watermark, as nearly all
+    are. A wait may go on or end in it.
     """
     was, now = old.reported, new.reported
     return (
