@@ -183,7 +183,7 @@ def test_an_idle_timeout_that_is_set_is_a_promise_with_a_price_that_is_told(capl
 
 def test_a_lag_beyond_an_idle_timeout_that_is_set_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     World(commits(MINUTE, by=2 * MINUTE), idle_timeout="1 minute").play(300)
-    (said,) = [message for message in caplog.messages if "idle_timeout is" in message and "can be late" in message]
+    (said,) = [message for message in caplog.messages if "idle_timeout is" in message and "can be dropped" in message]
     assert said.startswith("topic a, partition 1: a record came 2 min 5")
     assert "idle_timeout is 1 min:" in said
 

@@ -125,4 +125,4 @@ def test_a_text_that_cannot_be_read_is_forgotten_with_one_warning(
     assert slices.take(plan(30, 399), 350, NOTHING_LEFT, 0) == BatchSlice(350, 400, complete=False)
     slices.take(plan(40, 499), 400, NOTHING_LEFT, 0)
     Slices(WINDOW, memory, {0: {"t-0": 40}}, {})
-    assert sum("is forgotten" in message for message in caplog.messages) == 1
+    assert sum("ignoring an unreadable file" in message for message in caplog.messages) == 1

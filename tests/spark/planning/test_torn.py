@@ -200,7 +200,7 @@ def test_hours_go_by_the_clocks_of_the_zone() -> None:
 def test_a_torn_window_is_warned_of_once_a_split_and_by_name(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "lockgate"):
         Reader(feed({"a-0": 444}, a_0=EVERY_5_S, budget=100)).read()
-    told = [record.getMessage() for record in caplog.records if "not complete" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "are incomplete" in record.getMessage()]
     assert len(told) == 1
     assert "2026-01-01T00:00:00.000Z" in told[0]
     assert "earlier records of a-0 were deleted, or lie before" in told[0]
