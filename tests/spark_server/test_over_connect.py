@@ -71,7 +71,7 @@ def test_a_foreach_batch_function_sees_its_plan_and_a_client_the_status(said: Sa
     assert sum(rows for rows, _, _ in found["views"]) == sum(skewed.counts())
     assert all(rows == planned for rows, planned, _ in found["views"])
     assert {limit for _, _, limit in found["views"]} == {"budget", "end"}
-    assert (found["state"], found["splits"], found["ended"]) == ("done", len(skewed.counts()), "ended")
+    assert (found["state"], found["splits"], found["ended"]) == ("caught up", len(skewed.counts()), "ended")
     assert found["stopped well"]
 
 

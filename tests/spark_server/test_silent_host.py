@@ -17,4 +17,4 @@ def test_a_python_that_plans_for_long_is_left_alone_and_one_that_is_stopped_amid
 
     assert said.splitlines()[0] == "planned"
     assert said.splitlines()[-1] == f"ended with {128 + signal.SIGKILL}"
-    assert "runs, but has answered nothing" in said
+    assert "runs, but has not answered for" in said

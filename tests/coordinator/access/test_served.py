@@ -151,7 +151,7 @@ def test_a_bad_file_ends_the_start_by_its_name(file: Path) -> None:
 
 
 def test_a_rate_needs_tokens_to_be_counted_by() -> None:
-    assert "--rate-limit 5 is for each token, and there are none" in refused("--rate-limit", "5")
+    assert "--rate-limit 5 applies to each token, and there are none" in refused("--rate-limit", "5")
 
 
 def test_a_service_with_tokens_may_listen_on_any_host_and_warns_of_plain_http(file: Path, tmp_path: Path) -> None:
