@@ -275,6 +275,7 @@ def test_a_slice_that_is_called_complete_and_lacks_a_row_is_told_of_even_where_k
         (100, (), (), "3 of 3"),
         (100, (), ((0, 10_000),), "2 of 3"),
         (100, (), ((0, 10_000), (40_000, 60_000)), None),
+        (2, (), ((40_000, 60_000),), "1 of 3"),
         (1, (), ((40_000, 60_000),), None),  # the first window has two records
         (1, (), ((40_000, 50_000),), "1 of 2"),
         (0, (), (), None),

@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +54,20 @@ def test_a_window_larger_than_the_budget_is_read_in_parts_that_are_not_whole() -
     logs.positions = ends(plan)
     rest = sliced(logs, budget=60)
     assert slice_of(rest, part.end, part, WINDOWS) == Slice(60, 100, whole=False)
+
+
+def test_a_window_that_fills_the_budget_to_the_last_record_is_read_whole() -> None:
+    # the search for a target ends with 99 % of a budget
+    windows, chance = Windows(100_000), Random(1)
+    times = sorted(100_000 * window + at for window in range(5) for at in chance.sample(range(100_000), 1000))
+    for budget in (1000, 1001, 1005):
+        logs, before = LogsInMemory.from_start(a=times), None
+        for window in range(4):
+            made = draft(logs, budget=budget)
+            plan = plan_slice(made, watermark.MAX, windows, holds_group=False)
+            before = slice_of(plan, made.first, before, windows)
+            assert before == Slice(100_000 * window, 100_000 * (window + 1), whole=True)
+            logs.positions = ends(plan)
 
 
 def test_a_window_is_read_once_the_clock_is_idle_timeout_past_its_end() -> None:

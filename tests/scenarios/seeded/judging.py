@@ -25,7 +25,6 @@ from statistics import quantiles
 from typing import NamedTuple
 
 from lockgate.plan.producer_lag import MARGIN
-from lockgate.plan.search import GOOD_ENOUGH
 from lockgate_spark.planning.care import LONGEST_CARE_S
 from lockgate_spark.planning.disorder import ENOUGH, most_learned
 from seeded.figures import misstated
@@ -384,7 +383,7 @@ def wrongly_incomplete(scenario: Scenario, played: Played) -> list[str]:
     if size is None or not scenario.whole:
         return []
     rows = Counter(r.event_time // size * size for r in played.records if r.visible_at is not None and r.timed)
-    fit = {begin for begin, count in rows.items() if count - 1 < GOOD_ENOUGH * budget}
+    fit = {begin for begin, count in rows.items() if count <= budget}
     complete = [made for made in played.aligned.slices if made.complete]
     missed = {begin for begin in fit if not any(made.start <= begin < made.end for made in complete)}
     excused = query.disorder_ms > 0 or any(isinstance(act, Stop) and act.killed for act in scenario.acts)

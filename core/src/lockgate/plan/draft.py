@@ -163,6 +163,14 @@ class Draft(Generic[Split]):
 
     # -- the greatest T within the budgets and the horizon --
 
+    def extend(self, event_time: int) -> None:
+        """Raise the target to an event time (ms) within the horizon, if that is within the budgets
+        too. The search ends with 99 % of one.
+        """
+        own = self._own
+        if own.target < event_time and own.overfull is None and self._use(self._cut(event_time)) <= 1:
+            self._own = Found(event_time, None)
+
     def _search(self) -> Found:
         found = self._within(self.first - 1)
         if found.target < self.horizon or not self._cut(found.target):

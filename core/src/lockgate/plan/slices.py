@@ -63,11 +63,13 @@ def plan_slice(
     first = draft.first
     if first == watermark.MAX:
         return draft.plan(ceiling)
-    most = whole_from - 1 if first < whole_from else watermark.MAX
-    cut = windows.begin(min(draft.target, ceiling, draft.closed, most) + 1) - 1
+    most = min(ceiling, draft.closed, whole_from - 1 if first < whole_from else watermark.MAX)
+    last = windows.end(first) - 1
+    if last <= most:
+        draft.extend(last)
+    cut = windows.begin(min(draft.target, most) + 1) - 1
     if cut >= first:
         return draft.plan(cut, Limit.GROUP if cut == ceiling else Limit.SLICE)
-    last = windows.end(first) - 1
     if draft.closed < last:
         return draft.plan(min(ceiling, first - 1), Limit.SLICE)
     if ceiling < min(last, draft.target) and not holds_group:
