@@ -72,7 +72,7 @@ def test_the_list_of_commands_has_no_broken_lines() -> None:
     wide = {**os.environ, "COLUMNS": "200"}
     command = [*COMMAND, "--help"]
     shown = subprocess.run(command, env=wide, capture_output=True, text=True, timeout=60, check=True).stdout
-    assert "each reader with its state, lease and the age of its last progress." in shown
+    assert "and each reader's state, lease and progress." in shown
 
 
 @pytest.mark.parametrize("args", [(), ("serve",)])

@@ -95,7 +95,7 @@ def test_a_reader_whose_report_is_read_after_those_of_others_is_not_lost_by_a_st
         processes = [stack.enter_context(CoordinatorProcess(store)) for _ in range(replicas)]
         httpx.put(f"{processes[0].url}{GROUP}", json=CONFIG, timeout=60).raise_for_status()
         slow, fast = Reader(processes[0], "slow", 50), Reader(processes[-1], "fast", 1_000)
-        for reader in slow:
+        for reader in (slow, fast):
             reader.reports()
             reader.received()
         streams = [stack.enter_context(announced(process)) for process in processes]

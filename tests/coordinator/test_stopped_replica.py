@@ -54,7 +54,7 @@ def test_readers_behind_a_proxy_outlive_a_stop_of_one_coordinator(redis_server: 
         httpx.put(f"{proxy}{GROUP}", json=CONFIG, timeout=60).raise_for_status()
         slow, fast = Reader(proxy, "slow", 50), Reader(proxy, "fast", 1_000)
         slow.reports()
-        assert {reader.reports() for reader in (slow) * 4} == {60}
+        assert {reader.reports() for reader in (slow, fast) * 4} == {60}
         assert stopped.pid is not None
         os.kill(stopped.pid, signal.SIGSTOP)
         try:

@@ -73,7 +73,7 @@ def test_drift_knows_of_a_late_record_behind_the_first_unread_one() -> None:
     [
         ({"rows_lost": 1}, ["s: 1 rows lost"]),
         ({"drift_ms": 5_999}, []),
-        ({"drift_ms": 6_000}, ["s: splits 6 s apart"]),
+        ({"drift_ms": 6_000}, ["s: partitions 6 s apart"]),
         ({"look_ups": (1, 16, 16, 40)}, []),
         ({"look_ups": (1, 17, 17)}, ["8.5 look-ups a topic in half of all plans"]),
     ],

@@ -66,7 +66,7 @@ def test_a_topic_made_anew_is_an_error_and_the_position_is_its_first_record(
     consumer = consumer_of(topic, **LOOKS_OFTEN)
     assert taken(consumer, 10) == list(range(10))
     made_anew(kafka, topic, [count])
-    says = rf"no longer has {topic}-0 at offset 1\d: .* the offsets from 0 up to {count}, for the topic was deleted and"
+    says = rf"no longer has {topic}-0 at offset 1\d: .* the offsets from 0 up to {count}, because the topic was deleted"
     with pytest.raises(NoStartingOffset, match=says):
         offsets_of(consumer)
     again = consumer_of(topic)
@@ -91,7 +91,7 @@ def test_a_topic_made_anew_is_read_from_its_first_record_where_the_user_says_so(
             break
     stops.cancel()
     assert found[-count:] == list(range(count))
-    assert "the topic was deleted and made anew under its name" in caplog.text
+    assert "the topic was deleted and created again" in caplog.text
     consumer.close()
     assert consumer.positions() == {(topic, 0): count}
 
@@ -100,7 +100,7 @@ def test_a_position_behind_the_end_of_its_log_is_an_error_that_says_what_there_i
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [3])
-    says = rf"no longer has {topic}-0 at offset 7: .* from 0 up to 3, .* or its log was cut; set \"auto.offset.reset\""
+    says = rf"no longer has {topic}-0 at offset 7: .* from 0 up to 3, .* or its log was truncated; set"
     with pytest.raises(NoStartingOffset, match=says):
         offsets_of(consumer_of(topic, starting_offsets={(topic, 0): 7}))
     goes_on = consumer_of(topic, GOES_ON, starting_offsets={(topic, 0): 7}, ending_offsets="latest")
@@ -115,7 +115,7 @@ def test_records_that_were_deleted_before_they_were_read_are_an_error_that_says_
 ) -> None:
     filled(kafka, topic, [10])
     deleted_below(kafka, topic, 6)
-    says = rf"no longer has {topic}-0 at offset 2: the log now has the offsets from 6 up to 10, for retention"
+    says = rf"no longer has {topic}-0 at offset 2: the log now has the offsets from 6 up to 10, because retention"
     with pytest.raises(NoStartingOffset, match=says):
         offsets_of(consumer_of(topic, starting_offsets={(topic, 0): 2}))
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kafka
 def test_a_consumer_that_was_not_iterated_is_not_initialised(topic: str, consumer_of: Consumers) -> None:
     consumer = consumer_of(topic)
     assert consumer.status().mode is ReaderMode.NOT_INITIALIZED
-    with pytest.raises(WrongState, match=r"snapshot\(\) comes after the first record"):
+    with pytest.raises(WrongState, match=r"call snapshot\(\) after the first record"):
         consumer.snapshot()
 
 
@@ -137,7 +137,7 @@ def test_a_restored_split_is_not_read_from_the_option_s_start(
     restored = consumer_of(topic, starting_offsets="latest")
     restored.restore(consumer.snapshot())
     assert next(iter(restored)).offset() == 4
-    with pytest.raises(WrongState, match=r"restore\(\) comes before the first record"):
+    with pytest.raises(WrongState, match=r"call restore\(\) before the first record"):
         restored.restore(())
 
 
@@ -180,7 +180,7 @@ def test_a_consumer_closes_twice_and_reads_no_more(kafka: KafkaBroker, topic: st
         next(iter(consumer))
     consumer.close()
     assert consumer.status().mode is ReaderMode.CLOSED
-    with pytest.raises(WrongState, match="make a new one"):
+    with pytest.raises(WrongState, match="create a new one"):
         next(iter(consumer))
 
 

@@ -258,7 +258,10 @@ def test_an_option_for_another_trigger_is_warned_of_when_the_query_starts(
         query.processAllAvailable()
     finally:
         query.stop()
-    assert "Alignment(max_wait='1 hour') has no effect here: only a run under trigger(availableNow=True)" in caplog.text
+    assert (
+        "Alignment(max_wait='1 hour') has no effect here: it only applies under trigger(availableNow=True)"
+        in caplog.text
+    )
 
 
 def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) -> None:
