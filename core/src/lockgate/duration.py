@@ -20,8 +20,8 @@ NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in nanoseconds. It may be negative; a function that takes one says whether
-    that is allowed.
+    """Represent a length of time in nanoseconds. Negative values are valid, but some
+    functions reject them.
     """
 
     nanos: int
@@ -32,8 +32,8 @@ class Duration:
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:
-        """Whole milliseconds, cut off below. Raises `InvalidValue`, naming `field`, beyond 64 bits
-        (Java: ArithmeticException).
+        """Return the whole milliseconds, rounded down. Raises `InvalidValue`, which names `field`,
+        if they exceed 64 bits (Java: ArithmeticException).
         """
         millis = self.nanos // NANOS_PER_MILLI
         if abs(millis) > MAX:
@@ -41,7 +41,7 @@ class Duration:
         return millis
 
     def to_nanos(self) -> int:
-        """Nanoseconds, at most 2⁶³ − 1."""
+        """Return the nanoseconds, at most 2⁶³ − 1."""
         return min(self.nanos, MAX)
 
     def __str__(self) -> str:

@@ -49,22 +49,33 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Coordinator(Named):
-    """The coordinator and the group through which queries stay level with each other.
+    """Name the coordinator and the alignment group that a query joins.
 
-    `group`: the queries of one group wait for each other. `source`: this query's name in the group
-    (default: the query's name, or its id). `catch_up`: `joint` or `strict`, for a group that this
-    query creates (see docs/internals/protocol.md). `token`: bearer token. `token_file`: the file
-    that holds
-    it, which is read again when it changes. `ca`: file with the CA of an https coordinator. `cert`,
-    `key`: files with the certificate to show where the coordinator asks for one, and with its key
-    if that is elsewhere (all PEM, read again when they change). `timeout`: of one call, from the
-    name's look-up to the last byte of the answer, with all that is tried again in between.
-    `on_outage`: while the coordinator cannot be reached the query goes on to the last ceiling and
-    waits there (`hold`), or does so for `hold_for` and then goes on without the group (`proceed`)
-    or stops (`fail`). `max_batch`: a batch that takes longer loses the query's lease (default: none
-    does). `park`: for how long a run under `Trigger.AvailableNow` holds the group after its end,
-    for the next one to come (default: not at all). `new_group="refuse"`: the query does not run if
-    its group is not there (default: the first query creates it). Raises `ConfigurationError`.
+    The queries of one group wait for each other.
+
+    Args:
+        url: The coordinator's address.
+        group: Name of the group.
+        source: This query's name in the group. Default: the query's name, or its id.
+        catch_up: `joint` or `strict`, for a group that this query creates.
+        token: Bearer token.
+        token_file: File that holds the token. It is read again when it changes.
+        ca: File with the certificate authority (PEM) of an https coordinator.
+        cert: File with the client certificate (PEM), if the coordinator asks for one.
+        key: File with its private key (PEM), if it is not in `cert`.
+        timeout: Limit for one call, including name look-up and retries.
+        on_outage: While the coordinator is unreachable, the query reads up to the last read limit
+            and waits there (`hold`). With `proceed` it goes on without the group after
+            `hold_for`, with `fail` it stops then.
+        hold_for: How long `proceed` and `fail` wait first.
+        max_batch: A batch that takes longer loses the query's lease. Default: no limit.
+        park: How long a run under `Trigger.AvailableNow` keeps blocking the group after its end,
+            until the next run reports. Default: not at all.
+        new_group: With `refuse`, the query fails if its group does not exist. By default the first
+            query creates it.
+
+    Raises:
+        ConfigurationError: A value is invalid; the message names it.
     """
 
     url: str

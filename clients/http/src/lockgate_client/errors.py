@@ -29,7 +29,7 @@ class AlignmentError(LockgateError):
 
 
 class ConfigurationError(AlignmentError, ValueError):
-    """A value of the configuration cannot work; the text names it, where it stands and what is
+    """A value of the configuration cannot work; the text names it, where it is set and what is
     expected.
     """
 

@@ -275,7 +275,7 @@ class AlignedConsumer:
 
     @property
     def watermark(self) -> int:
-        """The watermark (ms) of the records that went out: the lowest of the splits'. MIN before
+        """Return the watermark (ms) of the records that went out: the splits' lowest. MIN before
         the first record, MAX at the end of all data.
         """
         return self._started("watermark").output.watermark

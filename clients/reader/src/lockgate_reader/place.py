@@ -42,8 +42,9 @@ from lockgate.watermark import MAX, MIN
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """Assign a split to a reader, from its starting offset on, or from where one of the words of
-    `lockgate.flink.splits` says. `number` identifies the assignment and is never used again.
+    """Assign a split to a reader, which begins at the split's starting offset: a number, or one of
+    the named offsets of `lockgate.flink.splits`, such as `EARLIEST_OFFSET`. `number` identifies
+    the assignment and is never used again.
     """
 
     split: KafkaPartitionSplit
@@ -55,7 +56,7 @@ class ReaderSplit:
     """Show a split that the reader owns, at its position.
 
     Attributes:
-        split: It begins at the next record to hand out.
+        split: The split, starting at the next record to hand out.
         number: Fencing token of its assignment.
         watermark: In ms; MIN before the first record.
         idle: Whether it takes no part in the watermark, after `idle_timeout` without records.

@@ -58,7 +58,7 @@ class AlignmentStatus:
 
     @property
     def partitions(self) -> tuple[PartitionAlignment, ...]:
-        """The partitions of the view; none before the first plan."""
+        """Return the partitions of the latest view; none before the first plan."""
         return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:

@@ -66,7 +66,7 @@ NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """Makes generators. Every `with_…` returns a new strategy, and leaves this one as it is."""
+    """Describe how watermarks are generated. Each `with_…` method returns a changed copy."""
 
     make_generator: Callable[[RelativeClock], WatermarkGenerator]
     assign_timestamp: TimestampAssigner = record_timestamp
@@ -80,25 +80,25 @@ class WatermarkStrategy:
 
     @classmethod
     def no_watermarks(cls) -> "WatermarkStrategy":
-        """No watermarks at all."""
+        """Return a strategy that emits no watermarks."""
         return cls.for_generator(NoWatermarks)
 
     @classmethod
     def for_monotonous_timestamps(cls) -> "WatermarkStrategy":
-        """For event times that never fall within a split."""
+        """Return a strategy for event times that never decrease within a split."""
         return cls.for_generator(AscendingTimestamps)
 
     @classmethod
     def for_bounded_out_of_orderness(cls, delay: Duration) -> "WatermarkStrategy":
-        """For events that come at most `delay` late. Raises `InvalidValue` for an invalid delay:
-        here, not at the first split.
+        """Return a strategy for events that are at most `delay` out of order. Raises `InvalidValue`
+        for an invalid delay at once, rather than at the first split.
         """
         BoundedOutOfOrderness(delay)
         return cls.for_generator(lambda: BoundedOutOfOrderness(delay))
 
     @classmethod
     def for_punctuated(cls, watermark_of: Callable[[object, int], int | None]) -> "WatermarkStrategy":
-        """For events that carry watermarks."""
+        """Return a strategy that takes watermarks from the events themselves."""
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 
     def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
@@ -121,6 +121,6 @@ class WatermarkStrategy:
         return replace(self, alignment=parameters)
 
     def create_generator(self, clock: RelativeClock) -> WatermarkGenerator:
-        """Return a generator for one split (or for the main output), idle by `clock`."""
+        """Return a generator for one split (or for the main output); `clock` measures idleness."""
         generator = self.make_generator(clock)
         return generator if self.idle_timeout is None else WatermarksWithIdleness(generator, self.idle_timeout, clock)

@@ -22,8 +22,8 @@ ASK_AGAIN_S = 0.5
 
 
 class Coordination(str, Enum):
-    """The ceiling that a query obeys: the present one (`told`), the last one that it received, or
-    none but that of its own splits.
+    """Name the read limit that a query obeys: the group's current one (`connected`), the last one
+    that it received (`holding`), or only that of its own partitions (`proceeding`).
     """
 
     CONNECTED = "connected"

@@ -53,8 +53,9 @@ _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
 class JoinedPlace:
-    """One reader in one group. `subtask`: None for the lowest free one. `snapshot_s`: None for the
-    group's update interval. `now`: seconds, monotonic, for leases.
+    """Keep one reader's place in one group. With `subtask=None` it takes the lowest free one; with
+    `snapshot_s=None` it uses the group's update interval. `now` returns monotonic seconds, by
+    which leases are judged.
     """
 
     def __init__(
@@ -90,26 +91,26 @@ class JoinedPlace:
 
     @property
     def exchange_every_s(self) -> float:
-        """How often the reader should exchange at least, seconds."""
+        """Return the longest time (s) between two exchanges."""
         interval = self._session.update_interval_s
         return interval if self._snapshot_s is None else min(interval, self._snapshot_s)
 
     @property
     def subtask(self) -> int | None:
-        """The reader's number; None before it has one."""
+        """Return the reader's number; None before it has one."""
         return self._subtask
 
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Begin."""
+        """Join the group on a thread of its own; `wake` is called when there is news."""
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
         """Take the state for the next exchange, and return the newest orders.
 
-        Raises the error for which the reader must end.
+        Raises the error that ends the reader, if there is one.
         """
         said = Said(state, tuple(state.held()))
         with self._session.changed:
@@ -135,7 +136,7 @@ class JoinedPlace:
         self._leave(Said(state, tuple(state.held())))
 
     def abandon(self) -> None:
-        """Let the place's own thread leave, with what the consumer said last."""
+        """Make the place's own thread leave the group with the consumer's last state."""
         self._abandoned = True
 
     # -- on the place's own thread --

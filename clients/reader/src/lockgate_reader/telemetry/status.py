@@ -37,7 +37,7 @@ class ReaderStatus:
 
     Attributes:
         mode: The mode of its source operator.
-        sentence: The same in words.
+        sentence: The state in words.
         waits_for: The partition, or the readers of the group; empty if it does not wait.
         watermark: Watermark (ms) of the records that went out.
         read_limit: No record above this event time (ms) goes out.

@@ -11,15 +11,15 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 
 def view_of(batch: Any) -> BatchAlignment | None:
-    """As `alignment_of`, for a query that is aligned."""
+    """Return what the public `alignment_of` returns, by asking the server."""
     return cast(BatchAlignment | None, from_json(BatchAlignment, ask(batch, "view")))
 
 
 def slice_of(batch: Any) -> BatchSlice | None:
-    """As the public function of this name."""
+    """Return what the public `slice_of` returns, by asking the server."""
     return cast(BatchSlice | None, from_json(BatchSlice, ask(batch, "slice")))
 
 
 def status_of(query: Any) -> Any:
-    """Return the fields of the status of a query of a Connect session, as in JSON."""
+    """Return the status of a Connect session's query as its JSON fields."""
     return ask(query._session.range(1), "status", query_id=str(query.id))

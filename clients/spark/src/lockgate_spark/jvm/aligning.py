@@ -18,7 +18,7 @@ from lockgate_spark.jvm.stream import Table
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
-    """As the public function of this name."""
+    """Align streams of a classic session, as the public `align_all` does."""
     for df in dfs:
         _check(df)
     spark = dfs[0].sparkSession

@@ -130,8 +130,8 @@ class BatchAlignment:
 
     @property
     def blocker(self) -> str:
-        """What keeps the query from reading on: a partition of its own, readers of the group, or an
-        operator; else empty.
+        """Return what keeps the query from reading on: one of its partitions, readers of the group,
+        or an operator. Empty if nothing does.
         """
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
@@ -141,8 +141,8 @@ class BatchAlignment:
 
     @property
     def spread(self) -> int:
-        """How far apart (ms) in event time the first unread records of the partitions were before
-        the batch. A gap in a log counts.
+        """Return how far apart (ms) the event times of the partitions' first unread records were
+        before the batch. Gaps in a log are included.
         """
         watermarks = [
             each.watermark for each in self.partitions if each.state in (PlannedState.ACTIVE, PlannedState.PAUSED)
@@ -151,9 +151,9 @@ class BatchAlignment:
 
     @property
     def behind_ms(self) -> int:
-        """How far (ms) the oldest record of a paused partition was behind the clock when the plan
-        was made; for a partition stopped at a record ahead of the clock, for how long. 0 if none
-        is paused.
+        """Return how far (ms) the oldest record of a paused partition was behind the clock when the
+        plan was made. For a partition stopped at a record ahead of the clock, return how long it
+        has been stopped. 0 if none is paused.
         """
         now = int(self.planned_at * 1000)
         paused = [each for each in self.partitions if each.paused_since is not None]
@@ -161,8 +161,8 @@ class BatchAlignment:
 
     @property
     def paused_ms(self) -> int:
-        """How long (ms) the partition that was paused first had been paused when the plan was
-        made; 0 if none is paused.
+        """Return how long (ms) the partition that was paused first had been paused when the plan
+        was made; 0 if none is paused.
         """
         since = min(
             (each.paused_since for each in self.partitions if each.paused_since is not None), default=self.planned_at
