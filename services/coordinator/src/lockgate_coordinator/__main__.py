@@ -141,7 +141,7 @@ ExpireReaders = Annotated[
         min=0,
         metavar="HOURS",
         rich_help_panel=LIMIT,
-        help="Remove a lost or finished reader from a group in use after this time; 0 never does.",
+        help="Remove a lost or finished reader after this time, if its group is in use. 0: never.",
     ),
 ]
 ExpireGroups = Annotated[
@@ -151,7 +151,7 @@ ExpireGroups = Annotated[
         min=0,
         metavar="HOURS",
         rich_help_panel=LIMIT,
-        help="Delete a group without its own configuration or live readers after this time; 0 never does.",
+        help="Delete a group that has no configuration of its own and no live readers after this time. 0: never.",
     ),
 ]
 Certificate = Annotated[
@@ -169,7 +169,7 @@ Key = Annotated[
         "--ssl-keyfile",
         envvar="LOCKGATE_SSL_KEYFILE",
         rich_help_panel=TLS_PANEL,
-        help=f"The certificate's private key, if it is in another file. {PASSWORD_VARIABLE} has its password.",
+        help=f"The certificate's private key, if it is in another file. Its password is read from {PASSWORD_VARIABLE}.",
     ),
 ]
 Authorities = Annotated[

@@ -111,7 +111,8 @@ def set_(
         str | None, typer.Option("--on-lost-reader", help="exclude a lost reader, or hold: wait until it returns.")
     ] = None,
     max_wait: Annotated[
-        str | None, typer.Option("--max-wait", help="The longest wait, such as 10min, or none.")
+        str | None,
+        typer.Option("--max-wait", help="The longest time to wait for a slow reader, such as 10min, or none."),
     ] = None,
     on_max_wait: Annotated[
         str | None,

@@ -41,15 +41,13 @@ Drifts = Annotated[
     str | None,
     typer.Option(
         "--max-drift",
-        help="The drifts to try, separated by commas, such as 1min,5min,20min. [default: by the watermark delay]",
+        help="Drifts to try, separated by commas, such as 1min,5min. [default: derived from the watermark delay]",
         show_default=False,
     ),
 ]
 Window = Annotated[
     str,
-    typer.Option(
-        "--window", help="The length of the query's windows; 0s for none, so that each row is late on its own."
-    ),
+    typer.Option("--window", help="The length of the query's windows, or 0s if it has none."),
 ]
 
 
@@ -81,7 +79,7 @@ def advise(
     max_drift: Drifts = None,
     watch_for: Annotated[str, typer.Option("--watch-for", help="How long to watch the group first.")] = "1min",
     batch_overhead: Annotated[
-        str, typer.Option("--batch-overhead", help="The fixed time of a batch, apart from its rows.")
+        str, typer.Option("--batch-overhead", help="The time that each batch takes in addition to reading its rows.")
     ] = "1s",
     trigger: Annotated[str, typer.Option("--trigger", help="The trigger interval of the queries.")] = "0s",
     records_per_second: Annotated[

@@ -59,7 +59,7 @@ TokenFile = Annotated[
         dir_okay=False,
         readable=True,
         callback=_token,
-        help=f"Read the token from this file; otherwise {TOKEN} has it.",
+        help=f"Read the token from this file instead of {TOKEN}.",
     ),
 ]
 Ca = Annotated[
