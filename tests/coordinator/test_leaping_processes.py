@@ -76,5 +76,5 @@ def test_readers_that_are_heard_keep_their_ceiling_whichever_way_the_clock_of_re
             assert [fast.reports(second), slow.reports(first), fast.reports(first)] == [15] * 3
     for process in processes:
         log = process.log.read_text()
-        assert "its clock has leapt" in log
+        assert "its clock has jumped" in log
         assert "reader lost" not in log

@@ -49,7 +49,7 @@ def test_a_redis_that_goes_and_comes_back_is_in_the_log_once_each(redis: RedisSe
         redis.start()
         wait_for(lambda: httpx.get(f"{process.url}/readyz", timeout=60).status_code == 200, 30)
         (back,) = lines(process, "answers again after")
-        assert "steps failed" in back
+        assert "operations failed" in back
 
 
 @pytest.mark.long
@@ -74,7 +74,7 @@ def test_a_redis_whose_eviction_policy_is_changed_is_warned_of_and_then_that_thi
     with CoordinatorProcess(redis.url, env=doing_first(tmp_path, often)) as process:
         for policy, said in (
             ("allkeys-lru", "(maxmemory-policy allkeys-lru)"),
-            ("noeviction", "this is over: Redis may delete groups"),
+            ("noeviction", "resolved: Redis may delete groups"),
             ("allkeys-random", "(maxmemory-policy allkeys-random)"),
         ):
             with Redis.from_url(redis.url) as client:

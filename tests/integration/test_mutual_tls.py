@@ -101,11 +101,11 @@ def test_a_query_goes_on_while_every_certificate_and_its_token_are_renewed(
             accept(tmp_path, NEW)
             topics.produce(kafka.bootstrap, topic, records(30, 60))
             counted.wait_until(lambda seen: sum(seen.windows.values()) == 120)
-            assert "1 tokens are in force" in all_of_it.coordinator.log.read_text()
+            assert "tokens loaded: 1" in all_of_it.coordinator.log.read_text()
             assert all_of_it.coordinator.pid is not None
         finally:
             counted.stop()
         told = all_of_it.coordinator.log.read_text()
-    assert "new connections get the certificates" in told
+    assert "new connections use the certificates" in told
     assert OLD not in told
     assert NEW not in told

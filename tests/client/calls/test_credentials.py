@@ -100,7 +100,7 @@ def test_a_certificate_that_is_renewed_is_shown_to_the_next_connection(
             assert one.register("orders", ReaderRegistrationEvent(subtask=1)).epoch > 0
     (line,) = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
     assert line.startswith("Coordinator(cert=")
-    assert line.endswith("what it was before stays in use")
+    assert line.endswith("the previous one stays in use")
 
 
 def test_a_token_that_changes_in_its_file_is_used_whichever_side_has_it_first(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_token_that_changes_in_its_file_is_used_whichever_side_has_it_first(tm
             file.write_text(NEW)
             assert one.register("a", ReaderRegistrationEvent(subtask=0)).epoch > 0, "by the token before it"
             accepted.write_text(tokens(NEW))
-            wait_for(lambda: one.config() and "has changed: 1 tokens are in force" in served.log.read_text())
+            wait_for(lambda: one.config() and "has changed; tokens loaded: 1" in served.log.read_text())
             assert one.register("a", ReaderRegistrationEvent(subtask=0)).epoch > 0
             file.write_text("")
             assert one.config(), "an empty file is half a renewal: the token before it stays"

@@ -320,10 +320,10 @@ def test_a_refusal_meets_the_keeper_first_which_says_so_once_and_the_plan_afterw
         older.exchange(at(1_000))
         with member(url, group, owner="q", run="2") as newer:
             newer.exchange(at(1_000))
-            wait_for(lambda: older._failed and "is kept no longer" in caplog.text)
+            wait_for(lambda: older._failed and "stopped renewing the lease" in caplog.text)
             with pytest.raises(Fenced, match="run 2 of query q took over from source orders, run 1 of query q"):
                 older.exchange(at(2_000))
-    assert caplog.text.count("the lease of orders is kept no longer") == 1
+    assert caplog.text.count("stopped renewing the lease of orders") == 1
 
 
 def test_a_registration_that_was_applied_twice_fences_nobody(url: str, group: str) -> None:

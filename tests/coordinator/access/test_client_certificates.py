@@ -103,7 +103,7 @@ def test_a_renewed_certificate_is_shown_without_a_restart_and_a_broken_one_is_no
     wait_for(lambda: serial(served.url, known, mine) != before)
     after = serial(served.url, known, mine)
     (known.ca.parent / "server.key").write_text("not a key")
-    wait_for(lambda: "the certificates stay as they were: --ssl-certfile" in served.log.read_text())
+    wait_for(lambda: "certificates rejected, keeping the previous ones: --ssl-certfile" in served.log.read_text())
     assert serial(served.url, known, mine) == after
     assert served.pid == pid
 
@@ -117,7 +117,7 @@ def test_an_authority_that_is_taken_out_lets_nobody_in_any_more(
     kept.write_bytes(known.ca.read_bytes())
     known.ca.write_bytes(new.ca.read_bytes())
     mine = {**shown, "LOCKGATE_CA": str(kept)}
-    wait_for(lambda: "new connections get the certificates" in served.log.read_text())
+    wait_for(lambda: "new connections use the certificates" in served.log.read_text())
     assert "does not know the authority" in fault(served.url, "groups", **mine)
     theirs = new.issued("driver", "driver@example.org")
     mine |= {"LOCKGATE_CERT": str(theirs.certificate), "LOCKGATE_KEY": str(theirs.key)}

@@ -128,7 +128,7 @@ def test_nothing_that_comes_out_holds_a_token(file: Path, tmp_path: Path) -> Non
         wait_for(
             lambda: (
                 httpx.get(f"{served.url}/v1/groups", headers=bearer("admin"), timeout=60)
-                and "stay as they were" in served.log.read_text()
+                and "keeping the previous tokens" in served.log.read_text()
             )
         )
         with httpx.Client(headers=bearer("admin"), timeout=60) as client:

@@ -104,7 +104,7 @@ def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_tha
         ' the delay at least "11 seconds", or max_drift at most "9 seconds 500 milliseconds"',
         ' the delay at least "30 seconds"; max_drift must stay above max_out_of_orderness (10 s)',
     ]
-    assert "beside an out-of-orderness of 1 s in the payload" in lines[0]
+    assert "in addition to an out-of-orderness of 1 s in the payload" in lines[0]
 
 
 def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(

@@ -110,9 +110,9 @@ class RenewedTls:
         try:
             self._newest = self._tls.context()
         except InvalidTls as error:
-            log.error("the certificates stay as they were: %s", error)
+            log.error("certificates rejected, keeping the previous ones: %s", error)
             return
-        log.warning("new connections get the certificates of %s", ", ".join(map(str, self._tls.files())))
+        log.warning("new connections use the certificates of %s", ", ".join(map(str, self._tls.files())))
 
     def _take_newest(self, handshake: ssl.SSLObject, name: str | None, context: ssl.SSLContext) -> None:
         handshake.context = self._newest
@@ -168,7 +168,7 @@ class _Refusals:
             self._more += 1
             return
         log.warning(
-            "a client was refused: %s; --ssl-ca-certs has the authorities%s",
+            "a client was refused: %s; --ssl-ca-certs lists the accepted authorities%s",
             why,
             f". {self._more} others were refused before it" if self._more else "",
         )

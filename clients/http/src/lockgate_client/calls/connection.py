@@ -195,4 +195,4 @@ async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exc
 
 def _log_error(ended: "concurrent.futures.Future[None]") -> None:
     if not ended.cancelled() and (error := ended.exception()) is not None:
-        log.error("a task beside the calls has ended", exc_info=error)
+        log.error("a background task of the coordinator client failed", exc_info=error)

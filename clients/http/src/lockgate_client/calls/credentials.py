@@ -74,9 +74,9 @@ class ShownCredentials:
                     self.tls.load_verify_locations(self._coordinator.ca)
                 self._show(self.tls)
         except ConfigurationError as error:
-            log.error("%s; what it was before stays in use", error)
+            log.error("%s; the previous one stays in use", error)
             return
-        log.info("read again, since changed: %s", ", ".join(sorted(changed)))
+        log.info("reloaded after a change: %s", ", ".join(sorted(changed)))
 
     def _context(self) -> ssl.SSLContext:
         ca = self._coordinator.ca

@@ -57,7 +57,7 @@ class Listener:
             try:
                 news = await (self._ask() if self._pace.clock() < self._polls_until else self._follow())
             except Unstreamed as error:
-                log.info("%s; the group is asked by long polls for the next %s", error, spoken_s(STREAM_AGAIN_S))
+                log.info("%s; using long polls for the next %s", error, spoken_s(STREAM_AGAIN_S))
                 self._polls_until = self._pace.clock() + STREAM_AGAIN_S
             except NotRegistered:
                 self._gone()

@@ -22,7 +22,7 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
             agreement.check(config)
             if agreement.catch_up is CatchUp.STRICT and config.catch_up is not CatchUp.STRICT:
                 log.warning(
-                    "Coordinator(catch_up='strict') has no effect here: group %s is there already, and is %s; leave "
+                    "Coordinator(catch_up='strict') has no effect here: group %s exists already, and is %s; leave "
                     "catch_up out, or change the group's (PUT /v1/groups/%s)",
                     coordinator.group,
                     config.catch_up.value,
@@ -34,7 +34,7 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
             raise ConfigurationError(str(error)) from None
         except Unreachable as error:
             log.warning(
-                "%s. The %s will wait for the coordinator. Does it run, and is Coordinator(url=…) right?",
+                "%s. The %s will wait for the coordinator. Is it running, and is Coordinator(url=…) right?",
                 error,
                 agreement.asker,
             )

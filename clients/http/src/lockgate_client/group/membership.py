@@ -206,7 +206,7 @@ class Membership:
             if self._reporting.statuses and self._failed is None and not self._closed.is_set():
                 self._attempt()
         except Exception as error:  # the next plan stops the query with it
-            log.warning("group %s: the lease of %s is kept no longer: %s", self.group, self.source, error)
+            log.warning("group %s: stopped renewing the lease of %s: %s", self.group, self.source, error)
         finally:
             self._lock.release()
 
@@ -239,7 +239,9 @@ class Membership:
         before, self.coordination = self.coordination, self._in_force()
         if self.coordination is Coordination.PROCEEDING and before is not Coordination.PROCEEDING:
             log.warning(
-                "group %s: %s goes on without the group's ceiling; its own splits stay level", self.group, self.source
+                "group %s: %s goes on without the group's read limit; its own partitions stay aligned",
+                self.group,
+                self.source,
             )
         self._given = self._ceiling_under(self.coordination)
         return self._given

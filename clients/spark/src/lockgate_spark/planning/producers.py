@@ -132,8 +132,8 @@ class Producers:
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
                 "idle_timeout is %s: while a partition is silent, this query runs up to %s behind the clock, "
-                "because the producer may be that late. Without idle_timeout, the others wait only as long as its "
-                "own producer was seen to be late",
+                "because the producer may be that late. Without idle_timeout, the others wait for it only as long "
+                "as its own producer has been late so far",
                 spoken(self._idle_timeout),
                 spoken(self._idle_timeout - max_drift),
             )
@@ -284,8 +284,8 @@ class Producers:
             log.warning(
                 "%s: a record came %s behind the clock, but idle_timeout is %s: rows of a producer that late can "
                 "be dropped. Raise idle_timeout to wait for it (the others then wait that long for any silent "
-                "partition), or leave it out to wait for each partition as long as its own producer was seen to be "
-                "late",
+                "partition), or leave it out to wait for each partition as long as its own producer has been late "
+                "so far",
                 named(key, self._lags),
                 spoken(shown),
                 spoken(self._idle_timeout),

@@ -100,7 +100,7 @@ def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
 
 def _too_short(delay: int, bounds: Bounds, in_payload: bool) -> str:
     beside = bounds.disorder if in_payload else 0
-    out_of_order = f", beside an out-of-orderness of {spoken(beside)} in the payload" if beside else ""
+    out_of_order = f", in addition to an out-of-orderness of {spoken(beside)} in the payload" if beside else ""
     least = as_option(needed_delay(bounds, in_payload))
     finding = (
         f"the query's watermark delay is {spoken(delay)}, and max_drift is {spoken(bounds.max_drift)}{out_of_order}: "

@@ -53,7 +53,7 @@ class OutOfOrder:
                 "allow for that%s",
                 _worst(sources),
                 spoken(learned),
-                "" if steps is None else f", and their steps are cut from {spoken(steps[0])} to {spoken(steps[1])}",
+                "" if steps is None else f", and plan in steps of {spoken(steps[1])} instead of {spoken(steps[0])}",
             )
         for i, source in sources.items():
             for split, known in source.log.learned.items():

@@ -87,11 +87,11 @@ class Keyring:
         try:
             tokens = tokens_of_file(file)
         except InvalidTokens as error:
-            log.error("the tokens stay as they were: %s", error)
+            log.error("token file rejected, keeping the previous tokens: %s", error)
             return
         self._tokens = self._listed + tokens
         self._recognised_headers.clear()
-        log.warning("%s has changed: %d tokens are in force", file, len(self._tokens))
+        log.warning("%s has changed; tokens loaded: %d", file, len(self._tokens))
 
 
 def _signature(file: Path) -> _Signature | None:

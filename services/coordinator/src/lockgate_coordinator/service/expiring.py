@@ -38,7 +38,7 @@ async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
         except StoreUnavailable:
             continue  # logged where it was noticed
         except Exception:  # a fault must not end the looks of this process
-            log.exception("what has expired could not be removed; it is tried again in %s", spoken_s(pause))
+            log.exception("cannot remove expired readers and groups; trying again in %s", spoken_s(pause))
 
 
 async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:

@@ -71,7 +71,7 @@ class Pulse:
         self._timer = asyncio.get_running_loop().call_later(BEAT_S, self.beat)
 
     def _was_deaf(self, began: float, ended: float) -> None:
-        log.warning("this process stood still for %s: leases are longer by that", spoken_s(ended - began))
+        log.warning("event loop stalled for %s; extending leases", spoken_s(ended - began))
         ended += min(ended - began, AFTERWARDS_S)
         while self._spans and self._spans[-1][1] >= began:
             earlier = self._spans.pop()

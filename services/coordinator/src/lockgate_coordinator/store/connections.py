@@ -162,7 +162,7 @@ class Connections:
         if self._read == (now := _written(self._address)):
             return False
         self._read = now
-        log.warning("the certificates for %s have changed: new connections get them", self._address)
+        log.warning("the certificates for %s have changed: new connections use them", self._address)
         self._others += [self._client]
         self._client, others = _clients(self._address)
         self._others += others

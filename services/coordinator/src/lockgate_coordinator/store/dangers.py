@@ -32,7 +32,7 @@ class Dangers:
                 log.warning("%s", danger)
         for danger in self._said:
             if danger not in found:
-                log.warning("this is over: %s", danger)
+                log.warning("resolved: %s", danger)
         self._said = found
 
     async def keep_looking(self) -> None:

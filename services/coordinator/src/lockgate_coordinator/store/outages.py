@@ -37,7 +37,7 @@ class Outages:
         elif now - self._said >= SAID_AGAIN_S:
             self._said = now
             log.error(
-                "the store has not answered for %s, in %d steps: %s",
+                "the store has not answered for %s, in %d operations: %s",
                 spoken_s(now - self._since),
                 self._failed + 1,
                 text,
@@ -51,7 +51,7 @@ class Outages:
             self._begun = True
             return
         log.warning(
-            "%s answers again after %s, in which %d steps failed",
+            "%s answers again after %s, in which %d operations failed",
             self._store,
             spoken_s(self._clock() - self._since),
             self._failed,

@@ -99,7 +99,7 @@ class ReadingGroup:
         self._head = None if head is None else self._decoded_head(head)
         if whole:
             if self._base is not None and head is not None and lost:
-                log.warning("group %s: Redis has gone back in time; what this process remembered is dropped", self.name)
+                log.warning("group %s: Redis has gone back in time; this process drops what it had cached", self.name)
             self._readers = Readers()
         elif removed:
             self._readers = self._readers.updated({self._key(field): None for field in removed})

@@ -34,7 +34,7 @@ class ServerClocks:
         leapt = self._clock(name).observe(sent_ms, store_ms, received_ms)
         if leapt:
             ahead, back = ("ahead", "; leases go on by this machine's monotonic clock") if leapt > 0 else ("back", "")
-            log.warning("%s: its clock has leapt %s by %s%s", self._place, ahead, spoken(round(abs(leapt))), back)
+            log.warning("%s: its clock has jumped %s by %s%s", self._place, ahead, spoken(round(abs(leapt))), back)
         return store_ms - (sent_ms + received_ms) / 2
 
     def leaps(self, name: str, part: str = "") -> tuple[Leap, ...]:

@@ -47,7 +47,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError:
         _log.warning(
-            "an OTLP endpoint is set, and OpenTelemetry is not installed: pip install 'lockgate-coordinator[otel]'"
+            "an OTLP endpoint is set, but OpenTelemetry is not installed: pip install 'lockgate-coordinator[otel]'"
         )
         return None
     name = environment.get("OTEL_SERVICE_NAME", "lockgate-coordinator")
