@@ -75,6 +75,7 @@ class JointPlanner:
     ) -> None:
         self.observer = Observer(alignment, sources)
         self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
+        self._observes = alignment.mode == "observe"
         self.clock, self._ticks = DriverClock(clock, ticks), ticks
         self._drafted: _Drafted | None = None
         self._learned: Curve | None = None
@@ -94,7 +95,7 @@ class JointPlanner:
         """The event-time slices, where batches are cut so. Spark must have opened all sources
         before.
         """
-        if self._slices is None and self._alignment.slice is not None and self._alignment.mode != "observe":
+        if self._slices is None and self._alignment.slice is not None and not self._observes:
             logged = {i: offsets for i in self._sources if (offsets := self._run.logged_offsets(i)) is not None}
             size, zone = milliseconds("Alignment(slice)", self._alignment.slice), self._alignment.slice_zone
             windows = Windows(size) if zone == EPOCH else Windows(size, self._run.zone(zone))
@@ -104,9 +105,7 @@ class JointPlanner:
     @cached_property
     def _producers(self) -> Producers:
         """The lags of the splits' producers. Spark must have opened all sources before."""
-        kept = (
-            None if self._alignment.mode == "observe" else KeptLags(self._run.memory("lags-"), int(self.clock() * 1000))
-        )
+        kept = None if self._observes else KeptLags(self._run.memory("lags-"), int(self.clock() * 1000))
         return Producers(self._alignment, self.clock, kept)
 
     @property
@@ -294,7 +293,7 @@ class JointPlanner:
 
     def _wait(self, plan: Plan[Key], now: int) -> Wait | None:
         """Return what a plan waits for at `now` (wall clock, ms)."""
-        if self._alignment.mode == "observe":
+        if self._observes:
             return None
         key = self._holder(plan)
         holder = None if key is None else (names([key], plan.splits)[key], self._producers.why(key, now))
@@ -315,7 +314,7 @@ class JointPlanner:
         states = {} if self._last is None else {key: split.state for key, split in self._last.splits.items()}
         statuses = source_reports(drafted.unread, drafted.draft, states, self._reach(drafted.draft))
         # nothing is paused in mode observe
-        retained = {} if self._alignment.mode == "observe" else self._retention.retained()
+        retained = {} if self._observes else self._retention.retained()
         return self.facts.added(statuses, self.observer.rows_saved, self._producers.shown, retained)
 
     def _reach(self, draft: Draft[Key]) -> int | None:
@@ -375,7 +374,7 @@ class JointPlanner:
     @cached_property
     def _stored_watermark(self) -> int:
         """Spark's watermark (ms) in the checkpoint when this run began; MIN without one."""
-        stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
+        stored = None if self._observes else self._run.logged_watermark()
         return watermark.MIN if stored is None else stored
 
     @cached_property
