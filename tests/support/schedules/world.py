@@ -21,7 +21,6 @@ from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.process import Child, await_true
 from lockgate_testbed.redis import NO_PERSISTENCE, RedisServer
-from lockgate_testbed.server import Server
 from support.schedules.drawing import LEASE_MS, PARTITIONS, READERS, STOPPED_S, UPDATE_MS, Act, Fault, Schedule
 from support.schedules.judging import Handed, Snapshot, Told, Verdict, judged
 from support.schedules.onlooking import Onlooker
@@ -57,6 +56,7 @@ class World:
         self._pools = {server: ThreadPoolExecutor(1) for server in (Fault.COORDINATOR, Fault.REDIS)}
         self._ends: list[tuple[float, Callable[[], None]]] = []
         self._coming: list[Future[None]] = []
+        self._redis_away = threading.Lock()
         self._pause = threading.Event()
 
     def __enter__(self) -> "World":
@@ -164,13 +164,20 @@ class World:
         elif act.fault is Fault.PARTITIONS:
             self._widen()
         else:
-            server = self._coordinator if act.fault is Fault.COORDINATOR else self._redis
-            self._coming.append(self._pools[act.fault].submit(self._outage, server, act.for_s))
+            outage = self._coordinator_outage if act.fault is Fault.COORDINATOR else self._redis_outage
+            self._coming.append(self._pools[act.fault].submit(outage, act.for_s))
 
-    def _outage(self, server: Server, for_s: float) -> None:
-        server.kill()
+    def _redis_outage(self, for_s: float) -> None:
+        with self._redis_away:
+            self._redis.kill()
+            self._pause.wait(for_s)
+            self._redis.start()
+
+    def _coordinator_outage(self, for_s: float) -> None:
+        self._coordinator.kill()
         self._pause.wait(for_s)
-        server.start()
+        with self._redis_away:  # without Redis a coordinator does not start; a supervisor would try again
+            self._coordinator.start()
 
     def _widen(self) -> None:
         before, self.partitions = self.partitions, self.partitions + MORE_PARTITIONS
