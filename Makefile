@@ -50,7 +50,7 @@ mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of more than s
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
-	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_client -p lockgate_spark -p lockgate_reader -p lockgate_testbed
+	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_http -p lockgate_spark -p lockgate_reader -p lockgate_testbed
 
 jar: $(READY) ## the jar for Spark Connect, Scala, Java, SQL and pipelines: build/lockgate-spark-server-VERSION.jar; needs a JDK
 	@$(BIN)/python tools/jar.py

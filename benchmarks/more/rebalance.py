@@ -17,8 +17,8 @@ import httpx
 
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import CatchUp
-from lockgate_client.config import Coordinator
-from lockgate_client.group.agreement import Agreement
+from lockgate_http.config import Coordinator
+from lockgate_http.group.agreement import Agreement
 from lockgate_reader.group import JoinedPlace
 from lockgate_reader.group.holdings import SourceWishes
 from lockgate_reader.group.subtasks import Identity

@@ -20,11 +20,11 @@ from pathlib import Path
 import httpx
 
 from lockgate.wire.events import CatchUp, SplitReport, SplitState
-from lockgate_client.config import Coordinator
-from lockgate_client.group.agreement import Agreement
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.config import Coordinator
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.progress import progress_bar
 

@@ -19,14 +19,14 @@ from support.imports import SOURCES, Import, When, imports_in, imports_of, insid
 ARROWS = {
     "lockgate": {"lockgate"},
     "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
-    "lockgate_client": {"lockgate", "lockgate_client"},
-    "lockgate_spark": {"lockgate", "lockgate_client", "lockgate_spark"},
-    "lockgate_reader": {"lockgate", "lockgate_client", "lockgate_reader"},
+    "lockgate_http": {"lockgate", "lockgate_http"},
+    "lockgate_spark": {"lockgate", "lockgate_http", "lockgate_spark"},
+    "lockgate_reader": {"lockgate", "lockgate_http", "lockgate_reader"},
 }
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
     "lockgate_coordinator": {"wire", "group", "enumerator", "flink", "simulate"},
-    "lockgate_client": {"wire"},
+    "lockgate_http": {"wire"},
     "lockgate_spark": {"wire", "plan"},
     "lockgate_reader": {"wire", "flink"},
     "lockgate_testbed": set[str](),
@@ -89,18 +89,18 @@ KNOWN_TO = {
         ),
         "py4j": ("lockgate_spark.jvm", "lockgate_spark.host"),
     },
-    "lockgate_client": {
+    "lockgate_http": {
         "httpx": (
-            "lockgate_client.calls.connection",
-            "lockgate_client.calls.credentials",
-            "lockgate_client.calls.client",
-            "lockgate_client.group.group_session",
+            "lockgate_http.calls.connection",
+            "lockgate_http.calls.credentials",
+            "lockgate_http.calls.client",
+            "lockgate_http.group.group_session",
         ),
     },
 }
 # The floors of a client, lowest first: its rooms, and the modules at its root.
 FLOORS = {
-    "lockgate_client": ({"errors"}, {"duration"}, {"config"}, {"calls"}, {"group"}, {"__init__"}),
+    "lockgate_http": ({"errors"}, {"duration"}, {"config"}, {"calls"}, {"group"}, {"__init__"}),
     "lockgate_spark": (
         {"errors", "event_times", "query_watermark", "running"},
         {"packages", "stopping"},

@@ -15,7 +15,7 @@ import pytest
 from support.imports import CHECKOUT
 
 FOLDERS = (
-    "clients/http/src/lockgate_client",
+    "clients/http/src/lockgate_http",
     "clients/reader/src/lockgate_reader",
     "clients/spark/src/lockgate_spark",
     "services/coordinator/src/lockgate_coordinator",

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError
 
 URL = "http://127.0.0.1:8080"
 

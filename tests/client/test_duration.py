@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_client.duration import as_option, milliseconds
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.duration import as_option, milliseconds
+from lockgate_http.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQueryException
 
-from lockgate_client.calls.client import CoordinatorClient
+from lockgate_http.calls.client import CoordinatorClient
 from lockgate_spark import Alignment, BatchSlice, Coordinator, align, gate, slice_of
 from lockgate_spark.gates.foreach_batch import Work
 from lockgate_spark.jvm.watermarks import source_index

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.long
 JOB = Path(support.__path__[0]) / "cluster_job.py"
 SHIPPED = (
     "lockgate",
-    "lockgate_client",
+    "lockgate_http",
     "lockgate_spark",
     "httpx",
     "httpcore",

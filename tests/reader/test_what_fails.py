@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 
 from lockgate.flink.splits import KafkaPartitionSplit
-from lockgate_client.errors import KafkaFailed
+from lockgate_http.errors import KafkaFailed
 from lockgate_reader import AlignedConsumer
 from lockgate_reader.kafka import client
 from lockgate_reader.kafka.client import KafkaClient, Unanswered, partitions_of

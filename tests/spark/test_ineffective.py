@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.conf import configured, refuse_options
 from lockgate_spark.ineffective import warn_of_gate, warn_of_options

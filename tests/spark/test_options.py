@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.conf import as_options, asked
 from lockgate_spark.config import bounds_of, retention_share_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lockgate_client.group.membership import Membership
+from lockgate_http.group.membership import Membership
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.members import at, create, member
 

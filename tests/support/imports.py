@@ -11,7 +11,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 SOURCES = {
     "lockgate": CHECKOUT / "core/src",
     "lockgate_coordinator": CHECKOUT / "services/coordinator/src",
-    "lockgate_client": CHECKOUT / "clients/http/src",
+    "lockgate_http": CHECKOUT / "clients/http/src",
     "lockgate_spark": CHECKOUT / "clients/spark/src",
     "lockgate_reader": CHECKOUT / "clients/reader/src",
     "lockgate_testbed": CHECKOUT / "tools/testbed/src",

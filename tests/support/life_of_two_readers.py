@@ -15,8 +15,8 @@ try:
     from lockgate_http.config import Coordinator
 except ImportError:
     try:
-        from lockgate_client.calls.client import CoordinatorClient
-        from lockgate_client.config import Coordinator
+        from lockgate_http.calls.client import CoordinatorClient
+        from lockgate_http.config import Coordinator
     except ImportError:  # where the Spark client had all of it
         from lockgate_spark.group.client import CoordinatorClient  # type: ignore[import-not-found,no-redef]
 

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 
 from lockgate.wire.events import CatchUp
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import milliseconds
-from lockgate_client.group.agreement import Agreement
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import milliseconds
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.source_status import SourceStatus
 
 MINUTE = 60_000
 UNHURRIED = "1 minute"

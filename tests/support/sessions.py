@@ -7,7 +7,7 @@ import time as clocks
 from collections.abc import Callable
 from typing import Any
 
-from lockgate_client.group.membership import Membership
+from lockgate_http.group.membership import Membership
 from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun

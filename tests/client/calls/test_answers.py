@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_client.calls.answers import (
+from lockgate_http.calls.answers import (
     Answer,
     Busy,
     NotACoordinator,
@@ -17,7 +17,7 @@ from lockgate_client.calls.answers import (
     Unreachable,
     refusal,
 )
-from lockgate_client.errors import AccessDenied, AlignmentError, CoordinatorRefused
+from lockgate_http.errors import AccessDenied, AlignmentError, CoordinatorRefused
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=timezone.utc)
 

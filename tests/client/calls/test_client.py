@@ -12,10 +12,10 @@ import pytest
 
 from lockgate.watermark import MAX
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_client.calls.client import CoordinatorClient, NotRegistered, Registered, Stale, Unreachable
-from lockgate_client.calls.retry import Pace
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import AccessDenied, AlignmentError, ConfigurationError, CoordinatorRefused
+from lockgate_http.calls.client import CoordinatorClient, NotRegistered, Registered, Stale, Unreachable
+from lockgate_http.calls.retry import Pace
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import AccessDenied, AlignmentError, ConfigurationError, CoordinatorRefused
 from support.answers import Answer, accepting_only, serving, wait_for
 
 TOKEN = "s3cret-t0ken"

@@ -6,13 +6,13 @@ import httpx
 import pytest
 
 from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_client.calls.client import CoordinatorClient, Unreachable
-from lockgate_client.calls.retry import Pace
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import AccessDenied
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
+from lockgate_http.calls.client import CoordinatorClient, Unreachable
+from lockgate_http.calls.retry import Pace
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import AccessDenied
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.tokens import FILE, SECRETS, Clock
 

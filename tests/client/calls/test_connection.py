@@ -13,10 +13,10 @@ from collections.abc import Callable
 
 import pytest
 
-from lockgate_client.calls.answers import Interrupted
-from lockgate_client.calls.client import CoordinatorClient, NotACoordinator, Unreachable
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import AlignmentError, ConfigurationError
+from lockgate_http.calls.answers import Interrupted
+from lockgate_http.calls.client import CoordinatorClient, NotACoordinator, Unreachable
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import AlignmentError, ConfigurationError
 from support.answers import accepting_only, wait_for
 from support.hostile import (
     a_gigabyte,

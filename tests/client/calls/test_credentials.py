@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from lockgate.wire.events import ReaderRegistrationEvent
-from lockgate_client.calls.client import CoordinatorClient, Untrusted
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import AccessDenied, ConfigurationError
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
+from lockgate_http.calls.client import CoordinatorClient, Untrusted
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import AccessDenied, ConfigurationError
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.mutual import Authority, Shown

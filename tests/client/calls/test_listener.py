@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.calls.listener import STREAM_AGAIN_S, Listener
-from lockgate_client.calls.retry import Pace
-from lockgate_client.config import Coordinator
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.calls.listener import STREAM_AGAIN_S, Listener
+from lockgate_http.calls.retry import Pace
+from lockgate_http.config import Coordinator
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate_client.calls.answers import Unreachable, Untrusted
-from lockgate_client.calls.retry import FIRST_S, MOST_S, Pace, pause_s, until_answered
+from lockgate_http.calls.answers import Unreachable, Untrusted
+from lockgate_http.calls.retry import FIRST_S, MOST_S, Pace, pause_s, until_answered
 
 chances = st.floats(0, 1, exclude_max=True)
 asked = st.none() | st.floats(0, 1e9)

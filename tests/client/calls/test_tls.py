@@ -13,11 +13,11 @@ import trustme
 import uvicorn
 
 from lockgate.wire.events import ReaderRegistrationEvent
-from lockgate_client.calls.client import CoordinatorClient, Unreachable, Untrusted
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
+from lockgate_http.calls.client import CoordinatorClient, Unreachable, Untrusted
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError
 from support.answers import Answer, serving, wait_for
 from support.hostile import silent, speaking
 

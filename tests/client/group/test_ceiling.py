@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.group.ceiling import Ceiling
+from lockgate_http.group.ceiling import Ceiling
 
 LEASE_S = 30.0
 VERSION = 7

@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 import support
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import Fenced
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.membership import Membership
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import Fenced
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.membership import Membership
 from support.answers import wait_for
 from support.members import MINUTE, Requests, agreement, at, create, member, process, state
 
@@ -84,9 +84,9 @@ def test_after_the_last_query_no_thread_and_no_socket_is_left(url: str, group: s
 # In a process of its own: this one has threads of Spark and py4j, whose locks a fork would inherit.
 FORK = """
 import os, sys
-from lockgate_client.config import Coordinator
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.group_session import GroupSession
+from lockgate_http.config import Coordinator
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.group_session import GroupSession
 from support.members import MINUTE, agreement, at
 
 coordinator = Coordinator(sys.argv[1], group=sys.argv[2])

@@ -9,11 +9,11 @@ import pytest
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError, CoordinatorRefused, Fenced
-from lockgate_client.group.agreement import source_name
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError, CoordinatorRefused, Fenced
+from lockgate_http.group.agreement import source_name
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import Answer, accepting_only, serving, wait_for

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from lockgate_client.group import combined_reports
+from lockgate_http.group import combined_reports
 from support.answers import wait_for
 from support.hostile import a_gigabyte, dripping_body, dripping_headers, garbage, relayed, reset_in_the_middle, silent
 from support.members import MINUTE, Requests, at, create, member, process, state

@@ -2,7 +2,7 @@
 readers.
 """
 
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.group.source_status import SourceStatus
 from support.members import MINUTE, Requests, at, inspect, member
 
 ORDERS, PAYMENTS, REFUNDS = 2**32 + 7, 2**32 + 5, 2**32 + 3

@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_client.calls.client import CoordinatorClient, NotRegistered
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.joining import check_coordinator
-from lockgate_client.group.registration import Registration
+from lockgate_http.calls.client import CoordinatorClient, NotRegistered
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.joining import check_coordinator
+from lockgate_http.group.registration import Registration
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.members import agreement
 from support.tokens import FILE, SECRETS

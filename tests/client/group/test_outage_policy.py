@@ -6,9 +6,9 @@ import time
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import CoordinatorUnavailable
-from lockgate_client.group.outage import Coordination, Outage, Policy
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import CoordinatorUnavailable
+from lockgate_http.group.outage import Coordination, Outage, Policy
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import accepting_only, wait_for

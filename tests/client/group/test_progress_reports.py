@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from lockgate.wire.events import ProgressEvent, SplitProgress, SplitReport
-from lockgate_client.calls.client import CoordinatorClient, Stale
-from lockgate_client.config import Coordinator
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.calls.client import CoordinatorClient, Stale
+from lockgate_http.config import Coordinator
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.source_status import SourceStatus
 from support.answers import wait_for
 from support.members import Requests, create, inspect, member
 

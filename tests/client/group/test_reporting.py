@@ -7,8 +7,8 @@ import pytest
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitReport
-from lockgate_client.group.reporting import Reporting
-from lockgate_client.group.source_status import Farewell, SourceStatus, report_of, urgent
+from lockgate_http.group.reporting import Reporting
+from lockgate_http.group.source_status import Farewell, SourceStatus, report_of, urgent
 
 SPLITS = {"a-0": SplitReport(watermark=5_000)}
 FACTS = ReaderFacts(late_rows=1, event_time_rate=2_000)

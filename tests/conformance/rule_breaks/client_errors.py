@@ -7,7 +7,7 @@ from functools import partial
 from rule_breaks.breaking import Break
 
 Client = partial(Break, package="lockgate_spark")
-Shared = partial(Break, package="lockgate_client")
+Shared = partial(Break, package="lockgate_http")
 
 NO_TIMES = ("test_no_times.py",)
 NEW_GROUPS = ("test_new_groups.py",)

@@ -9,7 +9,7 @@ from rule_breaks.breaking import Break
 Core = partial(Break, package="lockgate")
 Service = partial(Break, package="lockgate_coordinator")
 Client = partial(Break, package="lockgate_spark")
-Shared = partial(Break, package="lockgate_client")
+Shared = partial(Break, package="lockgate_http")
 
 FACTS: tuple[Break, ...] = (
     Core(

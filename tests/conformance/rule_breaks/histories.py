@@ -52,7 +52,7 @@ LEAPING: tuple[Break, ...] = (
         "now - self.answered_at < lease_s and event.group_watermark <= self._lowest",
         "now - self.answered_at < lease_s",
         ("test_ceiling.py",),
-        "lockgate_client",
+        "lockgate_http",
     ),
     _Break(
         "the clock of a memory store does not leap",

@@ -8,7 +8,7 @@ from rule_breaks.breaking import Break
 from rule_breaks.client_errors import ERRORS
 
 Client = partial(Break, package="lockgate_spark")
-Shared = partial(Break, package="lockgate_client")
+Shared = partial(Break, package="lockgate_http")
 
 MIN_BATCH = ("test_min_batch.py",)
 WAITS = ("test_waits.py",)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lockgate_client.group.membership import Membership
+from lockgate_http.group.membership import Membership
 from lockgate_spark import Alignment, ConfigurationError, Coordinator, gate
 from support.answers import wait_for
 from support.gated import Gated, write_batches

@@ -12,7 +12,7 @@ import pytest
 
 from lockgate import watermark
 from lockgate.duration import spoken
-from lockgate_client.group.membership import Membership
+from lockgate_http.group.membership import Membership
 from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import Gate

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from lockgate_client.group.membership import Membership
+from lockgate_http.group.membership import Membership
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery, gate, report_progress
 from support.answers import wait_for
 from support.gated import write_batches

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from lockgate_client.group.membership import Membership
+from lockgate_http.group.membership import Membership
 from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.requests import KafkaRequests
 from lockgate_spark.planning.stamps import LOOK_UPS, OldestStamp

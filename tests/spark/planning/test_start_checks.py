@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from lockgate.plan.model import Bounds
-from lockgate_client.duration import milliseconds
+from lockgate_http.duration import milliseconds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
 from lockgate_spark.config import bounds_of
 from lockgate_spark.planning.aligned_run import AlignedRun

@@ -4,7 +4,7 @@ import json
 
 from lockgate.plan.model import Limit, PlannedState
 from lockgate.wire.events import Blocker, SourcePause
-from lockgate_client.group.outage import Coordination
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.status import AlignmentStatus, QueryState
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.json_views import from_json, to_json

@@ -17,7 +17,7 @@ from typing import Any
 
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
-from lockgate_client.calls.client import CoordinatorClient
+from lockgate_http.calls.client import CoordinatorClient
 from lockgate_reader import AlignedConsumer, Coordinator
 from lockgate_reader.clock import now_s
 from lockgate_reader.group.fencing import SplitLease

@@ -4,8 +4,8 @@ from importlib.metadata import version
 
 from lockgate.duration import Duration
 from lockgate.flink.strategy import WatermarkStrategy
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import (
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import (
     AccessDenied,
     AlignmentError,
     ConfigurationError,

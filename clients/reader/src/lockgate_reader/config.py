@@ -13,10 +13,10 @@ from lockgate.duration import Duration
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.wire.events import NAME, NAME_RULE
-from lockgate_client.config import Coordinator, Named
-from lockgate_client.duration import Duration as Length
-from lockgate_client.duration import milliseconds
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.config import Coordinator, Named
+from lockgate_http.duration import Duration as Length
+from lockgate_http.duration import milliseconds
+from lockgate_http.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from confluent_kafka import Message

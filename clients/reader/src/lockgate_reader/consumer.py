@@ -15,9 +15,9 @@ from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.wire.split_codec import check_source_event
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import Duration as Length
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import Duration as Length
+from lockgate_http.errors import ConfigurationError
 from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.config import Options, check_names
 from lockgate_reader.group import place_of

@@ -1,11 +1,11 @@
 """The error that only the reader has. Errors shared with other clients are in
-`lockgate_client.errors`.
+`lockgate_http.errors`.
 
-    lockgate_client.errors.AlignmentError
+    lockgate_http.errors.AlignmentError
     └── NoStartingOffset         a split has no position to continue at
 """
 
-from lockgate_client.errors import AlignmentError
+from lockgate_http.errors import AlignmentError
 
 
 class NoStartingOffset(AlignmentError):

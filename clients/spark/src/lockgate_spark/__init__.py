@@ -5,8 +5,8 @@ df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 
 from importlib.metadata import version
 
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import (
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import (
     AccessDenied,
     AlignmentError,
     ConfigurationError,
@@ -15,7 +15,7 @@ from lockgate_client.errors import (
     Fenced,
     KafkaFailed,
 )
-from lockgate_client.group.outage import Coordination
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.align import align, align_all, alignment_of, slice_of
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery, WaitedTooLong

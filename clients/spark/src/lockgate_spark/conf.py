@@ -30,9 +30,9 @@ from datetime import timedelta
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar
 
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import as_option, milliseconds
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import as_option, milliseconds
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.config import Alignment
 
 log = logging.getLogger("lockgate")

@@ -8,9 +8,9 @@ from typing import Literal
 from lockgate.plan.model import Bounds
 from lockgate.plan.windows import fits
 from lockgate.watermark import MAX
-from lockgate_client.config import Coordinator, Named
-from lockgate_client.duration import Duration, milliseconds
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.config import Coordinator, Named
+from lockgate_http.duration import Duration, milliseconds
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.event_times import Credible
 
 DEFAULT_MAX_DRIFT = "5 minutes"

@@ -1,13 +1,13 @@
 """Errors that only the Spark client has, and the one that stops a query for Spark. Errors shared
-with other clients are in `lockgate_client.errors`.
+with other clients are in `lockgate_http.errors`.
 
-    lockgate_client.errors.AlignmentError
+    lockgate_http.errors.AlignmentError
     ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
     │                            cannot be aligned
     └── WaitedTooLong              the query was paused for longer than max_wait
 """
 
-from lockgate_client.errors import AlignmentError
+from lockgate_http.errors import AlignmentError
 
 
 class UnsupportedQuery(AlignmentError):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.conf import configured, enabled
 from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work

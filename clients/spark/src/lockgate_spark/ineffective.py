@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 
-from lockgate_client.config import Coordinator
+from lockgate_http.config import Coordinator
 from lockgate_spark.config import Alignment
 
 log = logging.getLogger("lockgate")

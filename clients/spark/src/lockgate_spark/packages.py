@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
 
 CONNECTORS = {"4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}

@@ -20,7 +20,7 @@ from lockgate_testbed.spark_programs import submit
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 READY_WITHIN_S = 180.0
-PACKAGES = {"lockgate": "lockgate", "lockgate-http": "lockgate_client", "lockgate-spark": "lockgate_spark"}
+PACKAGES = {"lockgate": "lockgate", "lockgate-http": "lockgate_http", "lockgate-spark": "lockgate_spark"}
 """Of this checkout, for its clients, each with what is imported."""
 CONSTRAINTS = jars.CHECKOUT / "tools" / "constraints" / "dev.txt"
 

@@ -4,10 +4,10 @@ rules are in `holdings` (what is held), `standing` (what is reported) and `fenci
 """
 
 from lockgate.wire.events import CatchUp
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import milliseconds
-from lockgate_client.group.agreement import Agreement, source_name
-from lockgate_client.group.joining import check_coordinator
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import milliseconds
+from lockgate_http.group.agreement import Agreement, source_name
+from lockgate_http.group.joining import check_coordinator
 from lockgate_reader.config import Options
 from lockgate_reader.group.holdings import SourceWishes
 from lockgate_reader.group.joined import JoinedPlace

@@ -27,14 +27,14 @@ from math import inf
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import milliseconds
-from lockgate_client.errors import AlignmentError, Fenced
-from lockgate_client.group.agreement import Agreement
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.outage import ASK_AGAIN_S, Coordination
+from lockgate_http.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import milliseconds
+from lockgate_http.errors import AlignmentError, Fenced
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.outage import ASK_AGAIN_S, Coordination
 from lockgate_reader.clock import now_s
 from lockgate_reader.group.fencing import SplitLease
 from lockgate_reader.group.holdings import Holdings, Said, SourceWishes

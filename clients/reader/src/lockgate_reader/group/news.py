@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import aclosing
 from math import inf
 
-from lockgate_client.calls.answers import NotRegistered, Stale, Unstreamed
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.calls.listener import SILENCE_S, STREAM_AGAIN_S
-from lockgate_client.calls.retry import Pace, pause_s
-from lockgate_client.errors import AlignmentError
+from lockgate_http.calls.answers import NotRegistered, Stale, Unstreamed
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.calls.listener import SILENCE_S, STREAM_AGAIN_S
+from lockgate_http.calls.retry import Pace, pause_s
+from lockgate_http.errors import AlignmentError
 
 log = logging.getLogger("lockgate")
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 from lockgate.watermark import MIN, add
 from lockgate.wire.events import SplitReport, SplitState
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_reader.group.holdings import Said
 from lockgate_reader.place import ReaderSplit
 

@@ -5,7 +5,7 @@ import socket
 import uuid
 from dataclasses import dataclass, field
 
-from lockgate_client.calls.client import CoordinatorClient, NotRegistered
+from lockgate_http.calls.client import CoordinatorClient, NotRegistered
 
 _FREE = ("lost", "finished")
 

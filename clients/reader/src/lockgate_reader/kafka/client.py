@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicMetadata  # type: ignore[attr-defined]
 
-from lockgate_client.errors import KafkaFailed
+from lockgate_http.errors import KafkaFailed
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.kafka.messages import Key
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-import lockgate_client.errors
+import lockgate_http.errors
 import lockgate_spark.errors
 from lockgate.errors import LockgateError
 from lockgate_spark.errors import UnsupportedQuery
@@ -63,7 +63,7 @@ def translated() -> Iterator[None]:
 
 def _own(text: str) -> LockgateError | None:
     for found in _ERROR.finditer(text.partition("JVM stacktrace:")[0]):
-        kind = getattr(lockgate_spark.errors, found[1], None) or getattr(lockgate_client.errors, found[1], None)
+        kind = getattr(lockgate_spark.errors, found[1], None) or getattr(lockgate_http.errors, found[1], None)
         if isinstance(kind, type) and issubclass(kind, LockgateError):
             return kind(found[2].strip())
     return None

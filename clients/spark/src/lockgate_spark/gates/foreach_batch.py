@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_client.calls.client import CoordinatorClient
+from lockgate_http.calls.client import CoordinatorClient
 from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import Span

@@ -32,11 +32,11 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit
-from lockgate_client.duration import milliseconds
-from lockgate_client.errors import AlignmentError
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.outage import Coordination
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.duration import milliseconds
+from lockgate_http.errors import AlignmentError
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.outage import Coordination
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.event_times import Span

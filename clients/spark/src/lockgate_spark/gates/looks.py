@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.event_times import TIME, Credible, Span
 
 # a type that is event time, and its SQL for ms

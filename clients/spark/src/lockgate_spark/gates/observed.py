@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from lockgate import watermark
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_client.calls.answers import NotRegistered
-from lockgate_client.errors import AlignmentError
+from lockgate_http.calls.answers import NotRegistered
+from lockgate_http.errors import AlignmentError
 from lockgate_spark.event_times import Span
 from lockgate_spark.telemetry.waits import blocked_by
 

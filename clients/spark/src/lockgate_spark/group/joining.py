@@ -3,10 +3,10 @@
 from typing import Protocol
 
 from lockgate.wire.events import CatchUp
-from lockgate_client.group import joining
-from lockgate_client.group.agreement import Agreement, source_name
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.membership import Membership
+from lockgate_http.group import joining
+from lockgate_http.group.agreement import Agreement, source_name
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
 
 

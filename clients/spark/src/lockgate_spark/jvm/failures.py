@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import CapturedException
 
-from lockgate_client.errors import AlignmentError, ConfigurationError, KafkaFailed
+from lockgate_http.errors import AlignmentError, ConfigurationError, KafkaFailed
 from lockgate_spark.errors import Stopped
 
 log = logging.getLogger("lockgate")

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined

@@ -21,10 +21,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from lockgate.wire.events import ProgressEvent, SplitProgress
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.config import Coordinator
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.outage import Coordination
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.config import Coordinator
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.conf import enabled
 from lockgate_spark.config import credible_at
 from lockgate_spark.errors import Stopped, UnsupportedQuery

@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime

@@ -8,7 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 
 SESSION_ZONE = "spark.sql.session.timeZone"
 _UNTIL_MS = 4_102_444_800_000  # 2100

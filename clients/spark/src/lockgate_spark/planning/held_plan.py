@@ -11,8 +11,8 @@ from collections.abc import Callable
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit, Plan
-from lockgate_client.duration import milliseconds
-from lockgate_client.group.membership import Membership
+from lockgate_http.duration import milliseconds
+from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.logs.unread import Key

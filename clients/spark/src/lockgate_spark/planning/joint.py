@@ -18,9 +18,9 @@ from lockgate.plan.model import Bounds, Head, Limit, Plan
 from lockgate.plan.search import Curve
 from lockgate.plan.windows import Windows
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_client.duration import milliseconds
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.duration import milliseconds
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.config import EPOCH, Alignment, credible_at, retention_share_of
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.requests import Offsets

@@ -11,7 +11,7 @@ time once is never ended: later records without one are left out with a warning 
 import json
 from collections.abc import Mapping
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.logs.topics import topic_of
 from lockgate_spark.logs.unread import Source, Unread
 

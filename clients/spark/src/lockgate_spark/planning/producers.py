@@ -22,7 +22,7 @@ from lockgate.plan.far_behind import FAR_MS, far_behind
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, REMEMBERED_MS, ProducerLag, Shown
 from lockgate.watermark import MAX, MIN
-from lockgate_client.duration import milliseconds
+from lockgate_http.duration import milliseconds
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.names import named

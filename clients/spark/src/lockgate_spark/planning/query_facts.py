@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReaderFacts
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.retention import Retained
 

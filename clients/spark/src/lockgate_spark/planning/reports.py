@@ -6,7 +6,7 @@ from lockgate import watermark
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import PlannedState
 from lockgate.wire.events import SplitReport, SplitState
-from lockgate_client.group.source_status import SourceStatus
+from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.logs.unread import Key, Unread
 
 

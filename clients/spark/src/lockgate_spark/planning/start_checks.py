@@ -16,7 +16,7 @@ from dataclasses import replace
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.plan.model import Bounds
-from lockgate_client.duration import as_option
+from lockgate_http.duration import as_option
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread

@@ -2,8 +2,8 @@
 
 from lockgate import watermark
 from lockgate.plan.model import Limit, Plan
-from lockgate_client.group.membership import Membership
-from lockgate_client.group.outage import Coordination
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.telemetry.waits import Wait, for_coordinator, for_group, for_operator, for_split, for_window

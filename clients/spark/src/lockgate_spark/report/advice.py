@@ -9,7 +9,7 @@ producer had ever shown, and stamps from the future, which move Spark's watermar
 from dataclasses import dataclass
 
 from lockgate.duration import spoken
-from lockgate_client.duration import as_option
+from lockgate_http.duration import as_option
 from lockgate_spark.report.findings import Findings
 
 _BATCH_S = 60.0  # a batch of about a minute

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.report import document
 from lockgate_spark.report.findings import Findings, RunState
 from lockgate_spark.report.page import page

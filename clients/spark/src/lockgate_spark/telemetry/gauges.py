@@ -13,7 +13,7 @@ from typing import Protocol
 
 from lockgate import watermark
 from lockgate.plan.model import Limit, Plan
-from lockgate_client.group.outage import Coordination
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.progress_metrics import metrics_of
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 from lockgate import watermark
 from lockgate.duration import spoken
-from lockgate_client.duration import Duration, milliseconds
+from lockgate_http.duration import Duration, milliseconds
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.names import named, names
 from lockgate_spark.logs.unread import Key, Source

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lockgate.plan.clock import AHEAD_MS
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
-from lockgate_client.group.outage import Coordination
+from lockgate_http.group.outage import Coordination
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.batch_slice import BatchSlice

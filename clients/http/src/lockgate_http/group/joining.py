@@ -3,11 +3,11 @@
 import logging
 
 from lockgate.wire.events import CatchUp
-from lockgate_client.calls.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError
-from lockgate_client.group.agreement import Agreement
-from lockgate_client.group.new_groups import meet_new_group
+from lockgate_http.calls.client import CoordinatorClient, NotRegistered, Unreachable, Untrusted
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.new_groups import meet_new_group
 
 log = logging.getLogger("lockgate")
 

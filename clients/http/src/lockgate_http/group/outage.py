@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from lockgate.duration import spoken_s
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import milliseconds
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import milliseconds
 
 log = logging.getLogger("lockgate")
 

@@ -5,7 +5,7 @@ or a number of ms.
 import re
 from datetime import timedelta
 
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.errors import ConfigurationError
 
 Duration = str | int | timedelta
 

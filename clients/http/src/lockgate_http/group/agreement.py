@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from lockgate.duration import spoken
 from lockgate.wire.events import NAME, CatchUp, GroupConfig
-from lockgate_client.duration import as_option
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.duration import as_option
+from lockgate_http.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ group's name is misspelt, and the query would align with nobody.
 import logging
 from difflib import get_close_matches
 
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import AlignmentError, ConfigurationError
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import AlignmentError, ConfigurationError
 
 log = logging.getLogger("lockgate")
 

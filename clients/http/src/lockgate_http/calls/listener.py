@@ -18,10 +18,10 @@ from contextlib import aclosing
 
 from lockgate.duration import spoken_s
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.calls.answers import NotRegistered, Unreachable, Unstreamed
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.calls.retry import Pace, pause_s
-from lockgate_client.errors import AlignmentError
+from lockgate_http.calls.answers import NotRegistered, Unreachable, Unstreamed
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.calls.retry import Pace, pause_s
+from lockgate_http.errors import AlignmentError
 
 log = logging.getLogger("lockgate")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from lockgate import watermark
 from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent
-from lockgate_client.group.source_status import Farewell, SourceStatus, report_of, urgent
+from lockgate_http.group.source_status import Farewell, SourceStatus, report_of, urgent
 
 
 class Reporting:

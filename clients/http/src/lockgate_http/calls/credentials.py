@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 import httpx
 
 from lockgate.tls_alerts import refusal
-from lockgate_client.config import TOKEN, Coordinator
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.config import TOKEN, Coordinator
+from lockgate_http.errors import ConfigurationError
 
 log = logging.getLogger("lockgate")
 

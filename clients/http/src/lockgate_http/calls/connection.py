@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 
 import httpx
 
-from lockgate_client.calls.answers import Answer, Interrupted, NotACoordinator, Unreachable, Untrusted
-from lockgate_client.calls.credentials import ShownCredentials, distrust
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.calls.answers import Answer, Interrupted, NotACoordinator, Unreachable, Untrusted
+from lockgate_http.calls.credentials import ShownCredentials, distrust
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError
 
 log = logging.getLogger("lockgate")
 

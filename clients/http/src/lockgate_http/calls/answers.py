@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from lockgate_client.errors import AccessDenied, AlignmentError, CoordinatorRefused
+from lockgate_http.errors import AccessDenied, AlignmentError, CoordinatorRefused
 
 _MOST_QUOTED = 500  # characters of the server's text in an error message
 _PASSING = (429, 502, 503, 504)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from lockgate.wire.events import NAME, NAME_RULE, CatchUp
-from lockgate_client.duration import Duration, milliseconds
-from lockgate_client.errors import ConfigurationError
+from lockgate_http.duration import Duration, milliseconds
+from lockgate_http.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from typing_extensions import Self

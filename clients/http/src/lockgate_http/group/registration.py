@@ -9,12 +9,12 @@ import logging
 from collections.abc import Iterable
 
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_client.calls.client import NotRegistered, Stale
-from lockgate_client.config import Coordinator
-from lockgate_client.errors import ConfigurationError, Fenced
-from lockgate_client.group.agreement import Agreement
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.new_groups import meet_new_group
+from lockgate_http.calls.client import NotRegistered, Stale
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import ConfigurationError, Fenced
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.new_groups import meet_new_group
 
 log = logging.getLogger("lockgate")
 

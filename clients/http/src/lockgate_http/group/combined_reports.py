@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.calls.client import CoordinatorClient, Report
+from lockgate_http.calls.client import CoordinatorClient, Report
 
 PATIENCE_S = 0.5  # at the end of a query, with a call that is under way
 _MOST_SPLITS = 20_000  # in one request: some 2.5 MB, where the coordinator takes 4

@@ -26,7 +26,7 @@ from lockgate.wire.events import (
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate.wire.split_codec import answer_from_json, exchange_to_json
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
-from lockgate_client.calls.answers import (
+from lockgate_http.calls.answers import (
     Answer,
     NotACoordinator,
     NotRegistered,
@@ -37,11 +37,11 @@ from lockgate_client.calls.answers import (
     Untrusted,
     refusal,
 )
-from lockgate_client.calls.connection import Connection
-from lockgate_client.calls.retry import Pace, until_answered
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import milliseconds
-from lockgate_client.errors import AccessDenied, AlignmentError
+from lockgate_http.calls.connection import Connection
+from lockgate_http.calls.retry import Pace, until_answered
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import milliseconds
+from lockgate_http.errors import AccessDenied, AlignmentError
 
 if TYPE_CHECKING:
     import httpx

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from lockgate.duration import spoken_s
-from lockgate_client.calls.answers import Unreachable
+from lockgate_http.calls.answers import Unreachable
 
 log = logging.getLogger("lockgate")
 

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.calls.client import CoordinatorClient
-from lockgate_client.calls.listener import Listener
-from lockgate_client.config import Coordinator
-from lockgate_client.group.combined_reports import PATIENCE_S, CombinedReports, Member
-from lockgate_client.group.outage import ASK_AGAIN_S, Outage
+from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.calls.listener import Listener
+from lockgate_http.config import Coordinator
+from lockgate_http.group.combined_reports import PATIENCE_S, CombinedReports, Member
+from lockgate_http.group.outage import ASK_AGAIN_S, Outage
 
 if TYPE_CHECKING:
     import httpx

@@ -19,19 +19,19 @@ from lockgate import watermark
 from lockgate.duration import spoken_s
 from lockgate.wire.events import CatchUp, SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate_client.calls.answers import Busy, Interrupted
-from lockgate_client.calls.client import NotACoordinator, NotRegistered, Report, Stale, Unreachable
-from lockgate_client.config import Coordinator
-from lockgate_client.duration import milliseconds
-from lockgate_client.errors import CoordinatorUnavailable
-from lockgate_client.group.agreement import Agreement
-from lockgate_client.group.ceiling import Ceiling
-from lockgate_client.group.combined_reports import acquired
-from lockgate_client.group.group_session import GroupSession
-from lockgate_client.group.outage import Coordination, Policy
-from lockgate_client.group.registration import Registration
-from lockgate_client.group.reporting import Reporting
-from lockgate_client.group.source_status import Farewell, SourceStatus
+from lockgate_http.calls.answers import Busy, Interrupted
+from lockgate_http.calls.client import NotACoordinator, NotRegistered, Report, Stale, Unreachable
+from lockgate_http.config import Coordinator
+from lockgate_http.duration import milliseconds
+from lockgate_http.errors import CoordinatorUnavailable
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.ceiling import Ceiling
+from lockgate_http.group.combined_reports import acquired
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.outage import Coordination, Policy
+from lockgate_http.group.registration import Registration
+from lockgate_http.group.reporting import Reporting
+from lockgate_http.group.source_status import Farewell, SourceStatus
 
 log = logging.getLogger("lockgate")
 
