@@ -10,7 +10,7 @@ ARGS    ?=
 
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
-RELEASED := core services/coordinator clients/http clients/spark clients/reader
+RELEASED := core services/coordinator clients/http clients/cli clients/spark clients/reader
 PACKAGES := $(RELEASED) tools/testbed
 PINS     := tools/constraints
 TOOLS    := hatchling editables pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical mkdocstrings-python nbclient ipykernel
@@ -50,7 +50,7 @@ mistakes: $(READY) ## tests/mistakes/mistakes.txt anew: what each of more than s
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
-	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_http -p lockgate_spark -p lockgate_reader -p lockgate_testbed
+	@$(BIN)/mypy --strict -p lockgate -p lockgate_coordinator -p lockgate_http -p lockgate_cli -p lockgate_spark -p lockgate_reader -p lockgate_testbed
 
 jar: $(READY) ## the jar for Spark Connect, Scala, Java, SQL and pipelines: build/lockgate-spark-server-VERSION.jar; needs a JDK
 	@$(BIN)/python tools/jar.py
@@ -133,5 +133,5 @@ $(READY): $(PINS)/dev.txt $(addsuffix /pyproject.toml,$(PACKAGES))
 	@# A set-up that was cut off leaves half-written packages that pip takes for whole: begin anew.
 	@$(PYTHON) -m venv $(if $(wildcard $(VENV)/.unfinished),--clear) $(VENV) && touch $(VENV)/.unfinished
 	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt $(TOOLS)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt --no-build-isolation $(addprefix -e ,core services/coordinator[otel,dev] clients/http clients/spark[pyspark] clients/reader[arrow,prometheus] tools/testbed)
+	@$(BIN)/pip install --quiet --disable-pip-version-check -c $(PINS)/dev.txt --no-build-isolation $(addprefix -e ,core clients/http clients/cli services/coordinator[otel,dev] clients/spark[pyspark] clients/reader[arrow,prometheus] tools/testbed)
 	@touch $@ && rm $(VENV)/.unfinished

@@ -26,7 +26,7 @@ BUILD = CHECKOUT / "build" / "versions"
 RELEASES = {"4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1", "4.3": "4.3.0"}
 """The lines of Spark, and the newest release of each."""
 
-PACKAGES = ("core", "services/coordinator[dev]", "clients/http", "clients/spark", "tools/testbed")
+PACKAGES = ("core", "services/coordinator[dev]", "clients/http", "clients/cli", "clients/spark", "tools/testbed")
 TOOLS = ("pyspark", "pytest", "pytest-asyncio", "hypothesis", "trustme", "numpy", "pandas", "pyarrow")
 CONNECT = ("grpcio", "grpcio-status", "googleapis-common-protos", "zstandard")
 SAMPLE = {

@@ -5,11 +5,13 @@ FROM python:3.12-slim AS build
 COPY tools/constraints/images /src/hashes
 RUN pip install --no-cache-dir --require-hashes --requirement /src/hashes/build.txt
 COPY core /src/core
+COPY clients/http /src/clients/http
+COPY clients/cli /src/clients/cli
 COPY services/coordinator /src/services/coordinator
 # An environment of its own: all that the service needs, and neither the sources nor pip, in one folder that the image below takes.
 RUN python -m venv --without-pip /opt/lockgate \
  && pip --python /opt/lockgate/bin/python install --no-cache-dir --require-hashes --requirement /src/hashes/coordinator.txt \
- && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/services/coordinator \
+ && pip wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir /src/wheels /src/core /src/clients/http /src/clients/cli /src/services/coordinator \
  && pip --python /opt/lockgate/bin/python install --no-index --no-deps /src/wheels/*.whl
 
 # Python, the environment and the libraries that they are linked to, and nothing else: no shell, no package manager.

@@ -1,7 +1,8 @@
 """The arrows of the architecture point down only:
 
-services/coordinator   __main__ → server → app → api → service → store  ─┐
+services/coordinator   commands → server → app → api → service → store  ─┐
                        (each part of `fast` beside the layer it serves)  ├→ lockgate (core)
+clients/cli            commands of an operator, over clients/http      ─┤
 clients/http           group → calls → config                           ─┤
 clients/spark          align | gate | progress → gates → jvm → planning  ─┘
                          → report → telemetry → group | logs → config
@@ -18,14 +19,16 @@ from support.imports import SOURCES, Import, When, imports_in, imports_of, insid
 
 ARROWS = {
     "lockgate": {"lockgate"},
-    "lockgate_coordinator": {"lockgate", "lockgate_coordinator"},
+    "lockgate_coordinator": {"lockgate", "lockgate_cli", "lockgate_coordinator"},
+    "lockgate_cli": {"lockgate", "lockgate_http", "lockgate_cli"},
     "lockgate_http": {"lockgate", "lockgate_http"},
     "lockgate_spark": {"lockgate", "lockgate_http", "lockgate_spark"},
     "lockgate_reader": {"lockgate", "lockgate_http", "lockgate_reader"},
 }
 # The rooms of the core that each package uses; the modules at the core's root are for all.
 ROOMS = {
-    "lockgate_coordinator": {"wire", "group", "enumerator", "flink", "simulate"},
+    "lockgate_coordinator": {"wire", "group", "enumerator", "flink"},
+    "lockgate_cli": {"wire", "simulate"},
     "lockgate_http": {"wire"},
     "lockgate_spark": {"wire", "plan"},
     "lockgate_reader": {"wire", "flink"},
@@ -64,10 +67,8 @@ KNOWN_TO = {
         "prometheus_client": ("lockgate_coordinator.telemetry.metrics", "lockgate_coordinator.telemetry.group_metrics"),
         "opentelemetry": ("lockgate_coordinator.telemetry.traces", "lockgate_coordinator.app"),
         "uvicorn": ("lockgate_coordinator.server", "lockgate_coordinator.intake", "lockgate_coordinator.probes"),
-        "typer": ("lockgate_coordinator.operate", "lockgate_coordinator.__main__"),
-        "httpx": ("lockgate_coordinator.operate.client", "lockgate_coordinator.operate.trust"),
-        "rich": ("lockgate_coordinator.operate",),
-        "yaml": ("lockgate_coordinator.operate.output", "lockgate_coordinator.operate.workloads"),
+        "typer": ("lockgate_coordinator.commands",),
+        "lockgate_cli": ("lockgate_coordinator.commands",),
     },
     "lockgate_reader": {
         # an event time of the program's own is a function of confluent-kafka's message
@@ -88,6 +89,11 @@ KNOWN_TO = {
             "lockgate_spark.telemetry.batch_slice",
         ),
         "py4j": ("lockgate_spark.jvm", "lockgate_spark.host"),
+    },
+    "lockgate_cli": {
+        "httpx": ("lockgate_cli.client", "lockgate_cli.trust"),
+        "yaml": ("lockgate_cli.output", "lockgate_cli.workloads"),
+        "msgspec": ("lockgate_cli.workloads",),
     },
     "lockgate_http": {
         "httpx": (
@@ -136,8 +142,7 @@ LAYERS: tuple[set[str], ...] = (
     {"api"},
     {"app"},
     {"server"},
-    {"operate"},
-    {"__main__"},
+    {"commands"},
 )  # of the coordinator, lowest first
 
 

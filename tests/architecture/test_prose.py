@@ -28,9 +28,9 @@ GONE = {
 """Words that the coordinator no longer shows to users, and the words that took their place."""
 SERVICE = CHECKOUT / "services/coordinator/src/lockgate_coordinator"
 SHOWN = [
-    SERVICE / "__main__.py",
-    SERVICE / "sentences.py",
-    *sorted((SERVICE / "operate").glob("*.py")),
+    SERVICE / "commands.py",
+    CHECKOUT / "core/src/lockgate/sentences.py",
+    *sorted((CHECKOUT / "clients/cli/src/lockgate_cli").glob("*.py")),
     *(SERVICE / "telemetry" / name for name in ("changes.py", "split_changes.py", "metrics.py", "group_metrics.py")),
 ]
 DEPLOYED = [

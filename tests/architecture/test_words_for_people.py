@@ -15,6 +15,7 @@ import pytest
 from support.imports import CHECKOUT
 
 FOLDERS = (
+    "clients/cli/src/lockgate_cli",
     "clients/http/src/lockgate_http",
     "clients/reader/src/lockgate_reader",
     "clients/spark/src/lockgate_spark",

@@ -8,7 +8,7 @@ import sys
 import httpx
 import pytest
 
-COMMAND = [sys.executable, "-m", "lockgate_coordinator"]
+COMMAND = [sys.executable, "-m", "lockgate_cli"]
 
 
 def refused(*args: str) -> str:
@@ -21,7 +21,7 @@ def refused(*args: str) -> str:
 
 
 def test_only_serve_loads_the_web_framework_and_the_store() -> None:
-    loaded = "import sys, lockgate_coordinator.__main__; print({'fastapi', 'uvicorn', 'redis'} & sys.modules.keys())"
+    loaded = "import sys, lockgate_cli.__main__; print({'fastapi', 'uvicorn', 'redis'} & sys.modules.keys())"
     ended = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout == "set()\n"
 

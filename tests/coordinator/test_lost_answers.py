@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from lockgate_coordinator.operate.client import CoordinatorClient as OperatorClient
+from lockgate_cli.client import CoordinatorClient as OperatorClient
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_spark import Coordinator
 from lockgate_testbed.coordinator import CoordinatorProcess

@@ -123,7 +123,7 @@ def test_the_options_are_those_of_the_service() -> None:
     (container,) = by_kind(manifests(VALUES["full"]))["Deployment"]["spec"]["template"]["spec"]["containers"]
     served = {**os.environ, **{each["name"]: str(each.get("value", "")) for each in container["env"]}}
     done = subprocess.run(
-        [sys.executable, "-m", "lockgate_coordinator", *container["args"]],
+        [sys.executable, "-m", "lockgate_cli", *container["args"]],
         env=served,
         capture_output=True,
         text=True,

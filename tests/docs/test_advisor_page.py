@@ -6,7 +6,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 from support.code_of_pages import blocks
 from support.imports import CHECKOUT
 

@@ -17,7 +17,7 @@ import typer
 from benchmarks.__main__ import found
 from click import ClickException
 
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 from support.code_of_pages import OF_PACKAGES, PAGES, Block, all_blocks, blocks, setup_of
 from support.imports import CHECKOUT
 
@@ -60,7 +60,11 @@ NOT_RUN = {
 
 CONNECTOR = re.compile(r"spark-sql-kafka-0-10_[\w.]+:[\w.]+")
 TARGET = re.compile(r"^([\w-]+):", re.MULTILINE)
-WHERE = {"lockgate-spark": "./clients/spark", "lockgate-coordinator": "./services/coordinator"}
+WHERE = {
+    "lockgate-spark": "./clients/spark",
+    "lockgate-coordinator": "./services/coordinator",
+    "lockgate-cli": "./clients/cli",
+}
 PATH_IN_INSTALL = re.compile(r"^(\./[\w/]+)(?:\[([\w,]+)\])?$")
 
 

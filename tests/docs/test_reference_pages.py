@@ -9,7 +9,7 @@ from tools.site import commands, rest
 
 import lockgate_reader
 import lockgate_spark
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store.memory import MemoryStore
 from support.imports import CHECKOUT

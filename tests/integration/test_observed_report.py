@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 from typer.testing import CliRunner
 
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 from lockgate_spark import Alignment, align, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker

@@ -20,7 +20,7 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from support.imports import CHECKOUT
 
 LIFE = CHECKOUT / "tests/support/life_of_two_readers.py"
-PARTS = ("core", "services/coordinator", "clients/http", "clients/spark")
+PARTS = ("core", "services/coordinator", "clients/http", "clients/cli", "clients/spark")
 
 
 def git(*words: str) -> "subprocess.CompletedProcess[bytes]":

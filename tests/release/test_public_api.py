@@ -18,7 +18,7 @@ import typer
 
 import lockgate_reader
 import lockgate_spark
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 from lockgate_spark.conf import KEYS, OPTIONS, TOKENS
 from support.imports import CHECKOUT
 

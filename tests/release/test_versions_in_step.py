@@ -3,7 +3,7 @@ carries.
 """
 
 import re
-from importlib.metadata import version
+from importlib.metadata import requires, version
 
 import yaml
 
@@ -14,6 +14,7 @@ RELEASED = {
     "lockgate": "core",
     "lockgate-coordinator": "services/coordinator",
     "lockgate-http": "clients/http",
+    "lockgate-cli": "clients/cli",
     "lockgate-spark": "clients/spark",
     "lockgate-reader": "clients/reader",
 }
@@ -36,7 +37,7 @@ def test_packages_pins_chart_and_pages_have_the_version_of_core() -> None:
     }
 
     assert {version(name) for name in RELEASED} == {__version__}
-    assert pins == [__version__] * 6
+    assert pins == [__version__] * 9
     assert {chart["version"], chart["appVersion"], *jars} == {__version__}
 
 
@@ -46,6 +47,19 @@ def test_every_needed_name_like_ours_is_a_package_of_ours() -> None:
 
     assert needed <= RELEASED.keys()
     assert "lockgate-client" not in RELEASED, "the public registry has that name, and it is unrelated to this project"
+
+
+def test_the_commands_need_nothing_of_a_service() -> None:
+    def needed(name: str) -> set[str]:
+        """Return the package and all that it needs on this machine, without extras."""
+        plain = [
+            each.partition(";")[0] for each in requires(name) or () if not re.search("extra|version|platform", each)
+        ]
+        return {name}.union(*(needed(re.split(r"[^\w.-]", each)[0].lower()) for each in plain))
+
+    service = {"lockgate-coordinator", "fastapi", "starlette", "uvicorn", "redis", "pydantic", "prometheus-client"}
+    assert needed("lockgate-coordinator") >= service
+    assert needed("lockgate-cli") & service == set()
 
 
 def test_the_changelog_has_a_section_of_this_version() -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from lockgate import __version__
 from lockgate_testbed import jars, topics
+from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from support.code_of_pages import blocks
 from support.imports import CHECKOUT
@@ -25,6 +26,7 @@ CARRIED = {
     "lockgate": ["py.typed"],
     "lockgate_coordinator": ["py.typed", "commit.lua", "index.html", "uPlot.iife.js", "uPlot.min.css"],
     "lockgate_http": ["py.typed"],
+    "lockgate_cli": ["py.typed"],
     "lockgate_spark": ["py.typed", "KafkaLog.java", "StandIn.java"],
     "lockgate_reader": ["py.typed"],
 }
@@ -77,16 +79,19 @@ def test_the_same_commit_gives_the_same_bytes(released: Path) -> None:
     assert (released / "SHA256SUMS").read_text() == before
 
 
-@pytest.fixture(scope="module")
-def installed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of programs of an environment that has all wheels, and nothing of the checkout."""
-    venv = tmp_path_factory.mktemp("user") / "venv"
+def environment(venv: Path, released: Path, *ours: str) -> Path:
+    """The folder of programs of an environment with these wheels, and nothing of the checkout."""
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
     install = [str(venv / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     install += ["--find-links", str(released), "--constraint", str(CHECKOUT / "tools/constraints/dev.txt")]
-    ours = ["lockgate-spark[pyspark]", "lockgate-coordinator", "lockgate-reader"]
     subprocess.run([*install, *ours], env=outside(), check=True, timeout=900)
     return venv / "bin"
+
+
+@pytest.fixture(scope="module")
+def installed(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    ours = "lockgate-spark[pyspark]", "lockgate-coordinator", "lockgate-reader"
+    return environment(tmp_path_factory.mktemp("user") / "venv", released, *ours)
 
 
 def outside() -> dict[str, str]:
@@ -94,11 +99,16 @@ def outside() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 
-def said(*command: str | Path, cwd: Path) -> str:
-    """What a program prints on its standard output; it has to succeed."""
-    done = subprocess.run(
+def ran(*command: str | Path, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    """How a program has ended."""
+    return subprocess.run(
         list(map(str, command)), cwd=cwd, env=outside(), capture_output=True, text=True, timeout=600, check=False
     )
+
+
+def said(*command: str | Path, cwd: Path) -> str:
+    """What a program prints on its standard output; it has to succeed."""
+    done = ran(*command, cwd=cwd)
     assert done.returncode == 0, done.stderr[-3_000:]
     return done.stdout
 
@@ -117,10 +127,25 @@ def test_all_distributions_are_there_at_this_version_and_none_is_the_checkouts(i
     listed = json.loads(said(installed / "python", "-m", "pip", "list", "--format=json", cwd=tmp_path))
     ours = {each["name"]: each for each in listed if each["name"].startswith("lockgate")}
 
-    assert sorted(ours) == ["lockgate", "lockgate-coordinator", "lockgate-http", "lockgate-reader", "lockgate-spark"]
+    assert sorted(ours) == [package.replace("_", "-") for package in sorted(CARRIED)]
     assert {each["version"] for each in ours.values()} == {__version__}
     assert [each for each in ours.values() if "editable_project_location" in each] == []
     assert said(installed / "lockgate", "--version", cwd=tmp_path).strip() == f"lockgate {__version__}"
+
+
+def test_commands_run_on_a_laptop_without_the_service(released: Path, tmp_path: Path) -> None:
+    laptop = environment(tmp_path / "venv", released, "lockgate-cli")
+    there = json.loads(said(laptop / "python", "-m", "pip", "list", "--format=json", cwd=tmp_path))
+    with CoordinatorProcess() as coordinator:
+        answer = said(laptop / "lockgate", "groups", "--url", coordinator.url, "--output", "json", cwd=tmp_path)
+    serve = ran(laptop / "lockgate", "serve", "--port", "0", cwd=tmp_path)
+
+    assert {each["name"] for each in there} & {"fastapi", "uvicorn", "redis", "pydantic", "prometheus-client"} == set()
+    assert json.loads(answer) == {"items": [], "next": None}
+    assert (serve.returncode, serve.stderr) == (
+        1,
+        "lockgate: serve needs the service: pip install lockgate-coordinator\n",
+    )
 
 
 def test_the_first_job_runs_in_an_empty_environment(installed: Path, kafka: KafkaBroker, tmp_path: Path) -> None:

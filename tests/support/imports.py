@@ -12,6 +12,7 @@ SOURCES = {
     "lockgate": CHECKOUT / "core/src",
     "lockgate_coordinator": CHECKOUT / "services/coordinator/src",
     "lockgate_http": CHECKOUT / "clients/http/src",
+    "lockgate_cli": CHECKOUT / "clients/cli/src",
     "lockgate_spark": CHECKOUT / "clients/spark/src",
     "lockgate_reader": CHECKOUT / "clients/reader/src",
     "lockgate_testbed": CHECKOUT / "tools/testbed/src",

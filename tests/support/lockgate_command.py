@@ -2,7 +2,7 @@
 
 from typer.testing import CliRunner
 
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 
 
 def said(url: str, *args: str, code: int = 0, width: int = 80, **env: str) -> str:

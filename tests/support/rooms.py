@@ -20,7 +20,7 @@ from support.imports import CHECKOUT, SOURCES, imports_of, modules
 
 PICTURE = CHECKOUT / "docs/pictures/rooms.svg"
 WAYS_IN, FLOOR, MODULES = "ways in", "floor", "modules"
-SHIPPED = ("lockgate_reader", "lockgate_spark", "lockgate_http", "lockgate_coordinator")
+SHIPPED = ("lockgate_reader", "lockgate_spark", "lockgate_http", "lockgate_cli", "lockgate_coordinator")
 BESIDE = {"lockgate_coordinator": ("fast",)}
 
 Arrows = Mapping[str, frozenset[str]]
@@ -33,6 +33,7 @@ _COLOURS = {
     "lockgate_coordinator": "#e1ecf4",
     "lockgate_spark": "#f6ecdc",
     "lockgate_http": "#f3e4ee",
+    "lockgate_cli": "#f4e6e1",
     "lockgate_reader": "#ece1f4",
     "lockgate_testbed": "#eeeeee",
 }

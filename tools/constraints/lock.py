@@ -25,13 +25,13 @@ STEPS: dict[str, list[str]] = {
     "spark": ["pyspark"],
     "producer": ["confluent-kafka"],
 }
-PACKAGES = {"coordinator": "services/coordinator", "client": "clients/http"}
+PACKAGES = {"coordinator": ("services/coordinator", "clients/cli", "clients/http"), "client": ("clients/http",)}
 
 
-def requirements(package: str) -> list[str]:
-    """Return the dependencies of a package of this checkout, without our own packages."""
-    project = tomllib.loads((ROOT / package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return [each for each in project["dependencies"] if not each.startswith(OWN)]
+def requirements(packages: tuple[str, ...]) -> list[str]:
+    """Return the dependencies of packages of this checkout, without our own packages."""
+    files = [tomllib.loads((ROOT / each / "pyproject.toml").read_text(encoding="utf-8")) for each in packages]
+    return [each for file in files for each in file["project"]["dependencies"] if not each.startswith(OWN)]
 
 
 def locked(wanted: list[str]) -> str:
@@ -50,7 +50,7 @@ def locked(wanted: list[str]) -> str:
 
 def main() -> None:
     """Write all files, or none if one cannot be made."""
-    steps = {**STEPS, **{name: requirements(package) for name, package in PACKAGES.items()}}
+    steps = {**STEPS, **{name: requirements(packages) for name, packages in PACKAGES.items()}}
     texts = {name: locked(wanted) for name, wanted in steps.items()}
     IMAGES.mkdir(exist_ok=True)
     for name, text in texts.items():

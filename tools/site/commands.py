@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 
 
 def text() -> str:

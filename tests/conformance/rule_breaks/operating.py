@@ -8,6 +8,7 @@ from rule_breaks.breaking import Break
 
 _Core = partial(Break, package="lockgate")
 _Break = partial(Break, package="lockgate_coordinator")
+_Cli = partial(Break, package="lockgate_cli")
 
 LOST = ("test_lost_answers.py",)
 RESTORED = ("test_restored_configuration.py",)
@@ -86,37 +87,37 @@ OPERATING: tuple[Break, ...] = (
         "    logging.getLogger(AUDIT)",
         AUDIT,
     ),
-    _Break(
+    _Cli(
         "an import overwrites nothing unless it is told to",
-        "operate/transfer.py",
+        "transfer.py",
         "if there and not replace:",
         "if False:",
         TRANSFER,
     ),
-    _Break(
+    _Cli(
         "a request whose connection broke is made again",
-        "operate/client.py",
+        "client.py",
         "                if broken == ATTEMPTS:",
         "                if broken:",
         TRANSFER,
     ),
-    _Break(
+    _Cli(
         "a watched group's outage behind a proxy may pass",
-        "operate/client.py",
+        "client.py",
         "PASSING = frozenset({429, 502, 503, 504})",
         "PASSING = frozenset({503})",
         ("test_watching.py",),
     ),
-    _Break(
+    _Cli(
         "an outage does not end a watched group",
-        "operate/watching.py",
+        "watching.py",
         "PASSING = (Unreachable, NotFound)",
         "PASSING = (NotFound,)",
         ("test_watching.py",),
     ),
-    _Break(
+    _Cli(
         "a watched group that is gone may come back",
-        "operate/watching.py",
+        "watching.py",
         "PASSING = (Unreachable, NotFound)",
         "PASSING = (Unreachable,)",
         ("test_watching.py",),
@@ -142,9 +143,9 @@ OPERATING: tuple[Break, ...] = (
         "if path is None or not",
         ("test_groups.py",),
     ),
-    _Break(
+    _Cli(
         "an odd name does not stop an export",
-        "operate/transfer.py",
+        "transfer.py",
         "names = [name for name in names if NAME.match(name)]",
         "",
         TRANSFER,
@@ -163,37 +164,37 @@ OPERATING: tuple[Break, ...] = (
         "if False:",
         ("test_printable.py",),
     ),
-    _Break(
+    _Cli(
         "a command's line has no character that steers a terminal",
-        "operate/output.py",
+        "output.py",
         "typer.echo(printable(line), err=err)",
         "typer.echo(line, err=err)",
         HOSTILE_TEXTS,
     ),
-    _Break(
+    _Cli(
         "a command's table has no character that steers a terminal",
-        "operate/output.py",
+        "output.py",
         "super().render_str(printable(text), **options)",
         "super().render_str(text, **options)",
         HOSTILE_TEXTS,
     ),
-    _Break(
+    _Cli(
         "a sentence above a table has no character that steers a terminal",
-        "operate/output.py",
+        "output.py",
         "if isinstance(renderable, Text) and not renderable.plain.isprintable():",
         "if False:",
         HOSTILE_TEXTS,
     ),
-    _Break(
+    _Cli(
         "an owner's brackets are no markup",
-        "operate/output.py",
+        "output.py",
         "markup=False",
         "markup=True",
         HOSTILE_TEXTS,
     ),
-    _Break(
+    _Cli(
         "SIGTERM leaves the terminal of a watched group as it was",
-        "operate/watching.py",
+        "watching.py",
         "    before = signal.signal(signal.SIGTERM, interrupt)",
         "    before = signal.getsignal(signal.SIGTERM)",
         ("test_watching.py",),

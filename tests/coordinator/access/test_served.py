@@ -23,7 +23,7 @@ from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
 from support.tokens import FILE, SECRETS, bearer
 
-COMMAND = [sys.executable, "-m", "lockgate_coordinator"]
+COMMAND = [sys.executable, "-m", "lockgate_cli"]
 
 
 @dataclass

@@ -12,8 +12,8 @@ import pytest
 from redis import Redis
 from rich.console import Console
 
+from lockgate_cli.tables import groups_table
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.operate.tables import groups_table
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import keys, open_store
 from lockgate_testbed.redis import RedisServer

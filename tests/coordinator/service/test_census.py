@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
+from lockgate.sentences import why_blocked
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.sentences import why_blocked
 from lockgate_coordinator.store import MemoryStore
 
 T = 1_767_225_600_000

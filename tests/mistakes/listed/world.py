@@ -15,7 +15,7 @@ from pyspark.sql.types import TimestampType
 from typer.testing import CliRunner
 
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_spark import Alignment, Coordinator, align, align_all, gate
 from lockgate_spark.conf import configured, enabled

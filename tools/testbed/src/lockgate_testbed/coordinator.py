@@ -40,7 +40,7 @@ class CoordinatorProcess(Server):
         command = [
             sys.executable,
             "-m",
-            "lockgate_coordinator",
+            "lockgate_cli",
             "serve",
             "--port",
             str(self._port),

@@ -11,13 +11,13 @@ from itertools import groupby
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
 from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
+from lockgate.sentences import lost_readers, paused_by, waits_for, why_blocked
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
 from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
-from lockgate_coordinator.sentences import lost_readers, paused_by, waits_for, why_blocked
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
 DRIFT_LIMIT = 10_000

@@ -7,17 +7,17 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from types import TracebackType
 from typing import Any
 
 import httpx
 
+from lockgate import __version__
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json
 from lockgate.wire.events import GroupConfig
-from lockgate_coordinator.operate.faults import Fault, NotFound, Unreachable
-from lockgate_coordinator.operate.trust import Trust, distrust
+from lockgate_cli.faults import Fault, NotFound, Unreachable
+from lockgate_cli.trust import Trust, distrust
 
 Json = dict[str, Any]
 
@@ -67,7 +67,7 @@ class CoordinatorClient:
         self._token = token
         self._sleep = sleep
         self._patience_s = PATIENCE_S
-        headers = {"User-Agent": f"lockgate/{version('lockgate-coordinator')}"}
+        headers = {"User-Agent": f"lockgate/{__version__}"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.Client(
@@ -182,10 +182,7 @@ class CoordinatorClient:
         except ValueError:
             body = None
         if not isinstance(body, dict) or "next" not in body:
-            raise Fault(
-                f"{self._http.base_url} does not answer like lockgate {version('lockgate-coordinator')}: "
-                f"{self._version_text()}"
-            )
+            raise Fault(f"{self._http.base_url} does not answer like lockgate {__version__}: {self._version_text()}")
         return body
 
     def _send(
@@ -245,7 +242,7 @@ class CoordinatorClient:
         """Return the service's name and version, or a hint if it has none."""
         try:
             info = self._http.get("/openapi.json").json()["info"]
-            return f"it is {info['title']} {info['version']}, and this command is of {version('lockgate-coordinator')}"
+            return f"it is {info['title']} {info['version']}, and this command is of {__version__}"
         except (httpx.HTTPError, ValueError, LookupError, TypeError):
             return "it may be another service or version; check --url"
 

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from lockgate.sentences import moment, waits_for
 from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.operate.words import dated, distance, rules
-from lockgate_coordinator.sentences import moment, waits_for
+from lockgate_cli.words import dated, distance, rules
 
 
 def group(drift_ms: int | None, **config: object) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from lockgate.tls_alerts import refusal
-from lockgate_coordinator.operate.faults import Fault
+from lockgate_cli.faults import Fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 import pytest
 
 from lockgate.wire.events import GroupConfig
-from lockgate_coordinator.operate.backup import Saved, read, written
-from lockgate_coordinator.operate.faults import Fault
+from lockgate_cli.backup import Saved, read, written
+from lockgate_cli.faults import Fault
 
 GROUPS = [Saved("a", GroupConfig(max_drift_ms=7, expected_sources=("x", "y"))), Saved("b", GroupConfig())]
 LINES = written(GROUPS, datetime(2026, 11, 23, tzinfo=timezone.utc)).splitlines()

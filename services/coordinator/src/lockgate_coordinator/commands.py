@@ -1,9 +1,8 @@
-"""The command `lockgate`."""
+"""The commands of the service: `serve` and `token`. The command `lockgate` loads them."""
 
 import ipaddress
 import logging
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +10,11 @@ import typer
 
 from lockgate.group.expiry import Expiry
 from lockgate.wire.events import NAME, NAME_RULE
-from lockgate_coordinator import __version__
+from lockgate_cli.output import say, say_lines
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import valid_groups
 from lockgate_coordinator.access.tokens import ROLES, InvalidTokens, Token, digest_of, new_token, stanza
 from lockgate_coordinator.limits import Limits
-from lockgate_coordinator.operate import acts, advising, commands, looks, transfer
-from lockgate_coordinator.operate.output import say, say_lines
 from lockgate_coordinator.settings import MAX_SUBSCRIBERS, Settings
 from lockgate_coordinator.telemetry import logs
 from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
@@ -34,26 +31,7 @@ LIMIT = "Limits and expiry"
 TLS_PANEL = "TLS"
 TELEMETRY = "Logs, metrics and dashboard"
 
-cli = typer.Typer(
-    help="Run and inspect the coordinator that keeps streaming queries aligned in event time.",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",  # a docstring's lines are joined
-    pretty_exceptions_enable=False,
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        say(f"lockgate {__version__}")
-        raise typer.Exit
-
-
-@cli.callback()
-def _lockgate(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None: ...
+commands = typer.Typer()
 
 
 Host = Annotated[str, typer.Option(envvar="LOCKGATE_HOST", rich_help_panel=LISTEN, help="The address to listen on.")]
@@ -220,7 +198,7 @@ Dashboard = Annotated[
 ]
 
 
-@cli.command(
+@commands.command(
     "serve", epilog="Example: `lockgate serve --host 0.0.0.0 --store redis://redis:6379/0 --tokens tokens.toml`"
 )
 def serve_command(
@@ -288,7 +266,9 @@ def serve_command(
         raise _fault(str(error)) from error
 
 
-@cli.command("token", epilog="Example: `lockgate token checkout-job --role report --group 'checkout*' >> tokens.toml`")
+@commands.command(
+    "token", epilog="Example: `lockgate token checkout-job --role report --group 'checkout*' >> tokens.toml`"
+)
 def token_command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The token's name, shown in the journal and in audit lines.")
@@ -311,29 +291,6 @@ def token_command(
     token = new_token()
     say(f"token of {name}, shown only now: {token}", err=True)
     say_lines(stanza(Token(name, digest_of(token.encode()), ROLES[role], tuple(group) if group else None)) + "\n")
-
-
-EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "groups": (commands.groups, "lockgate groups --watch"),
-    "describe": (commands.describe, "lockgate describe checkout --partitions"),
-    "watch": (commands.watch, "lockgate watch checkout"),
-    "check": (looks.check, "lockgate check checkout --max-drift 10min --stuck-for 15min"),
-    "journal": (looks.journal, "lockgate journal checkout --since 1h --follow"),
-    "advise": (advising.advise, "lockgate advise checkout --delay 10min --window 1h"),
-    "simulate": (advising.simulate, "lockgate simulate workload.yaml --max-drift 5min"),
-    "pause": (acts.pause, "lockgate pause checkout orders --reason 'schema migration'"),
-    "resume": (acts.resume, "lockgate resume checkout orders"),
-    "evict": (commands.evict, "lockgate evict checkout orders 0"),
-    "leave": (commands.leave, "lockgate leave checkout orders 0 --epoch 3"),
-    "delete": (commands.delete, "lockgate delete checkout"),
-    "export": (transfer.export_command, "lockgate export --output groups.yaml"),
-    "import": (transfer.import_command, "lockgate import groups.yaml --dry-run"),
-}
-"""The commands beside `serve` and `token`, each with an example for its help."""
-
-for _name, (_command, _example) in EXAMPLES.items():
-    cli.command(_name, epilog=f"Example: `{_example}`")(_command)
-cli.add_typer(acts.config, name="config")
 
 
 def _check(settings: Settings, host: str, *, allow_unauthenticated: bool) -> None:
@@ -373,12 +330,3 @@ def _is_loopback(host: str) -> bool:
 def _fault(text: str) -> typer.Exit:
     say(f"lockgate: {text}", err=True)
     return typer.Exit(1)
-
-
-def main() -> None:
-    """Run the command `lockgate`."""
-    cli(prog_name="lockgate")
-
-
-if __name__ == "__main__":
-    main()

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from lockgate.watermark import MAX
-from lockgate_coordinator.operate.client import CoordinatorClient
-from lockgate_coordinator.operate.faults import Unreachable
+from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.faults import Unreachable
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, serving
 from support.children import doing_first
@@ -59,7 +59,7 @@ def move(http: httpx.Client, watermark: int) -> None:
 @pytest.fixture(scope="module", autouse=True)
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Yield the command looks ten times a second in place of every two seconds."""
-    often = "from lockgate_coordinator.operate import watching\nwatching.EVERY_S = 0.1"
+    often = "from lockgate_cli import watching\nwatching.EVERY_S = 0.1"
     with pytest.MonkeyPatch.context() as patched:
         for name, value in doing_first(tmp_path_factory.mktemp("quick"), often).items():
             patched.setenv(name, value)
@@ -69,7 +69,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @contextmanager
 def watching(url: str, *words: str) -> Iterator[subprocess.Popen[str]]:
     """The command with its output and errors in one pipe."""
-    command = [sys.executable, "-m", "lockgate_coordinator", "watch", "checkout", "--url", url, *words]
+    command = [sys.executable, "-m", "lockgate_cli", "watch", "checkout", "--url", url, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             yield process
@@ -129,7 +129,7 @@ def test_a_group_that_goes_and_comes_back_is_watched_on(http: httpx.Client) -> N
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_view_and_leaves_the_terminal_as_it_was(http: httpx.Client, ending: signal.Signals) -> None:
     screen, slave = pty.openpty()
-    command = [sys.executable, "-m", "lockgate_coordinator", "watch", "checkout", "--url", str(http.base_url)]
+    command = [sys.executable, "-m", "lockgate_cli", "watch", "checkout", "--url", str(http.base_url)]
     with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as process:
         os.close(slave)
         seen = _read(screen, b"orders/0")

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from lockgate_coordinator.__main__ import cli
+from lockgate_cli.__main__ import cli
+from lockgate_cli.client import CoordinatorClient
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
-from lockgate_coordinator.operate.client import CoordinatorClient
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.link import Link
 from lockgate_testbed.redis import RedisServer

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from lockgate.duration import spoken
-from lockgate_coordinator.operate.client import CoordinatorClient, Json
-from lockgate_coordinator.operate.durations import milliseconds
-from lockgate_coordinator.operate.faults import NotFound
-from lockgate_coordinator.operate.options import (
+from lockgate.sentences import moment, reader_name
+from lockgate_cli.client import CoordinatorClient, Json
+from lockgate_cli.durations import milliseconds
+from lockgate_cli.faults import NotFound
+from lockgate_cli.options import (
     DEFAULT_URL,
     Ca,
     Cert,
@@ -20,9 +21,8 @@ from lockgate_coordinator.operate.options import (
     Url,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, print_item, say
-from lockgate_coordinator.operate.trust import Trust
-from lockgate_coordinator.sentences import moment, reader_name
+from lockgate_cli.output import Output, OutputOption, print_answer, print_item, say
+from lockgate_cli.trust import Trust
 
 FOLLOW_S = 2.0
 """Seconds between two requests of --follow."""

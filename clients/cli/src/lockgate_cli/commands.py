@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from lockgate_coordinator.operate.client import CoordinatorClient
-from lockgate_coordinator.operate.faults import NotFound
-from lockgate_coordinator.operate.options import (
+from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.faults import NotFound
+from lockgate_cli.options import (
     DEFAULT_URL,
     Ca,
     Cert,
@@ -21,10 +21,10 @@ from lockgate_coordinator.operate.options import (
     Watch,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, Terminal, print_answer, say
-from lockgate_coordinator.operate.tables import group_view, groups_table
-from lockgate_coordinator.operate.trust import Trust
-from lockgate_coordinator.operate.watching import follow, live
+from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, say
+from lockgate_cli.tables import group_view, groups_table
+from lockgate_cli.trust import Trust
+from lockgate_cli.watching import follow, live
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Show at most this many readers.")]
 After = Annotated[

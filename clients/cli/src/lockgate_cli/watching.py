@@ -12,10 +12,10 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from lockgate_coordinator.operate.client import Json
-from lockgate_coordinator.operate.faults import NotFound, Unreachable
-from lockgate_coordinator.operate.output import Output, print_item, say
-from lockgate_coordinator.sentences import moment, span, waits_for
+from lockgate.sentences import moment, span, waits_for
+from lockgate_cli.client import Json
+from lockgate_cli.faults import NotFound, Unreachable
+from lockgate_cli.output import Output, print_item, say
 
 EVERY_S = 2.0
 """Seconds between two requests of a view."""

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from lockgate_coordinator.__main__ import cli
+from lockgate import __version__
+from lockgate_cli.__main__ import cli
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, accepting_only, serving
 from support.lockgate_command import fault, said
@@ -146,7 +146,7 @@ def test_an_address_without_a_coordinator_is_one_line() -> None:
 
 
 def test_a_service_that_never_answers_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lockgate_coordinator.operate.client.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("lockgate_cli.client.TIMEOUT_S", 0.2)
     with accepting_only() as url:
         assert "does not answer" in fault(url, "groups")
 
@@ -195,7 +195,7 @@ def test_a_wrong_use_ends_with_2(args: tuple[str, ...]) -> None:
 
 def test_watch_shows_what_changes_until_it_is_interrupted(http: httpx.Client) -> None:
     screen, slave = pty.openpty()
-    command = [sys.executable, "-m", "lockgate_coordinator", "groups", "--watch", "--url", str(http.base_url)]
+    command = [sys.executable, "-m", "lockgate_cli", "groups", "--watch", "--url", str(http.base_url)]
     with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as watching:
         os.close(slave)
         _read_until(screen, b"orders/0")
@@ -223,7 +223,7 @@ def _read_until(screen: int, text: bytes | None) -> None:
 
 def test_the_command_tells_its_version() -> None:
     told = CliRunner().invoke(cli, ["--version"])
-    assert (told.exit_code, told.output) == (0, f"lockgate {version('lockgate-coordinator')}\n")
+    assert (told.exit_code, told.output) == (0, f"lockgate {__version__}\n")
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/b"])
@@ -231,3 +231,16 @@ def test_the_command_tells_its_version() -> None:
 def test_a_command_takes_no_step_of_a_path_for_a_name(words: tuple[str, ...], name: str) -> None:
     given = [each.format(name) for each in words] if "{}" in words else [*words, name]
     assert "must be 1 to 255" in said("http://127.0.0.1:1", *given, code=2, width=200)
+
+
+@pytest.mark.parametrize("command", ["serve", "token"])
+def test_a_command_of_the_service_names_its_missing_package(command: str) -> None:
+    alone = (
+        "import importlib.metadata as m; m.entry_points = lambda **_: ()\n"
+        "from lockgate_cli.__main__ import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", alone, command, "--port", "0"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"lockgate: {command} needs the service: pip install lockgate-coordinator\n"

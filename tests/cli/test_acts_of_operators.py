@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate_coordinator.operate.looks import findings, line
+from lockgate_cli.looks import findings, line
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.lockgate_command import fault, said
@@ -91,7 +91,7 @@ def test_the_journal_tells_what_happened_the_newest_last(http: httpx.Client) -> 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_commands_are_completed_in_each_shell(shell: str) -> None:
     environment = {**os.environ, "_LOCKGATE_COMPLETE": f"source_{shell}"}
-    command = [sys.executable, "-m", "lockgate_coordinator"]
+    command = [sys.executable, "-m", "lockgate_cli"]
     script = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert f"_LOCKGATE_COMPLETE=complete_{shell}" in script
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from lockgate.sentences import span
 from lockgate.watermark import MAX, MIN, instant
-from lockgate_coordinator.sentences import span
 
 Json = dict[str, Any]
 

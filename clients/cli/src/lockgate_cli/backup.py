@@ -16,7 +16,7 @@ from datetime import datetime
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.events import NAME, NAME_RULE, GroupConfig
-from lockgate_coordinator.operate.faults import Fault
+from lockgate_cli.faults import Fault
 
 VERSION = 1
 FAULTS_SHOWN = 20

@@ -9,10 +9,10 @@ import typer
 from lockgate.duration import spoken
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json, config_to_json
-from lockgate_coordinator.operate.client import Json
-from lockgate_coordinator.operate.commands import done
-from lockgate_coordinator.operate.durations import milliseconds
-from lockgate_coordinator.operate.options import (
+from lockgate_cli.client import Json
+from lockgate_cli.commands import done
+from lockgate_cli.durations import milliseconds
+from lockgate_cli.options import (
     DEFAULT_URL,
     Ca,
     Cert,
@@ -24,8 +24,8 @@ from lockgate_coordinator.operate.options import (
     Yes,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, print_answer, say
-from lockgate_coordinator.operate.trust import Trust
+from lockgate_cli.output import Output, OutputOption, print_answer, say
+from lockgate_cli.trust import Trust
 
 Reason = Annotated[str, typer.Option("--reason", help="Reason to show in the journal and in the query's status.")]
 

@@ -21,12 +21,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from lockgate.wire.codec import config_to_json
 from lockgate.wire.events import NAME, NAME_RULE
-from lockgate_coordinator.operate.backup import Saved, read, written
-from lockgate_coordinator.operate.client import CoordinatorClient
-from lockgate_coordinator.operate.faults import Fault, NotFound
-from lockgate_coordinator.operate.options import DEFAULT_URL, Ca, Cert, CertKey, Patterns, TokenFile, Url, asking
-from lockgate_coordinator.operate.output import Terminal, say, say_lines
-from lockgate_coordinator.operate.trust import Trust
+from lockgate_cli.backup import Saved, read, written
+from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.faults import Fault, NotFound
+from lockgate_cli.options import DEFAULT_URL, Ca, Cert, CertKey, Patterns, TokenFile, Url, asking
+from lockgate_cli.output import Terminal, say, say_lines
+from lockgate_cli.trust import Trust
 
 NAMES_SHOWN = 10
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "lockgate_coordinator"]
+COMMAND = [sys.executable, "-m", "lockgate_cli"]
 
 
 def asked(line: str, shell: str) -> str:

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockgate_coordinator.operate.words import dated, distance, rules
-from lockgate_coordinator.sentences import assigned_splits, moment, paused_by, reader_name, span, waits_for
+from lockgate.sentences import assigned_splits, moment, paused_by, reader_name, span, waits_for
+from lockgate_cli.words import dated, distance, rules
 
 Json = dict[str, Any]
 

@@ -16,12 +16,13 @@ from rich.console import Group
 from rich.text import Text
 from typer.testing import CliRunner
 
-import lockgate_coordinator.operate
-from lockgate_coordinator.__main__ import cli
-from lockgate_coordinator.operate import advising, options, watching
-from lockgate_coordinator.operate.client import CoordinatorClient
-from lockgate_coordinator.operate.output import Terminal
-from lockgate_coordinator.operate.tables import _table
+import lockgate_cli
+from lockgate_cli import advising, options, watching
+from lockgate_cli.__main__ import cli
+from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.output import Terminal
+from lockgate_cli.tables import _table
+from lockgate_coordinator import commands
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.http_readers import HttpReader
@@ -135,7 +136,6 @@ def test_a_table_has_markup_as_its_letters(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_only_the_module_of_output_prints() -> None:
-    package = Path(lockgate_coordinator.operate.__file__).parent
     printing = re.compile(r"\b(?:typer\.s?echo|Console|(?<!\.)print)\(")
-    files = [*package.glob("*.py"), package.parent / "__main__.py"]
+    files = [*Path(lockgate_cli.__file__).parent.glob("*.py"), Path(commands.__file__)]
     assert {file.name for file in files if printing.search(file.read_text())} == {"output.py"}

@@ -9,10 +9,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from lockgate_coordinator.__main__ import cli
-from lockgate_coordinator.operate import advising
-from lockgate_coordinator.operate.faults import Fault
-from lockgate_coordinator.operate.group_loads import Given, GroupLook, load_of, paces_of
+from lockgate_cli import advising
+from lockgate_cli.__main__ import cli
+from lockgate_cli.faults import Fault
+from lockgate_cli.group_loads import Given, GroupLook, load_of, paces_of
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.http_readers import HttpReader
 

@@ -16,11 +16,11 @@ from lockgate.errors import InvalidValue
 from lockgate.simulate.fleet import RunOutcome
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import Workload
-from lockgate_coordinator.operate.client import Json
-from lockgate_coordinator.operate.durations import milliseconds
-from lockgate_coordinator.operate.faults import Fault, NotFound
-from lockgate_coordinator.operate.group_loads import Given, load_of, look, paces_of
-from lockgate_coordinator.operate.options import (
+from lockgate_cli.client import Json
+from lockgate_cli.durations import milliseconds
+from lockgate_cli.faults import Fault, NotFound
+from lockgate_cli.group_loads import Given, load_of, look, paces_of
+from lockgate_cli.options import (
     DEFAULT_URL,
     Ca,
     Cert,
@@ -30,9 +30,9 @@ from lockgate_coordinator.operate.options import (
     Url,
     asking,
 )
-from lockgate_coordinator.operate.output import Output, OutputOption, Terminal, print_answer, say
-from lockgate_coordinator.operate.trust import Trust
-from lockgate_coordinator.operate.workloads import read_observed, read_workload
+from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, say
+from lockgate_cli.trust import Trust
+from lockgate_cli.workloads import read_observed, read_workload
 
 READERS = 1_000
 LOOK_S = 1.0  # between two moves of the bar

@@ -15,7 +15,7 @@ from typing import Any
 from lockgate.duration import spoken
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
 from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.operate.faults import Fault
+from lockgate_cli.faults import Fault
 
 LIVE_MS = 3_600_000
 """How long producers that append keep appending in the simulation."""

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import typer
 
 from lockgate.wire.events import NAME, NAME_RULE
-from lockgate_coordinator.operate.client import CoordinatorClient
-from lockgate_coordinator.operate.faults import Fault
-from lockgate_coordinator.operate.output import say
-from lockgate_coordinator.operate.trust import Trust
+from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.faults import Fault
+from lockgate_cli.output import say
+from lockgate_cli.trust import Trust
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TOKEN = "LOCKGATE_TOKEN"
