@@ -116,7 +116,7 @@ class StaleEpoch(Refused):
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(
             f"reader {subtask} of source {source!r}: epoch {epoch} is not the newest, which is {current_epoch}; "
-            "whoever registered last may report"
+            "only the latest registration may report"
         )
         self.current_epoch = current_epoch
 
@@ -126,8 +126,8 @@ class ReaderBusy(Refused):
 
     def __init__(self, source: str, subtask: int, owner: str) -> None:
         super().__init__(
-            f"reader {subtask} of source {source!r} belongs to {owner!r}, whose lease lives: name another source, "
-            "wait for the end of the lease, or register with takeover"
+            f"reader {subtask} of source {source!r} belongs to {owner!r}, whose lease is still valid: use another "
+            "source name, wait until the lease ends, or register with takeover"
         )
         self.owner = owner
 
@@ -138,6 +138,6 @@ class LimitReached(Refused):
     """
 
     def __init__(self, limit: str, most: int, where: str, remedy: str) -> None:
-        super().__init__(f"{where} may have {most:,} {limit} at most: {remedy}")
+        super().__init__(f"{where} may have at most {most:,} {limit}: {remedy}")
         self.limit = limit
         self.most = most

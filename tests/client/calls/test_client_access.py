@@ -46,8 +46,8 @@ def test_a_token_with_the_role_report_is_all_that_a_reader_needs(guarded: str, t
 @pytest.mark.parametrize(
     ("token", "status", "said"),
     [
-        (None, 401, "needs a token"),
-        ("lockgate_nobody-0123456789abcdef", 401, "no token that is known"),
+        (None, 401, "the request has no token"),
+        ("lockgate_nobody-0123456789abcdef", 401, "no token that this coordinator knows"),
         (SECRETS["reader"], 403, "the role report"),
         (SECRETS["orders"], 403, "the group 'payments'"),
     ],

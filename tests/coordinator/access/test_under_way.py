@@ -61,7 +61,7 @@ async def test_a_long_poll_under_way_is_answered_401_once_its_token_is_taken_out
         file.write_text("\n\n".join(stanza for stanza in FILE.split("\n\n") if '"orders"' not in stanza))
         answer = await asyncio.wait_for(gone, 30)
         assert (answer.status_code, answer.json()["type"]) == (401, "urn:lockgate:unauthorized")
-        assert "'orders' is no longer in force" in answer.json()["detail"]
+        assert "'orders' is no longer valid" in answer.json()["detail"]
         assert not stays.done()
         await api.delete(GROUP, headers=bearer("admin"))
         assert (await stays).status_code == 404

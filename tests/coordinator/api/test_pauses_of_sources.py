@@ -64,7 +64,7 @@ async def test_a_source_or_group_that_is_not_there_is_named(api: httpx.AsyncClie
     [
         ({"reason": "x" * 501}, "must have 500 characters at most, not 501"),
         ({"reason": 7}, "must be a string, not an integer"),
-        ({"why": "x"}, "is not known here; known are reason"),
+        ({"why": "x"}, "is unknown; the known fields are reason"),
         ([], "must be an object, not a list"),
     ],
 )

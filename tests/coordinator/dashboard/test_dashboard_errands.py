@@ -178,7 +178,7 @@ def test_the_chart_tells_watermark_and_ceiling_as_they_move(browser: Browser, co
 def test_an_admin_of_other_groups_is_refused_nicely(browser: Browser, coordinator: CoordinatorProcess) -> None:
     shop(coordinator.url, "foreign")
     with watched(browser, f"{coordinator.url}/#/groups/foreign", SECRETS["boss"]) as page:
-        expect(page.locator("#sentence")).to_contain_text("this needs a token for the group 'foreign'")
+        expect(page.locator("#sentence")).to_contain_text("this request needs a token for the group 'foreign'")
 
 
 @pytest.mark.long

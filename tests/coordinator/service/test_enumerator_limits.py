@@ -18,7 +18,7 @@ async def test_a_group_has_enumerators_for_as_many_sources_as_it_may_have_and_fo
     await coordinator.configure("g", GroupConfig(), lambda group: True)
     for source in ("a", "b", "a"):
         await coordinator.put_list("g", source, SPLITS)
-    with pytest.raises(LimitReached, match="group 'g' may have 2 sources with splits at most"):
+    with pytest.raises(LimitReached, match="group 'g' may have at most 2 sources with splits"):
         await coordinator.put_list("g", "c", SPLITS)
     assert set((await coordinator.enumerators.loaded("g")).sources) == {"a", "b"}
     await coordinator.close()

@@ -83,7 +83,7 @@ async def test_a_commit_that_never_gets_through_is_given_up_and_readiness_says_s
     store, coordinator, epoch = await overtaken(act)
     store.yields = False
     monkeypatch.setattr(persistence, "WITHIN_S", 0.02)
-    with pytest.raises(StoreUnavailable, match="changed by others"):
+    with pytest.raises(StoreUnavailable, match="kept changing"):
         await act(coordinator, epoch)
     with pytest.raises(StoreUnavailable, match="too far from Redis"):
         await coordinator.ready()

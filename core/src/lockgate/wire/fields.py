@@ -218,7 +218,7 @@ class Fields:
         """Record each field that was not taken as a fault."""
         for key in self._values:
             if key not in self._taken:
-                self._fault(str(key), f"is not known here; known are {', '.join(sorted(self._taken))}")
+                self._fault(str(key), f"is unknown; the known fields are {', '.join(sorted(self._taken))}")
 
     @property
     def faulty(self) -> bool:

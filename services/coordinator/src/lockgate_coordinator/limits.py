@@ -58,7 +58,9 @@ class Limits:
     def check_config(self, name: str, config: GroupConfig) -> None:
         """Raise `LimitReached` for a group that expects too many sources."""
         if len(config.expected_sources) > self.sources:
-            raise LimitReached("sources", self.sources, f"group {name!r}", "expect fewer, or raise --max-sources")
+            raise LimitReached(
+                "sources", self.sources, f"group {name!r}", "expect fewer sources, or raise --max-sources"
+            )
 
     def check_splits(self, source: str, subtask: int, splits: int) -> None:
         """Raise `LimitReached` for a reader with too many splits."""
@@ -87,7 +89,7 @@ class Limits:
                 "sources with splits",
                 self.sources,
                 f"group {name!r}",
-                "delete the group where its sources are of the past, or raise --max-sources",
+                "delete the group if its sources are no longer used, or raise --max-sources",
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
@@ -120,5 +122,5 @@ class Limits:
                 "groups",
                 self.groups,
                 "the store",
-                f"delete groups that nobody uses, or raise --max-groups; {name!r} would be one more",
+                f"delete unused groups, or raise --max-groups; {name!r} would be one more",
             )

@@ -50,7 +50,7 @@ async def test_records_of_a_newer_release_and_damaged_ones_are_refused_with_a_re
     await group(store)
     assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
     for field, text, reason in (
-        ("head", '{"format": 9}', "in format 9, and this one knows 3"),
+        ("head", '{"format": 9}', "in format 9, and this one supports 3"),
         ("head", "{", "the head of its splits is damaged"),
         ("r:l:s", '{"free": [["?", 1, 1]], "finished": []}', "'r:l:s' of its splits is damaged"),
         ("r:x:s", "{}", "'r:x:s' of its splits is damaged"),

@@ -110,7 +110,7 @@ async def test_a_group_that_needs_a_newer_release_is_neither_read_nor_written_an
     written_by_a_newer_release(redis, needs=FORMAT + 1)
     redis.hincrby(STATE, "version", 1)
     before = redis.hgetall(STATE)
-    newer = f"group 'g' .* needs format {FORMAT + 1}, and this one knows {FORMAT}. Replace this coordinator"
+    newer = f"group 'g' .* needs format {FORMAT + 1}, and this one supports {FORMAT}. Upgrade this coordinator"
     for opened in (store, open_store(redis_server.url)):
         with pytest.raises(StoreUnavailable, match=newer):
             await change(opened, reports("a", 3))
@@ -127,7 +127,7 @@ async def test_a_word_that_only_a_newer_release_knows_is_no_fault_of_the_service
     head["config"]["catch_up"] = "sideways"
     redis.hset(STATE, "head", json.dumps(head))
     redis.hincrby(STATE, "version", 1)
-    with pytest.raises(StoreUnavailable, match="Replace this coordinator"):
+    with pytest.raises(StoreUnavailable, match="Upgrade this coordinator"):
         await store.load("g")
 
 

@@ -26,8 +26,8 @@ class ForeignHost(Exception):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"this service asks for no token, so it does not answer for the host {host!r}, which may be a page's own: "
-            "call it by its address, or allow the name with --allowed-host"
+            f"this coordinator has no tokens, so it rejects requests for the host {host!r}, which a web page may "
+            "control: use its address, or allow the name with --allowed-host"
         )
 
 
@@ -35,12 +35,14 @@ class CrossSite(Exception):
     """A page of another site has sent the request."""
 
     def __init__(self, origin: str) -> None:
-        super().__init__(f"this service asks for no token, so it takes nothing from a page of {origin}: give it tokens")
+        super().__init__(
+            f"this coordinator has no tokens, so it rejects requests from pages of {origin}: configure tokens"
+        )
 
 
 class TooManyAtOnce(TooManyRequests):
     """The token has as many requests under way as it may."""
 
     def __init__(self, name: str, most: int, kind: str) -> None:
-        Exception.__init__(self, f"the token {name!r} has {most} {kind} under way: wait for one of them to end")
+        Exception.__init__(self, f"the token {name!r} has {most} {kind} in progress: wait until one of them ends")
         self.retry_after_s = 1

@@ -74,10 +74,10 @@ class Guard:
             return TooManyRequests(token.name, self._rate.rate, wait_s)
         rule, group = rule_for(method, path, scope["query_string"])
         if token.role < rule.role:
-            return Forbidden(f"this needs a token with the role {rule.role}; {token.name!r} has {token.role}")
+            return Forbidden(f"this request needs a token with the role {rule.role}; {token.name!r} has {token.role}")
         if token.groups is not None and (rule.everything or (group is not None and not token.may_touch(group))):
             needed = "all groups" if group is None or rule.everything else f"the group {group!r}"
-            return Forbidden(f"this needs a token for {needed}; the token {token.name!r} is for others")
+            return Forbidden(f"this request needs a token for {needed}; the token {token.name!r} is for other groups")
         scope[TOKEN] = token
         return None
 
@@ -89,10 +89,12 @@ class Guard:
                     return Unauthorized("the request has more than one Authorization header: send one")
                 authorization = value
         if authorization is None:
-            return Unauthorized("this needs a token, in the header Authorization")
+            return Unauthorized("the request has no token: send one in the header Authorization")
         found = self._keyring.find(authorization)
         return (
-            found if found is not None else Unauthorized("the Authorization header holds no token that is known here")
+            found
+            if found is not None
+            else Unauthorized("the Authorization header has no token that this coordinator knows")
         )
 
 

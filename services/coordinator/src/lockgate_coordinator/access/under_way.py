@@ -2,7 +2,7 @@
 
 Each of them keeps something of the process for as long as its client likes: a subscriber's slot, or
 the memory of a body. So a token has so many at a time. And a stream or a long poll ends as soon as
-its token is no longer in force.
+its token is no longer valid.
 """
 
 import asyncio
@@ -92,7 +92,7 @@ class UnderWay:
                 served.cancel()
                 raise
             if not answered.begun:
-                gone = Unauthorized(f"the token {token.name!r} is no longer in force")
+                gone = Unauthorized(f"the token {token.name!r} is no longer valid")
                 await self._answer(scope["path"], gone)(scope, receive, send)
             elif not answered.whole:
                 await send({"type": "http.response.body", "body": b""})

@@ -24,7 +24,7 @@ EVENTS = {
 }
 ANSWERS: Responses = {
     200: answer("The event", "WatermarkAlignmentEvent"),
-    204: answer("Its revision is still not above `after`"),
+    204: answer("No revision above `after` appeared within `wait_ms`"),
 }
 
 
@@ -35,7 +35,9 @@ async def current(
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
     wait_ms: Annotated[int, Query(ge=0, le=60_000), Digits] = 0,
 ) -> Response:
-    """Return the event; with `after` once its revision is above that, or 204 after `wait_ms`."""
+    """Return the group's current event. With `after`, wait until its revision is higher, or return
+    204 after `wait_ms`.
+    """
     event = (await coordinator.look(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
     return Response(status_code=204) if event is None else JSONResponse(alignment_to_json(event))
 
@@ -46,8 +48,8 @@ async def events(
     coordinator: TheCoordinator,
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Server-Sent Events: the event at once, unless it is that of `Last-Event-ID`, then each newer
-    one; a comment at least every 15 s.
+    """Stream the group's events as Server-Sent Events. The first is the current event, unless
+    `Last-Event-ID` names it. A comment is sent at least every 15 s.
     """
     return EventStream(await coordinator.follow(group, _revision(last_event_id)))
 

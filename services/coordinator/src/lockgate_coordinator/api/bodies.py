@@ -79,10 +79,10 @@ async def _body(request: Request, limit: BodyLimit) -> object:
                 raise _too_large(limit)
             parts.append(part)
     except ClientDisconnect:  # the client's fault, so nothing is logged
-        raise InvalidMessage([("body", "ended too early")]) from None
+        raise InvalidMessage([("body", "ended before its announced length")]) from None
     whole = b"".join(parts)
     if limit.has_too_many_values(whole):
-        raise BodyTooLarge(f"the body has over {limit.values:,} values: send less at a time")
+        raise BodyTooLarge(f"the body has more than {limit.values:,} values: send less at a time")
     try:
         whole.decode()
         return await request.app.state.in_turn.work(parsed(whole))
@@ -160,7 +160,7 @@ def _loads(text: bytes) -> Any:
 
 def _no_number(text: str) -> float:
     """Refuse NaN and Infinity, which Python reads and JSON does not have."""
-    raise ValueError(f"{text} is no JSON")
+    raise ValueError(f"{text} is not valid JSON")
 
 
 def written(value: object) -> Steps[bytes]:

@@ -1,4 +1,4 @@
-"""Whom the service takes a request for: the dashboard shows what its token may do, and no more."""
+"""The caller's name and rights, by which the dashboard shows only the permitted actions."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from lockgate_coordinator.api.document import answer, route
 router = APIRouter(prefix="/v1/token", tags=["access"])
 
 
-@router.get("", **route(answers={200: answer("The token's name and rights", "Caller")}, names=False))
+@router.get("", **route(answers={200: answer("The token's name, role and groups", "Caller")}, names=False))
 async def caller(request: Request) -> dict[str, Any]:
-    """Return the name, role and groups of the request's token. Without tokens everybody may do
-    everything.
+    """Return the name, role and groups of the request's token. A coordinator without tokens gives
+    each caller the role admin.
     """
     token: Token | None = request.scope.get(TOKEN)
     if token is None:

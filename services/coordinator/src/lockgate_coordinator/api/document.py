@@ -25,7 +25,7 @@ HEADERS: Mapping[int, tuple[str, Json]] = {
     429: ("Retry-After", {**integer(0), "description": "seconds"}),
     503: ("Retry-After", {**integer(0), "description": "seconds"}),
 }
-ETAG: Json = {"ETag": {"description": "The version of the configuration, for If-Match", "schema": TEXT}}
+ETAG: Json = {"ETag": {"description": "Version of the configuration, for If-Match", "schema": TEXT}}
 
 MEMBERS: Mapping[str, Json] = {
     "invalid-request": {"errors": list_of(record({"field": TEXT, "detail": TEXT}))},
@@ -84,8 +84,8 @@ def model(kind: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Add the schemas to the document of `app`. Removes null from the types of parameters: no value
-    in a URL is null.
+    """Add the schemas to the document of `app`, and make the first sentence of each operation its
+    summary. Null is removed from the types of parameters, since no value in a URL is null.
     """
     without = app.openapi
 
@@ -98,6 +98,7 @@ def install(app: FastAPI) -> None:
         # a service without tokens needs none, hence the empty alternative
         document["security"] = [{"token": []}, {}]
         for operation in (each for path in document["paths"].values() for each in path.values()):
+            operation["summary"] = _first_sentence(operation["description"])
             for parameter in operation.get("parameters", ()):
                 parameter["schema"] = _without_null(parameter["schema"])
             if "application/json" in operation["responses"].get("422", {}).get(
@@ -108,6 +109,10 @@ def install(app: FastAPI) -> None:
 
     # FastAPI's own way to extend the document
     app.openapi = with_schemas  # type: ignore[method-assign]
+
+
+def _first_sentence(description: str) -> str:
+    return " ".join(description.split()).split(". ")[0].removesuffix(".")
 
 
 def _refusal(status: int, models: list[str]) -> Json:

@@ -1,4 +1,4 @@
-"""Groups: configure, list, inspect, forget."""
+"""Groups: configure, list, inspect, delete."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -35,12 +35,15 @@ router = APIRouter(prefix="/v1/groups", tags=["groups"])
 NAMES_AT_ONCE = 1_000
 Tags = Annotated[str | None, Header()]
 AfterReader = Annotated[
-    str, Query(pattern=r"^[A-Za-z0-9._:-]{1,255}/[0-9]{1,19}$", description="SOURCE/SUBTASK, the `next` of a page")
+    str,
+    Query(
+        pattern=r"^[A-Za-z0-9._:-]{1,255}/[0-9]{1,19}$", description="SOURCE/SUBTASK: the `next` of the previous page"
+    ),
 ]
 
 CONFIGURED: Responses = {
-    200: answer("The group had been there", "GroupConfig", ETAG),
-    201: answer("The group is new", "GroupConfig", ETAG),
+    200: answer("The group existed and has this configuration now", "GroupConfig", ETAG),
+    201: answer("The group was created", "GroupConfig", ETAG),
 }
 
 
@@ -54,7 +57,9 @@ async def configure(
     if_none_match: Tags = None,
     key: Key = None,
 ) -> Response:
-    """Create the group or replaces its configuration. `If-Match` and `If-None-Match` guard it."""
+    """Create the group or replace its configuration. `If-Match` and `If-None-Match` prevent lost
+    updates.
+    """
     config, act = config_from_json(body), act_of(key, body, if_match, if_none_match)
     answer = JSONResponse(config_to_json(config))
     with audited(request, answer, "configure", group) as changed:
@@ -69,8 +74,8 @@ async def configure(
 async def listed(
     coordinator: TheCoordinator, visible: Visible, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = ""
 ) -> Response:
-    """List groups by name, from the one above `after`; `next` is the `after` of the
-    next page. Groups of the page that cannot be read are in `unreadable`.
+    """List groups by name. Pass `next` as `after` to get the next page. `unreadable` lists the
+    groups of the page that cannot be read.
     """
     names = await _visible_names(coordinator, visible, after, limit + 1)
     items, unreadable = list[Json](), list[Json]()
@@ -95,8 +100,8 @@ async def one(
     limit: Limit = 100,
     after: AfterReader | None = None,
 ) -> Response:
-    """Return the group with a page of its readers, by source and subtask: `limit`, or as many as 2
-    MB hold. The `ETag` is the configuration's.
+    """Return the group with a page of its readers. They are in order of source and subtask; a page
+    has at most `limit` readers and 2 MB. The `ETag` is the version of the configuration.
     """
     committed = await coordinator.look(group)
     found = inspected(
@@ -110,11 +115,13 @@ async def one(
     return Response(text, headers={"ETag": _etag(committed.group.config_version)}, media_type="application/json")
 
 
-@router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is forgotten")}))
+@router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is deleted")}))
 async def forget(
     request: Request, response: Response, group: GroupName, coordinator: TheCoordinator, key: Key = None
 ) -> None:
-    """Forget the group and all in it, even if it cannot be read."""
+    """Delete the group with its readers and splits. It also works for a group that cannot be
+    read.
+    """
     with audited(request, response, "delete", group):
         await coordinator.forget(group, act_of(key, "delete"))
 
@@ -131,8 +138,8 @@ async def source(
     limit: Limit = 100,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """Return a page of the source's readers, by subtask, with their splits: `limit` readers, or as
-    many as 2 MB hold.
+    """Return a page of the source's readers with their splits. They are in order of subtask; a page
+    has at most `limit` readers and 2 MB.
     """
     committed = await coordinator.look(group)
     if not committed.group.readers.has_source(source):

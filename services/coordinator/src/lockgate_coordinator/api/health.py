@@ -13,17 +13,17 @@ router = APIRouter(tags=["health"])
 
 @router.get("/livez", responses={200: answer("The process is up", "Live")})
 async def livez() -> dict[str, str]:
-    """Answer that the process is up."""
+    """Check that the process is up."""
     return {"status": "live"}
 
 
 NOT_READY = refusals([TABLE[StoreUnavailable], TABLE[Stopping]])
 
 
-@router.get("/readyz", responses={200: answer("It can work", "Ready"), **NOT_READY})
+@router.get("/readyz", responses={200: answer("The coordinator can serve requests", "Ready"), **NOT_READY})
 async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
-    """Answer whether the store is readable and writable, commits succeed and the service stays up;
-    else 503.
+    """Check that the coordinator can serve requests. The status is 503 while the store cannot be
+    read or written, commits fail or the coordinator is shutting down.
     """
     await coordinator.ready()
     return {"status": "ready"}

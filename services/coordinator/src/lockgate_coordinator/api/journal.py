@@ -25,12 +25,17 @@ _KIND = f"({'|'.join(sorted(KINDS))})"
 Kinds = Annotated[
     str,
     Query(
-        description="Kinds of entries, commas between; empty: all",
+        description="Kinds of entries, separated by commas; all kinds if empty",
         max_length=1000,
         json_schema_extra={"pattern": f"^({_KIND}(,{_KIND}){{0,9}})?$"},
     ),
 ]
-Id = Annotated[str, Query(pattern=r"^([0-9]{1,15}(-[0-9]{1,9})?)?$", description="An entry's id, or a time in ms")]
+Id = Annotated[
+    str,
+    Query(
+        pattern=r"^([0-9]{1,15}(-[0-9]{1,9})?)?$", description="Id of an entry, or a time in ms since the Unix epoch"
+    ),
+]
 JOURNAL: Responses = {
     200: {
         **answer("A page of the journal", "Journal"),
@@ -51,9 +56,9 @@ async def journal(
     order: Annotated[str, Query(pattern="^(newest|oldest)$")] = "newest",
     accept: Annotated[str, Header()] = "",
 ) -> Response:
-    """Entries above `after` and below `before`, the newest ones first, or the oldest. `next` is the
-    `before` (the `after` from the oldest on) of the next page. With `Accept: application/x-ndjson`
-    one entry a line.
+    """List journal entries. `after` and `before` bound their ids or times. Pass `next` as `before`
+    to get the next page, or as `after` with `order=oldest`. With `Accept: application/x-ndjson`
+    each entry is a line.
     """
     question = Question(after=after, before=before, newest_first=order == "newest", kinds=_kinds(kind), source=source)
     found, last = await journal_page(coordinator, group, question, limit)
@@ -63,15 +68,15 @@ async def journal(
     return JSONResponse({"group": group, "items": found, "next": last})
 
 
-@router.get("/samples", **route("unknown-group", answers={200: answer("Samples by their time", "Samples")}))
+@router.get("/samples", **route("unknown-group", answers={200: answer("Samples in order of time", "Samples")}))
 async def samples(
     group: GroupName,
     coordinator: TheCoordinator,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """Return a few figures of the group over time, above `after` (ms). The older they are, the
-    further apart: every 10 seconds of the last 10 minutes, every minute of 3 hours, every 10
-    minutes of 2 days. There are none of a time in which nothing was heard.
+    """Return samples of the group's progress for charts, those after `after` (ms) only. There is
+    one every 10 seconds of the last 10 minutes, every minute of 3 hours and every 10 minutes of 2
+    days. No sample exists for times without reports.
     """
     found = await coordinator.sampled(group)
     if not found:
@@ -85,5 +90,7 @@ def _kinds(text: str) -> frozenset[str]:
     kinds = frozenset(text.split(",")) if text else frozenset()
     if kinds - KINDS:
         names = ", ".join(sorted(kinds - KINDS))
-        raise InvalidMessage([("kind", f"{names[:200]!r} is no kind; known are {', '.join(sorted(KINDS))}")])
+        raise InvalidMessage(
+            [("kind", f"{names[:200]!r} is not a kind of entry; the kinds are {', '.join(sorted(KINDS))}")]
+        )
     return kinds

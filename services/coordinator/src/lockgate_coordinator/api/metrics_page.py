@@ -16,7 +16,7 @@ from lockgate_coordinator.telemetry.metrics import Metrics
 router = APIRouter(tags=["metrics"])
 
 TEXT = {
-    "description": "Prometheus's text format, or OpenMetrics where it is asked for",
+    "description": "Metrics in Prometheus's text format, or in OpenMetrics if the Accept header asks for it",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
 
@@ -27,7 +27,7 @@ TEXT = {
     responses={200: TEXT, **refusals([TABLE[Unauthorized], TABLE[Forbidden], TABLE[TooManyRequests]])},
 )
 async def metrics(request: Request, coordinator: TheCoordinator) -> Response:
-    """All metrics of this process, and those of all groups. Each group is evaluated once."""
+    """Return the metrics of this process and of all groups."""
     counted = cast("Metrics", request.app.state.metrics)
     settings = cast("Settings", request.app.state.settings)
     async with counted.scraping:

@@ -45,8 +45,8 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         pattern="^[!-~]{1,255}$",
-        description="The same in each repetition of a request, and of no other request: a repetition is answered "
-        "like the first, and takes effect once",
+        description="A key of your choice, unique to this request. A repeated request with the same key gets the "
+        "same answer and takes effect only once",
     ),
 ]
 

@@ -69,33 +69,37 @@ TABLE: Mapping[type[Exception], Problem] = {
     StaleEpoch: Problem(
         409, "stale-epoch", "The epoch is not the newest", lambda error: {"current_epoch": error.current_epoch}
     ),
-    ReaderBusy: Problem(409, "reader-busy", "Another owner's lease lives", lambda error: {"owner": error.owner}),
-    LimitReached: Problem(
-        409, "limit-reached", "There are as many as may be", lambda error: {"limit": error.limit, "most": error.most}
+    ReaderBusy: Problem(
+        409, "reader-busy", "Another owner's lease is still valid", lambda error: {"owner": error.owner}
     ),
-    PreconditionFailed: Problem(412, "precondition-failed", "The configuration is not the one that the request names"),
+    LimitReached: Problem(
+        409, "limit-reached", "A limit is reached", lambda error: {"limit": error.limit, "most": error.most}
+    ),
+    PreconditionFailed: Problem(
+        412, "precondition-failed", "The configuration does not meet the request's precondition"
+    ),
     BodyTooLarge: Problem(413, "too-large", "The body is too large"),
     Unauthorized: Problem(
-        401, "unauthorized", "A token is needed", headers=lambda error: {"WWW-Authenticate": "Bearer"}
+        401, "unauthorized", "A valid token is required", headers=lambda error: {"WWW-Authenticate": "Bearer"}
     ),
-    Forbidden: Problem(403, "forbidden", "The token may not do this"),
+    Forbidden: Problem(403, "forbidden", "The token does not permit this request"),
     ForeignHost: Problem(421, "foreign-host", "The request is for another host"),
     CrossSite: Problem(403, "cross-site", "The request comes from a page of another site"),
-    NotJson: Problem(415, "not-json", "The body is not declared to be JSON"),
+    NotJson: Problem(415, "not-json", "The Content-Type is not JSON"),
     TooManyAtOnce: Problem(
         429,
         "too-many-at-once",
-        "The token has too many requests under way",
+        "The token has too many requests in progress",
         headers=lambda error: {"Retry-After": str(error.retry_after_s)},
     ),
     TooManyRequests: Problem(
         429,
         "too-many-requests",
-        "The token asks too often",
+        "The token has exceeded its request rate",
         headers=lambda error: {"Retry-After": str(error.retry_after_s)},
     ),
     TooManyWatchers: Problem(
-        503, "too-many-subscribers", "As many wait here as may", headers=lambda error: {"Retry-After": "5"}
+        503, "too-many-subscribers", "Too many subscribers", headers=lambda error: {"Retry-After": "5"}
     ),
     UnreadableGroup: Problem(
         503,
@@ -104,9 +108,9 @@ TABLE: Mapping[type[Exception], Problem] = {
         lambda error: {"reason": error.reason, "remedy": error.remedy},
         lambda error: {"Retry-After": "10"},
     ),
-    Stopping: Problem(503, "stopping", "The service is about to stop", headers=lambda error: {"Retry-After": "1"}),
+    Stopping: Problem(503, "stopping", "The coordinator is shutting down", headers=lambda error: {"Retry-After": "1"}),
     StoreUnavailable: Problem(
-        503, "store-unavailable", "The store does not answer", headers=lambda error: {"Retry-After": "1"}
+        503, "store-unavailable", "The store is unavailable", headers=lambda error: {"Retry-After": "1"}
     ),
 }
 
@@ -196,7 +200,7 @@ def _of_a_fault(request: Request, error: Exception) -> Response:
         "type": "about:blank",
         "title": "Internal Server Error",
         "status": 500,
-        "detail": "a fault of the service: see its log",
+        "detail": "internal error: see the coordinator's log",
     }
     return _answer(request.url.path, members, {})
 

@@ -23,7 +23,7 @@ from lockgate_coordinator.api.parts import (
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["readers"])
 
-OPENED: Responses = {201: answer("The epoch that is now the newest, and the event", "RegistrationAnswer")}
+OPENED: Responses = {201: answer("The reader's new epoch, and the group's current event", "RegistrationAnswer")}
 LEFT: Responses = {204: answer("The reader has left")}
 READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 
@@ -34,7 +34,9 @@ READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 async def register(
     request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator
 ) -> Response:
-    """Open a new epoch of the reader and fences every older one; an unknown group is created."""
+    """Register the reader under a new epoch, which fences all older epochs. Create the group if it
+    does not exist.
+    """
     event = registration_from_json(body)
     if not event.takeover:
         return JSONResponse(answer_to_json(await coordinator.register(group, source, event)), 201)
@@ -56,7 +58,9 @@ async def leave(
     force: Flag = False,
     key: Key = None,
 ) -> None:
-    """Remove a reader at once: by its own `epoch`, or by an operator's `force`."""
+    """Remove a reader at once. A reader that leaves sends its `epoch`; an operator sends
+    `force=true`.
+    """
     act = act_of(key, source, subtask, epoch)
     if force and epoch is None:
         with audited(request, response, "evict", group, source=source, subtask=subtask):
@@ -64,4 +68,6 @@ async def leave(
     elif epoch is not None and not force:
         await coordinator.leave(group, source, subtask, epoch, act)
     else:
-        raise InvalidMessage([("epoch", "is needed, unless force=true evicts whatever the epoch; not both")])
+        raise InvalidMessage(
+            [("epoch", "is required unless force=true, which evicts any epoch; send one of them, not both")]
+        )

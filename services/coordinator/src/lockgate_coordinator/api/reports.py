@@ -15,15 +15,17 @@ from lockgate_coordinator.telemetry import requests
 router = APIRouter(prefix="/v1/groups/{group}", tags=["reports"])
 
 READERS = ("limit-reached", "unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
-EVENT: Responses = {200: answer("The event, which takes this into account", "WatermarkAlignmentEvent")}
-JUDGED: Responses = {200: answer("The event, and what was rejected", "ReportsAnswer")}
+EVENT: Responses = {200: answer("The group's event after this report", "WatermarkAlignmentEvent")}
+JUDGED: Responses = {200: answer("The group's event, and the rejected reports", "ReportsAnswer")}
 
 
 @router.post("/sources/{source}/watermarks", **route(*READERS, body="ReportedWatermarkEvent", answers=EVENT))
 async def report(
     group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
-    """One reader's watermark; renews its lease. The answer takes it into account."""
+    """Report a reader's watermark and renew its lease. The answer is the group's event after this
+    report.
+    """
     event = await in_turn.work(report_in_steps(body))
     return JSONResponse(alignment_to_json(await coordinator.report(group, source, event)))
 
@@ -32,9 +34,7 @@ async def report(
 async def progress(
     group: GroupName, source: SourceName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
-    """Return a task's word about its splits, in the middle of a batch; renews the reader's
-    lease.
-    """
+    """Report a task's progress within a batch. This renews the reader's lease."""
     event = await in_turn.work(progress_in_steps(body))
     return JSONResponse(alignment_to_json(await coordinator.progress(group, source, event)))
 
@@ -43,7 +43,9 @@ async def progress(
 async def report_all(
     request: Request, group: GroupName, body: ReportBody, coordinator: TheCoordinator, in_turn: TheTurn
 ) -> Response:
-    """Up to 10,000 reports, each judged alone; `rejected` names those that were refused."""
+    """Send up to 10,000 reports. Each is accepted or rejected separately; `rejected` lists the
+    rejected ones by index.
+    """
     items = await in_turn.work(reports_in_steps(body))
     event, rejected = await coordinator.report_all(group, items)
     request.scope[requests.JUDGED] = judged(len(items), rejected)

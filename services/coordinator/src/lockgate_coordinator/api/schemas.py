@@ -69,7 +69,8 @@ def _with_iso(*names: str) -> Json:
 
 
 TIME = integer(
-    description="ms since the Unix epoch; the least value is MIN (none yet), the greatest MAX (never holds anybody)"
+    description="ms since the Unix epoch. The lowest value (MIN) means no time yet, the highest (MAX) means that "
+    "the reader never blocks others"
 )
 COUNT = integer(0)
 SUBTASK = integer(0)
@@ -99,10 +100,10 @@ _SPLIT = record(
 _FACTS: Json = {
     "late_rows": or_null(COUNT),
     "rows_saved": or_null(COUNT),
-    "retained_until": or_null(integer(0, description="wall clock, ms since the Unix epoch")),
+    "retained_until": or_null(integer(0, description="wall-clock time, ms since the Unix epoch")),
     "retention_split": or_null(NAME),
     "producer_lag_ms": or_null(COUNT),
-    "event_time_rate": or_null(integer(0, description="ms of event time in a second of the clock")),
+    "event_time_rate": or_null(integer(0, description="ms of event time per second of wall-clock time")),
 }
 _REPORT = record(
     {"subtask": SUBTASK, "epoch": EPOCH, "watermark": TIME},
@@ -213,7 +214,7 @@ SCHEMAS: dict[str, Json] = {
     "ServerSentEvent": record(
         {
             "event": {"const": "alignment"},
-            "id": {**TEXT, "pattern": "^[0-9]{1,19}$", "description": "the event's revision"},
+            "id": {**TEXT, "pattern": "^[0-9]{1,19}$", "description": "revision of the event"},
             "data": {**TEXT, "contentMediaType": "application/json", "contentSchema": ref("WatermarkAlignmentEvent")},
         }
     ),
@@ -273,7 +274,7 @@ SCHEMAS: dict[str, Json] = {
                     }
                 )
             ),
-            "next": or_null({"type": "string", "description": "the `after` of the next page: SOURCE/SUBTASK"}),
+            "next": or_null({"type": "string", "description": "SOURCE/SUBTASK to pass as `after` for the next page"}),
         },
         {"enumerators": by_name(ref("SplitCounts"))},
     ),
@@ -313,9 +314,9 @@ SCHEMAS: dict[str, Json] = {
     "Journal": record({"group": NAME, "items": list_of(ref("JournalEntry"), maxItems=1000), "next": or_null(TEXT)}),
     "Caller": record(
         {
-            "name": or_null({**TEXT, "description": "null where the service asks for no token"}),
+            "name": or_null({**TEXT, "description": "null if the coordinator has no tokens"}),
             "role": {"enum": ["read", "report", "admin"]},
-            "groups": or_null(list_of({**TEXT, "description": "a group's name, or the beginning of names and *"})),
+            "groups": or_null(list_of({**TEXT, "description": "name of a group, or a prefix followed by *"})),
         }
     ),
     "Live": record({"status": {"const": "live"}}),

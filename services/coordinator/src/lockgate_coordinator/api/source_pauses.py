@@ -13,7 +13,7 @@ from lockgate_coordinator.service.inspection import paused
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/pause", tags=["sources"])
 
 
-PAUSED: Responses = {200: answer("The pause that holds", "PausedSource")}
+PAUSED: Responses = {200: answer("The pause that is in force", "PausedSource")}
 
 
 @router.put(
@@ -28,8 +28,8 @@ PAUSED: Responses = {200: answer("The pause that holds", "PausedSource")}
 async def pause(
     request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator, key: Key = None
 ) -> Response:
-    """Pause a source: its readers read nothing new until it is resumed. They keep their leases, and
-    hold the group. A source that is paused already stays as it is.
+    """Pause a source. Its readers read nothing new until it is resumed; they keep their leases,
+    and the group waits for them. A source that is already paused keeps its first pause.
     """
     reason, noted = reason_from_json(body), Response()
     with audited(request, noted, "pause", group, source=source) as changed:
@@ -48,6 +48,6 @@ async def resume(
     coordinator: TheCoordinator,
     key: Key = None,
 ) -> None:
-    """Resume a source. Nothing changes for a source that is not paused."""
+    """Resume a source. A source that is not paused stays unchanged."""
     with audited(request, response, "resume", group, source=source):
         await coordinator.resume(group, source, act_of(key, "resume", source))

@@ -23,7 +23,7 @@ _SPLIT: Json = {**TEXT, "contentEncoding": "base64", "description": "Flink's Kaf
 _VERSION = integer(0, SERIALIZER.version, default=SERIALIZER.version)
 _NUMBER = integer(1)
 _MOMENT: Json = {"since": or_null(TIME), "since_iso": or_null(TEXT)}
-_EVENT: Json = {"type": "object", "description": "4,096 bytes at most as JSON"}
+_EVENT: Json = {"type": "object", "description": "at most 4,096 bytes as JSON"}
 _OFFSET: Json = {"anyOf": [COUNT, {"enum": list(WORDS.values())}]}
 
 SPLIT_SCHEMAS: dict[str, Json] = {
@@ -90,7 +90,13 @@ SPLIT_SCHEMAS: dict[str, Json] = {
             },
             "data": {**TEXT, "contentMediaType": "application/json"},
         },
-        {"id": {**TEXT, "pattern": "^[0-9]{1,19}$", "description": "of watermark-alignment: the event's revision"}},
+        {
+            "id": {
+                **TEXT,
+                "pattern": "^[0-9]{1,19}$",
+                "description": "revision of the event; only watermark-alignment has it",
+            }
+        },
     ),
     "ListedSplits": record(
         {"group": NAME, "source": NAME, "revision": COUNT, "splits": COUNT, "new": COUNT, "missing": COUNT}

@@ -21,9 +21,9 @@ from lockgate_coordinator.service.inspected_splits import inspected_splits
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}", tags=["splits"])
 
 READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
-EXCHANGED: Responses = {200: answer("What the reader is to do", "SplitAnswer")}
-LISTED: Responses = {200: answer("The splits are listed", "ListedSplits")}
-MAILED: Responses = {200: answer("The event is on its way", "MailedEvent")}
+EXCHANGED: Responses = {200: answer("Splits to add, give back and stop", "SplitAnswer")}
+LISTED: Responses = {200: answer("The list was accepted", "ListedSplits")}
+MAILED: Responses = {200: answer("The event was queued", "MailedEvent")}
 INSPECTED: Responses = {200: answer("A page of splits", "InspectedSplits")}
 NEWS: Responses = {
     200: {
@@ -43,8 +43,8 @@ async def exchange(
     coordinator: TheCoordinator,
     in_turn: TheTurn,
 ) -> Response:
-    """All that one reader has to say of its splits; renews the lease of the reader and of its
-    splits. The answer says all that it is to do.
+    """Exchange a reader's splits. The request has its whole state, the answer what it must add,
+    give back and stop. It renews the leases of the reader and its splits.
     """
     event = await in_turn.work(exchange_in_steps(body, subtask))
     done = await coordinator.exchange(group, source, subtask, event)
@@ -60,8 +60,8 @@ async def news(
     coordinator: TheCoordinator,
     epoch: Annotated[int, Query(ge=1, le=MAX), Digits],
 ) -> Response:
-    """Server-Sent Events of one reader: the group's event and its splits, each at once and when it
-    has changed; a comment at least every 15 s.
+    """Stream the group's event and the reader's splits as Server-Sent Events. Each is sent at once
+    and after each change, and a comment at least every 15 s.
     """
     found = await coordinator.follow_splits(group, source, subtask, epoch)
     return EventStream(frames(found, (subtask, epoch), coordinator.split_news.in_turn))
@@ -76,7 +76,7 @@ async def inspect(
     limit: Limit = 100,
     after: Annotated[str, Query(max_length=255)] = "",
 ) -> Response:
-    """Who reads what, and where it stands: a page of splits by their ids."""
+    """List the source's splits by id, with the reader and the position of each."""
     committed = await coordinator.look(group)
     loaded = await coordinator.enumerators.loaded(group)
     found = inspected_splits(committed.group, source, loaded.sources.get(source), loaded.now_ms, limit, after)
@@ -92,7 +92,7 @@ async def put_list(
     coordinator: TheCoordinator,
     in_turn: TheTurn,
 ) -> Response:
-    """Return a static list of the source's splits, which replaces discovery."""
+    """Set a static list of the source's splits, which replaces discovery."""
     found, noted = await in_turn.work(discovered_in_steps(body)), Response()
     with audited(request, noted, "list_splits", group, source=source) as changed:
         done = await coordinator.put_list(group, source, found)
@@ -110,7 +110,7 @@ async def put_list(
 
 @router.post("/events", **route("unknown-group", "unknown-source", body="MailRequest", answers=MAILED))
 async def mail(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
-    """Return a SourceEvent to the readers of the source, or to one of them."""
+    """Send a SourceEvent to all readers of the source, or to one of them."""
     event = source_event_from_json(body)
     await coordinator.look(group)
     return JSONResponse({"number": await coordinator.enumerators.mail(group, source, event)})

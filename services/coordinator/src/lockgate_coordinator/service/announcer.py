@@ -168,7 +168,7 @@ class Announcer:
         """Raise `TooManyWatchers` if the limit is reached."""
         if self.watchers >= self._limit:
             raise TooManyWatchers(
-                f"{self._limit} streams and long polls wait here already: ask again later, or another coordinator"
+                f"{self._limit} streams and long polls are already open: try again later, or use another coordinator"
             )
 
     def close(self) -> None:

@@ -123,9 +123,7 @@ class Coordinator:
                 return group
             if not precondition(group):
                 raise PreconditionFailed(
-                    "there is no such group yet"
-                    if group is None
-                    else "the group has another configuration: GET it first"
+                    "there is no such group yet" if group is None else "the configuration has changed: GET it first"
                 )
             before = None if group is None else group.config
             after = create(name, config, loaded.now_ms, floor=loaded.version) if group is None else group
@@ -322,7 +320,7 @@ class Coordinator:
     async def ready(self) -> None:
         """Raise `StoreUnavailable` where commits would fail, and `Stopping` before the end."""
         if self.stopping:
-            raise Stopping("this coordinator is about to stop: ask another")
+            raise Stopping("this coordinator is shutting down: send the request to another one")
         self._queue.persistence.check()
         await self._store.ping()
 

@@ -42,7 +42,9 @@ class Persistence:
     def check(self) -> None:
         """Raise `StoreUnavailable` where commits of this process do not get through."""
         if self._gave_up_at is not None and asyncio.get_running_loop().time() - self._gave_up_at < UNREADY_S:
-            raise StoreUnavailable("commits of this coordinator are overtaken by others: it may be too far from Redis")
+            raise StoreUnavailable(
+                "commits of other coordinators keep overtaking this one's: it may be too far from Redis"
+            )
 
     def attempts(self, what: str) -> "Attempts":
         """Those of one commit. `what` names what is committed."""
@@ -75,7 +77,7 @@ class Attempts:
         if now - self._first >= WITHIN_S:
             self._persistence.gave_up(now)
             seconds = f"{WITHIN_S:g} s"
-            raise StoreUnavailable(f"{self._what} was changed by others for {seconds} without end: send again")
+            raise StoreUnavailable(f"{self._what} kept changing for {seconds}: send the request again")
         self._refusals, self._last = self._refusals + overtaken, now
         if self._refusals >= REFUSALS:
             self.reserve_ms = min(RESERVED_MOST_MS, round(2_000 * (now - began)) + MARGIN_MS)

@@ -75,8 +75,8 @@ def check(name: str, needs: int) -> None:
     if needs > FORMAT:
         raise UnreadableGroup(
             name,
-            f"it was written by a newer coordinator: it needs format {needs}, and this one knows {FORMAT}",
-            "Replace this coordinator by one of the newer release",
+            f"it was written by a newer coordinator: it needs format {needs}, and this one supports {FORMAT}",
+            "Upgrade this coordinator to the newer release",
         )
 
 

@@ -77,7 +77,7 @@ async def read_on(
         answer = await since(answer[0])
         if len(answer) == 2:
             return answer
-    raise StoreUnavailable(f"group {reading.name!r} changes faster than it can be read: send again")
+    raise StoreUnavailable(f"group {reading.name!r} changes faster than it can be read: send the request again")
 
 
 class ReadingGroup:

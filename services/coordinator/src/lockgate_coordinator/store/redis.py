@@ -200,7 +200,7 @@ class RedisStore:
 
     async def ping(self) -> None:
         if not await self._connections.run(self._ready, [keys.READY], []):
-            raise StoreUnavailable("this Redis is older than 7.0, which is the oldest that will do")
+            raise StoreUnavailable("this Redis is older than 7.0, the oldest supported version")
 
     async def dangers(self) -> list[str] | None:
         policies = await self._connections.eviction_policies()

@@ -133,8 +133,8 @@ def check_head(name: str, text: str) -> None:
     if written > FORMAT:
         raise UnreadableGroup(
             name,
-            f"its splits were written by a newer coordinator, in format {written}, and this one knows {FORMAT}",
-            "Replace this coordinator by one of the newer release",
+            f"its splits were written by a newer coordinator, in format {written}, and this one supports {FORMAT}",
+            "Upgrade this coordinator to the newer release",
         )
 
 
