@@ -2,12 +2,10 @@
 
 from math import log2
 from random import Random
-from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lockgate.lowest
 from lockgate.lowest import Lowest
 
 KEYS = st.integers(0, 5)
@@ -28,30 +26,9 @@ def test_the_lowest_is_the_minimum_of_what_was_last_put_under_each_key(
             numbers[key] = value
         if ask_always:
             assert lowest.lowest() == min(numbers.values(), default=None)
-            least = sorted(key for key, number in numbers.items() if number == min(numbers.values()))
-            assert lowest.first(2) == least[:2]
-            assert lowest.up_to(0) == [key for number, key in sorted((n, k) for k, n in numbers.items()) if number <= 0]
     assert lowest.lowest() == min(numbers.values(), default=None)
     assert len(lowest) == len(numbers)
     assert all((key in lowest) == (key in numbers) for key in range(6))
-
-
-@given(
-    st.dictionaries(KEYS, st.integers(-20, 20)),
-    st.dictionaries(KEYS, st.integers(-20, 20)),
-    st.integers(-20, 20),
-    st.integers(1, 9),
-)
-def test_many_numbers_are_put_and_found_at_once_as_one_by_one(
-    before: dict[int, int], now: dict[int, int], bound: int, few: int
-) -> None:
-    lowest = Lowest[int]()
-    for key, value in before.items():
-        lowest.set(key, value)
-    lowest.fill(dict(now))
-    with patch.object(lockgate.lowest, "_FEW", few):
-        assert lowest.up_to(bound) == [key for number, key in sorted((n, k) for k, n in now.items()) if number <= bound]
-    assert (lowest.lowest(), len(lowest)) == (min(now.values(), default=None), len(now))
 
 
 class Compared(int):

@@ -13,20 +13,15 @@ A number that falls below its bound gets a new entry. So a rise costs one store,
 removal costs O(log n). `lowest` costs O(log n) on average over the changes before it. Flink's valve
 and aggregator have a `HeapPriorityQueue` for this.
 
-Used by the valve, the combined status of multiplexer and multi-input operators, the aggregator of
-alignment, and a group's readers.
+Used by the valve, and the combined status of multiplexer and multi-input operators.
 """
 
 import heapq
 from typing import Any, Generic, TypeVar
 
 _SLACK = 64
-_FEW = 64
-"""So many keys at most are taken from the heap one by one. For more it is cheaper to look at all
-numbers.
-"""
 
-K = TypeVar("K", bound=Any)  # hashable and ordered: equal numbers are in the order of their keys
+K = TypeVar("K", bound=Any)  # hashable and ordered, since the heap compares the keys of equal numbers
 
 
 class Lowest(Generic[K]):
@@ -76,43 +71,6 @@ class Lowest(Generic[K]):
             else:
                 return value
         return None
-
-    def first(self, limit: int) -> list[K]:
-        """Return the keys at the least number, in order, `limit` at most. O(limit log n)."""
-        lowest = self.lowest()
-        return [] if lowest is None else self._taken(lowest, limit)
-
-    def up_to(self, value: int) -> list[K]:
-        """Return the keys whose number is at most `value`, by number and key. O(found log n), and
-        O(n + found log found) where many are found.
-        """
-        found = self._taken(value, _FEW)
-        if len(found) < _FEW:
-            return found
-        return [key for _, key in sorted((number, key) for key, number in self._values.items() if number <= value)]
-
-    def _taken(self, value: int, limit: int) -> list[K]:
-        """Return the first keys up to `value`, `limit` at most. `lowest` puts a true entry on top
-        each time, so the wanted entries come out in order.
-        """
-        taken = list[tuple[int, K]]()
-        while len(taken) < limit:
-            lowest = self.lowest()
-            if lowest is None or lowest > value:
-                break
-            entry = heapq.heappop(self._heap)
-            if not taken or taken[-1] != entry:  # The same entry twice: the number fell, rose, and fell again.
-                taken.append(entry)
-        for entry in taken:
-            heapq.heappush(self._heap, entry)
-        return [key for _, key in taken]
-
-    def fill(self, values: dict[K, int]) -> None:
-        """Replace all numbers. This is cheaper than one by one where most of them have changed.
-        O(n).
-        """
-        self._values = values
-        self._rebuild()
 
     def _rebuild(self) -> None:
         self._bounds = dict(self._values)

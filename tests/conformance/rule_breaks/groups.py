@@ -43,11 +43,8 @@ GROUPS: tuple[Break, ...] = (
     Break(
         "a lost reader that holds bounds what the others offer",
         "group/readers.py",
-        (
-            "lowest = _or_max(state.reaches.lowest())\n        return min(lowest, _or_max(state.lost.lowest())) if "
-            "with_lost else lowest"
-        ),
-        "lowest = _or_max(state.reaches.lowest())\n        return lowest",
+        "lowest = self._lowest[_REACH]\n        return min(lowest, self._lowest[_LOST]) if with_lost else lowest",
+        "return self._lowest[_REACH]",
         MODEL,
     ),
     Break(

@@ -74,11 +74,4 @@ STANDING_STILL: tuple[Break, ...] = (
         "            return result\n",
         PAUSES,
     ),
-    _Break(
-        "an outage of thousands of readers is made up for with pauses",
-        "service/commit_queue.py",
-        "> HEAVY and not _are_looks(commands):",
-        "> HEAVY and False:",
-        PAUSES,
-    ),
 )

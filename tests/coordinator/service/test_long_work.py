@@ -66,17 +66,7 @@ async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged(
     many, lost = await turns_during(lambda: crowd.coordinator.look("g"))
     assert lost.event.max_desired_watermark == MAX
     assert crowd.metrics.journal.counts[Kind.LOST] == READERS
-    assert many - few >= 3 * READERS // AT_ONCE  # marked, added up and logged
-
-
-async def test_others_are_served_while_thousands_of_readers_are_excused_after_an_outage() -> None:
-    crowd = Crowd()
-    await crowd.begin()
-    few, before = await turns_during(lambda: crowd.coordinator.report("g", *crowd.reports[0]))
-    crowd.now_ms += 3_600_000
-    many, after = await turns_during(lambda: crowd.coordinator.report("g", *crowd.reports[0]))
-    assert after == before
-    assert many - few >= READERS // AT_ONCE
+    assert many - few >= 2 * READERS // AT_ONCE  # added up and logged
 
 
 async def test_others_are_served_between_the_commits_of_many_batches_for_one_group() -> None:

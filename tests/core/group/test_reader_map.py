@@ -1,11 +1,8 @@
 """`Readers` against plain dicts, all versions at once."""
 
-from unittest.mock import patch
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lockgate.group.readers
 from lockgate.group.reader import Reader, ReaderKey, effective_watermark
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX, MIN
@@ -88,23 +85,14 @@ def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
         )
 
 
-@given(steps, st.lists(st.integers(0, 20), max_size=8), st.sampled_from([0, 256]))
-def test_every_version_is_the_dict_that_was_made_of_it_in_whatever_order_they_are_asked(
-    script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int], many: int
+@given(steps, st.lists(st.integers(0, 20), max_size=8))
+def test_each_version_is_the_dict_that_was_made_of_it(
+    script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int]
 ) -> None:
-    """Also where so many change that all are ranked anew: with `many` at 0 these are all
-    changes.
-    """
-    with patch.multiple(lockgate.group.readers, _MANY=many, _MOST=0):
-        every_version(script, asked)
-
-
-def every_version(script: list[tuple[int, dict[ReaderKey, Reader | None]]], asked: list[int]) -> None:
     versions: list[tuple[Readers, dict[ReaderKey, Reader]]] = [(Readers(), {})]
     for which, changes in script:
-        version, model = versions[
-            which % len(versions)
-        ]  # also from one that is no longer the newest: a race that was lost
+        # also from one that is no longer the newest: a race that was lost
+        version, model = versions[which % len(versions)]
         versions.append((version.updated(changes), with_changes(model, changes)))
         check(*versions[-1])
     for which in asked:
@@ -112,27 +100,21 @@ def every_version(script: list[tuple[int, dict[ReaderKey, Reader | None]]], aske
     for newer, model in versions:
         for older, other in versions:
             differ = {key for key in {**model, **other} if model.get(key) is not other.get(key)}
-            assert newer.changed_since(older) == differ
+            moved = newer.moved_since(older)
+            assert (len(moved), {key for key, _, _ in moved}) == (len(differ), differ)
+            assert all(older.get(key) is was and newer.get(key) is now for key, was, now in moved)
     for version, model in versions:
         assert all(
             version.get((source, subtask)) == model.get((source, subtask)) for source in "ab" for subtask in range(4)
         )
 
 
-def test_an_old_version_is_read_without_moving_the_newest() -> None:
-    key = ("a", 0)
-    old = Readers.of({key: Reader(epoch=1, heard_at=1)})
-    new = old.updated({key: Reader(epoch=2, heard_at=2), ("b", 0): Reader(epoch=1, heard_at=1)})
-    assert (old[key].epoch, old.get(("b", 0)), len(old)) == (1, None, 1)
-    assert new._state is not None
-    assert old._state is None
-
-
-def test_a_change_among_many_differs_in_that_one_alone() -> None:
+def test_a_change_among_many_copies_one_shelf_and_shares_the_others() -> None:
     many = Readers.of({("s", subtask): reporting(subtask) for subtask in range(10_000)})
     newer = many.updated({("s", 5): reporting(20_000)})
-    assert list(many._differs) == [("s", 5)]
-    assert newer.changed_since(many) == {("s", 5)}
+    shared = [number for number, shelf in newer._shelves.items() if shelf is many._shelves[number]]
+    assert len(shared) == len(many._shelves) - 1 > 1
+    assert [key for key, _, _ in newer.moved_since(many)] == [("s", 5)]
     assert newer.at_watermark(0, 8, with_lost=False) == (("s", 0),)
 
 

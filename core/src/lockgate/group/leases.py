@@ -40,8 +40,7 @@ from dataclasses import replace
 
 from lockgate.group.group import Group
 from lockgate.group.hearing import ALWAYS, Hearing
-from lockgate.group.reader import Reader, ReaderKey
-from lockgate.steps import Steps, at_once, parts
+from lockgate.group.reader import Reader
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 
@@ -97,50 +96,30 @@ def after_silence(group: Group, now_ms: int) -> Group:
     """Return the group that a command finds at `now_ms`: after an outage, leases and waits are
     longer by the silence.
     """
-    return at_once(after_silence_in_steps(group, now_ms))
-
-
-def after_silence_in_steps(group: Group, now_ms: int) -> Steps[Group]:
-    """As `after_silence`, `AT_ONCE` readers in a step. The group remembers the outcome, for the
-    command that follows at the same time.
-    """
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
         return group
     if silence < 0:
         return _put_back(group, silence, now_ms)
-    cause = (silence, now_ms, config.lease_ms)
-    if readers.successor is None or readers.successor[0] != cause:
-        excused = dict[ReaderKey, Reader]()
-        for some in parts(list(readers)):
-            for key in some:
-                reader = readers[key]
-                if not reader.excused or reader.held_since is not None:
-                    excused[key] = _excused(reader, config, silence, now_ms)
-            yield
-        readers.successor = (cause, readers.updated(excused))
-    return replace(group, readers=readers.successor[1])
+    excused = {
+        key: _excused(reader, config, silence, now_ms)
+        for key, reader in readers.items()
+        if not reader.excused or reader.held_since is not None
+    }
+    return replace(group, readers=readers.updated(excused))
 
 
 def after_leases(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
     """Return the group in which each reader whose lease has ended is marked lost, and its reach is
     gone. `hearing`: of the process that judges. O(such readers).
     """
-    return at_once(after_leases_in_steps(group, now_ms, hearing))
-
-
-def after_leases_in_steps(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Steps[Group]:
-    """As `after_leases`. Thousands of leases may end at once; each step marks `AT_ONCE` readers."""
     group = _judged_anew(group, now_ms)
     first, judged_ms = first_lease_end(group), hearing.judged_ms(now_ms, group.config.lease_ms)
     if first is None or first > judged_ms:
         return group
     readers = group.readers
     ended = readers.heard_until(judged_ms - group.config.lease_ms) + readers.parked_until(judged_ms)
-    lost = dict[ReaderKey, Reader]()
-    for some in parts(ended):
-        lost.update((key, _lost(readers[key])) for key in some)
-        yield
+    lost = {key: _lost(readers[key]) for key in ended}
     return replace(group, readers=readers.updated(lost), losses_at=now_ms)
 
 

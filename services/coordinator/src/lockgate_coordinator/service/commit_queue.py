@@ -28,9 +28,8 @@ from lockgate.group.commands import report_all
 from lockgate.group.group import Group, not_below
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leaps import after_leaps
-from lockgate.group.leases import after_leases_in_steps, after_silence_in_steps, first_lease_end, silent_ms
+from lockgate.group.leases import first_lease_end, silent_ms
 from lockgate.wire.events import ProgressEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
-from lockgate_coordinator.pauses import with_pauses
 from lockgate_coordinator.service.claims import Claims
 from lockgate_coordinator.service.persistence import Persistence
 from lockgate_coordinator.service.pulse import Pulse
@@ -184,14 +183,10 @@ class CommitQueue:
             loaded = await self._store.load(name)
         attempts = self.persistence.attempts(f"group {name!r}")
         while True:
-            if loaded.group is not None and len(loaded.group.readers) > HEAVY and not _are_looks(commands):
-                await with_pauses(after_silence_in_steps(loaded.group, loaded.now_ms))
             group, owns = _applied(loaded, commands)
             committed = None
             if group is not None:
                 hearing = self._pulse.hearing(loaded.now_ms)
-                if len(group.readers) > HEAVY:
-                    group = await with_pauses(after_leases_in_steps(group, loaded.now_ms, hearing))
                 group, event = evaluate(group, loaded.now_ms, hearing)
                 committed = Committed(group, group, event, loaded.now_ms, hearing=hearing)
             instead = await self._stored(loaded, group, attempts.reserve_ms)
@@ -247,10 +242,6 @@ def _applied(loaded: Loaded, commands: list[Command]) -> tuple[Group | None, lis
                 owns.append(UnknownGroup(loaded.name) if after is None else after)
                 group = after
     return group, owns
-
-
-def _are_looks(commands: list[Command]) -> bool:
-    return all(type(command) is Look for command in commands)
 
 
 def _is_reports(command: Command) -> bool:

@@ -1,6 +1,6 @@
 """The figures of all groups for one scrape of Prometheus. Reports are served in between.
 
-Counting a group of 100,000 readers in one go would keep reports waiting. So after each `AT_ONCE`
+Counting a group of 10,000 readers in one go would keep reports waiting. So after each `AT_ONCE`
 readers and splits other requests are served, and the group is evaluated again. The figures of one
 group are therefore from several moments, but each reader's own are from one.
 """

@@ -1,7 +1,7 @@
 """Groups as this process saw them last, so that a commit to Redis need not load its group first.
 
 With a cached group a commit is one round trip, and Redis answers only what has changed since. Both
-then cost the same for a group of 10 readers and of 100,000.
+then cost about the same for a group of 10 readers and of 10,000.
 """
 
 import time

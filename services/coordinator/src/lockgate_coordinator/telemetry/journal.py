@@ -2,7 +2,7 @@
 it.
 
 One commit writes at most `LINES_OF_ONE_COMMIT` lines, and one more that counts the remaining
-changes. Without that limit 100,000 readers lost at once would write 100,000 lines, while reports
+changes. Without that limit 10,000 readers lost at once would write 10,000 lines, while reports
 wait.
 """
 
