@@ -98,7 +98,7 @@ format: $(READY) ## let ruff lay out and mend what it can
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
-demo: $(READY) ## native Spark beside lockgate on a real Kafka: RECORDS, STORE (memory:// or redis://…)
+demo: $(READY) ## plain Spark beside lockgate on a real Kafka: RECORDS, STORE (memory:// or redis://…)
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m examples.demo --records $(RECORDS) --store $(STORE) $(ARGS)
 
@@ -113,7 +113,7 @@ bench-%: $(READY)
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m benchmarks $* $(ARGS)
 
-scenarios: $(READY) ## seeded scenarios, native beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
+scenarios: $(READY) ## seeded scenarios, plain Spark beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
 	@$(BIN)/python -m lockgate_testbed
 	@PYTHONPATH=tests:tests/scenarios:$$PYTHONPATH $(BIN)/python -m seeded $(ARGS)
 

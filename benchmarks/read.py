@@ -4,17 +4,17 @@
 The topic's partitions have densities 1:1:2:2:4:8:16:32. Each run is a query of its own that reads
 the whole topic in batches of `--budget` offsets. It has a watermark, and a small aggregate in
 foreachBatch. Steady state: the first batch of a run is left out, and so is a round of runs before
-the counted ones. The kinds: `native`; `aligned`; `in a group`, of a coordinator that runs beside
-it; `all on`: in a group, late rows counted, a disorder. With `--payload` event time is taken out of
-the value, by the query and by the alignment; native does the same parse. Prints each run, by the
-clock and by the processor time of driver and JVM, the medians and the ratios pair by pair; writes
-build/bench/read.json.
+the counted ones. The kinds: `plain Spark`; `aligned`; `in a group`, of a coordinator that runs
+beside it; `all on`: in a group, late rows counted, out of order. With `--payload` event time is
+taken out of the value, by the query and by the alignment; plain Spark does the same parse. Prints
+each run, by the clock and by the processor time of driver and JVM, the medians and the ratios pair
+by pair; writes build/bench/read.json.
 
 With `--alone` half of the records lie in one partition that is 23 hours behind the seven others.
 Aligned, it is read alone until it is level, in one task a batch; and once more with
 `minPartitions`, which splits it up.
 
-With `--connect` the kinds are `native` and `connect`, which is aligned by the server's extension.
+With `--connect` the kinds are `plain Spark` and `connect`, which the server's extension aligns.
 Both run in one Spark Connect server (`read_over_connect.py`).
 """
 
@@ -45,7 +45,7 @@ from lockgate_testbed.spark import session
 
 OUT = Path("build/bench/read.json")
 TASKS = 8  # of a batch with minPartitions
-DENSE, ALONE = ("native", "aligned", "in a group", "all on"), ("native", "aligned", "aligned, minPartitions")
+DENSE, ALONE = ("plain Spark", "aligned", "in a group", "all on"), ("plain Spark", "aligned", "aligned, minPartitions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, budget: int, k
         ends.append((time.perf_counter(), sum(map(processor_seconds, pids)), rows[0]))
 
     with tempfile.TemporaryDirectory() as checkpoint:
-        source = align(stream, alignment) if kind != "native" else stream
+        source = align(stream, alignment) if kind != "plain Spark" else stream
         if alignment.event_time is not None:
             source = source.selectExpr(f"timestamp_millis({alignment.event_time}) AS timestamp", "value")
         writer = (
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5, help="counted rounds of runs, each kind once (default 5)")
     parser.add_argument("--alone", action="store_true", help="one partition lags, and is read alone")
     parser.add_argument("--payload", action="store_true", help="event time in the payload")
-    parser.add_argument("--connect", action="store_true", help="over a Spark Connect server, native and aligned")
+    parser.add_argument("--connect", action="store_true", help="over a Spark Connect server, plain Spark and aligned")
     chosen = parser.parse_args()
     topic = SkewedTopic("bench-read", records=chosen.records)
     if chosen.alone:
@@ -160,11 +160,11 @@ def report(found: dict[str, list[Rate]], chosen: argparse.Namespace) -> None:
         medians = {kind: statistics.median(each) for kind, each in rates.items()}
         print(f"\n{measure.replace('_', ' ')}, records per second")
         for kind, each in rates.items():
-            paired = sorted(a / n for a, n in zip(each, rates["native"], strict=True))
+            paired = sorted(a / n for a, n in zip(each, rates["plain Spark"], strict=True))
             ratios.setdefault(kind, {})[measure] = paired
             print(
                 f"{kind:22} median {medians[kind]:12,.0f}   {min(each):,.0f} to {max(each):,.0f}; to plain Spark"
-                f" {medians[kind] / medians['native']:.3f} of the medians, pair by pair {paired[0]:.3f} / "
+                f" {medians[kind] / medians['plain Spark']:.3f} of the medians, pair by pair {paired[0]:.3f} / "
                 f"{statistics.median(paired):.3f}"
                 f" / {paired[-1]:.3f}"
             )

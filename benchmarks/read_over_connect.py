@@ -1,4 +1,4 @@
-"""The kind `connect` of `read.py`: native and aligned streams in one Spark Connect server,
+"""The kind `connect` of `read.py`: plain and aligned streams in one Spark Connect server,
 asked for by a client without a JVM.
 
 A run writes a running count, sum and maximum to Spark's `noop` sink. So all of its work is in the
@@ -19,7 +19,7 @@ from lockgate_testbed.server_jar import server_jar
 from lockgate_testbed.skew import EVENT_TIME_SQL, SkewedTopic
 from lockgate_testbed.spark_connect import ConnectServer
 
-KINDS = ("native", "connect")
+KINDS = ("plain Spark", "connect")
 LOOK_S = 0.05
 Measured = tuple[float, float]
 """Records per second by the clock, and per second of processor time of server and host."""

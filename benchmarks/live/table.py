@@ -10,14 +10,14 @@ from benchmarks.skew.table import ALIGNED, NATIVE, WIDTH
 
 COLUMNS = (
     "producers and trigger",
-    "plain Spark behind, s: p50, p99",
+    "plain Spark, s: p50, p99",
     "aligned",
-    "more",
-    "may be more",
-    "the odd ones, aligned",
+    "added",
+    "allowed",
+    "late producers, aligned",
     "lost by plain Spark",
     "aligned",
-    "lost before the lag was seen: plain Spark, aligned",
+    "lost before the lag was seen",
 )
 ROW_PX, FRAME_PX = 42, 130
 
@@ -61,8 +61,10 @@ def chart(outcomes: Sequence[Outcome]) -> go.Figure:
     """Seconds behind (a dot at the median, a line to p99) and the share of rows lost."""
     figure = make_subplots(cols=2, shared_yaxes=True, horizontal_spacing=0.04, column_widths=[0.68, 0.32])
     names = [of.case for of in outcomes]
-    for name, colour in (("native", NATIVE), ("aligned", ALIGNED)):
-        ways: list[Way] = [getattr(of, name) for of in outcomes]
+    for name, colour, ways in (
+        ("plain Spark", NATIVE, [of.native for of in outcomes]),
+        ("aligned", ALIGNED, [of.aligned for of in outcomes]),
+    ):
         p50, p99 = ([getattr(each.others, rank) for each in ways] for rank in ("p50", "p99"))
         to_p99 = [None if low is None or high is None else high - low for low, high in zip(p50, p99, strict=True)]
         more = {"y": names, "name": name, "legendgroup": name}
@@ -85,9 +87,9 @@ def chart(outcomes: Sequence[Outcome]) -> go.Figure:
         None if of.native.others.p99 is None else of.native.others.p99 + of.may_wait_s + TOLERANCE_S for of in outcomes
     ]
     mark = {"symbol": "line-ns-open", "size": 20, "color": "#777", "line": {"width": 2}}
-    figure.add_scatter(x=may, y=names, mode="markers", marker=mark, name="up to here aligned p99 may be", row=1, col=1)
+    figure.add_scatter(x=may, y=names, mode="markers", marker=mark, name="allowed for aligned p99", row=1, col=1)
     figure.update_xaxes(
-        title_text="partitions on time: seconds from making to foreachBatch, p50 to p99",
+        title_text="partitions on time: seconds from creation to foreachBatch, p50 to p99",
         type="log",
         dtick=1,
         row=1,

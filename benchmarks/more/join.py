@@ -44,7 +44,12 @@ DELAY_MS = 60_000
 MOST = 1.15  # aligned to the least possible
 WEIGHTS = (1, 2, 4)
 CONF = {"spark.sql.streaming.numRecentProgressUpdates": "10000", "spark.driver.memory": "3g"}
-COLOURS = {"native": "#d6403a", "native, longer delay": "#e8a33d", "aligned": "#3f8ae0", "least possible": "#59a14f"}
+COLOURS = {
+    "plain Spark": "#d6403a",
+    "plain Spark, longer delay": "#e8a33d",
+    "aligned": "#3f8ae0",
+    "least possible": "#59a14f",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +222,10 @@ def measure(spark: SparkSession, bootstrap: str, of: Join) -> list[Outcome]:
         print(f"{outcome.way}: {outcome.peak:,} rows in state at most, {outcome.pairs_lost:,} pairs lost", flush=True)
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        native, boundaries = run(spark, bootstrap, of, "native", DELAY_MS, Path(folder, "native"))
+        native, boundaries = run(spark, bootstrap, of, "plain Spark", DELAY_MS, Path(folder, "plain"))
         note(native)
         enough = delay_that_loses_nothing(of, boundaries)
-        note(run(spark, bootstrap, of, "native, longer delay", enough, Path(folder, "longer"))[0])
+        note(run(spark, bootstrap, of, "plain Spark, longer delay", enough, Path(folder, "longer"))[0])
         aligned, boundaries = run(spark, bootstrap, of, "aligned", DELAY_MS, Path(folder, "aligned"))
         note(aligned)
     note(Outcome("least possible", 0, aligned.pairs, 0, least(of, boundaries)))
@@ -230,7 +235,7 @@ def measure(spark: SparkSession, bootstrap: str, of: Join) -> list[Outcome]:
 def broken(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Return the claims that do not hold."""
     by_way = {each.way: each for each in outcomes}
-    for way in ("native, longer delay", "aligned"):
+    for way in ("plain Spark, longer delay", "aligned"):
         if by_way[way].pairs_lost:
             yield f"{way}: {by_way[way].pairs_lost:,} pairs lost"
     if by_way["aligned"].peak > MOST * by_way["least possible"].peak:

@@ -74,7 +74,7 @@ def shapes(records: int, batches: int = BATCHES, seed: int = 1) -> Iterator[Shap
         yield _single(name, make(rng, records), budget)
     yield _single("one timestamp, larger than a batch", _duplicates(rng, records, budget), budget)
     times = _disordered(rng, records)
-    yield _single("disorder within the condition", times, budget, delay_ms=15 * MINUTE_MS, disorder_ms=5 * MINUTE_MS)
+    yield _single("out of order by up to 5 min", times, budget, delay_ms=15 * MINUTE_MS, disorder_ms=5 * MINUTE_MS)
     yield _join(rng, records, budget // 2)
 
 

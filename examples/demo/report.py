@@ -18,7 +18,7 @@ PAGE = Path(__file__).with_name("report.html")
 
 def render(runs: Runs, summary: dict[str, Any]) -> str:
     """Return the whole page."""
-    native, aligned, two = summary["native"], summary["aligned"], summary["two_queries"]
+    native, aligned, two = summary["plain_spark"], summary["aligned"], summary["two_queries"]
     charts = {
         "native": split_chart(runs.topic, runs.native[0]),
         "aligned": split_chart(runs.topic, runs.aligned[0]),

@@ -51,7 +51,7 @@ def summarize(runs: Runs, command: str, made_with: dict[str, str]) -> dict[str, 
         "versions": made_with,
         "records": runs.topic.records,
         "max_drift_ms": MAX_DRIFT_MS,
-        "native": _alone(runs.topic, runs.native),
+        "plain_spark": _alone(runs.topic, runs.native),
         "aligned": _alone(runs.topic, runs.aligned),
         "two_queries": _together(runs.topic, runs.fast, runs.slow),
     }
@@ -68,7 +68,7 @@ def broken_claims(summary: dict[str, Any]) -> list[str]:
             f"a plan was {span(two['peak_drift_ms'])} ahead of the other query, and {span(two['max_drift_ms'])} "
             "are allowed"
         )
-    read = {"native": summary["native"]["rows_in"], "aligned": aligned["rows_in"], **two["rows"]}
+    read = {"native": summary["plain_spark"]["rows_in"], "aligned": aligned["rows_in"], **two["rows"]}
     broken += [
         f"the {name} query read {rows:,} of {records:,} records" for name, rows in read.items() if rows != records
     ]
@@ -81,7 +81,7 @@ def table(summary: dict[str, Any]) -> Table:
     shown.add_column("")
     for heading in ("plain Spark", "aligned", "fast + slow, one group"):
         shown.add_column(heading, justify="right")
-    native, aligned, two = summary["native"], summary["aligned"], summary["two_queries"]
+    native, aligned, two = summary["plain_spark"], summary["aligned"], summary["two_queries"]
     for title, key in (("rows read", "rows_in"), ("rows counted", "rows_counted"), ("rows lost", "rows_lost")):
         both = " + ".join(f"{rows:,}" for rows in two["rows"].values()) if key == "rows_in" else ""
         style = "bold" if key == "rows_lost" else None

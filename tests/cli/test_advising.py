@@ -51,8 +51,8 @@ def described(path: Path, **changed: Any) -> str:
 def test_a_described_workload_gives_a_table_and_the_advice(tmp_path: Path) -> None:
     done = call("simulate", described(tmp_path), "--max-drift", "1min, 10 minutes")
     assert done.exit_code == 0, done.output
-    assert [line.split("  ")[0] for line in done.stdout.splitlines()[1:4]] == ["native", "1 min", "10 min"]
-    assert "Native Spark loses 1,002 of 16,000 rows" in done.stdout
+    assert [line.split("  ")[0] for line in done.stdout.splitlines()[1:4]] == ["plain Spark", "1 min", "10 min"]
+    assert "Plain Spark loses 1,002 of 16,000 rows" in done.stdout
     assert "Take max_drift 1 min: it loses no row, at " in done.stdout
 
 
@@ -60,7 +60,7 @@ def test_programs_get_the_figures(tmp_path: Path) -> None:
     path = described(tmp_path)
     found = json.loads(call("simulate", path, "--max-drift", "5min", "--output", "json").stdout)
     assert found == yaml.safe_load(call("simulate", path, "--max-drift", "5min", "--output", "yaml").stdout)
-    assert found["native"]["lost"] > 0
+    assert found["plain_spark"]["lost"] > 0
     assert [(each["max_drift_ms"], each["lost"], each["rows"]) for each in found["aligned"]] == [
         (5 * MINUTE, 0, 16_000)
     ]
@@ -190,7 +190,7 @@ def test_a_living_group_is_watched_and_advised(monkeypatch: pytest.MonkeyPatch) 
         done = call("advise", "g", "--delay", "1h", "--url", coordinator.url, "--output", "json")
         assert done.exit_code == 0, done.output
         found = json.loads(done.stdout)
-        assert found["native"]["rows"] == 21_000 + 42_000
+        assert found["plain_spark"]["rows"] == 21_000 + 42_000
         assert found["advised_max_drift_ms"] is not None
         assert all(each["lost"] == 0 for each in found["aligned"])
         assert "The group has 2 h now." in found["advice"]

@@ -25,4 +25,4 @@ def test_the_workload_of_the_page_gives_what_the_page_prints(tmp_path: Path, mon
 
 def test_the_sample_of_an_observed_run_can_be_simulated() -> None:
     done = CliRunner().invoke(cli, ["simulate", str(OBSERVED), "--observed", "--window", "1 hour"])
-    assert "Native Spark loses " in done.stdout, done.output
+    assert "Plain Spark loses " in done.stdout, done.output

@@ -149,7 +149,7 @@ def test_spark_s_progress_is_read_whichever_way_it_writes_offsets() -> None:
 def test_lost_rows_a_broken_bound_and_unread_records_are_named() -> None:
     whole = {"rows_in": 10, "rows_lost": 0}
     two = {"peak_drift_ms": 5, "max_drift_ms": 5, "rows": {"fast": 10, "slow": 10}}
-    good = {"records": 10, "native": {**whole, "rows_lost": 3}, "aligned": whole, "two_queries": two}
+    good = {"records": 10, "plain_spark": {**whole, "rows_lost": 3}, "aligned": whole, "two_queries": two}
     bad = {
         **good,
         "aligned": {**whole, "rows_lost": 1},
@@ -204,7 +204,7 @@ def check_against_simulation(summary: dict[str, Any]) -> None:
     """What the advisor would have said of these queries is what they came to."""
     workload = demo_workload(summary["records"])
     for measured, simulated in (
-        (summary["native"], native_outcome(workload)),
+        (summary["plain_spark"], native_outcome(workload)),
         (summary["aligned"], aligned_outcome(workload, summary["max_drift_ms"])),
     ):
         assert simulated.lost == pytest.approx(measured["rows_lost"], rel=0.1)
@@ -212,7 +212,7 @@ def check_against_simulation(summary: dict[str, Any]) -> None:
 
 
 def check_claims(summary: dict[str, Any], records: int) -> None:
-    native, aligned, two = summary["native"], summary["aligned"], summary["two_queries"]
+    native, aligned, two = summary["plain_spark"], summary["aligned"], summary["two_queries"]
     assert summary["records"] == native["rows_in"] == aligned["rows_in"] == records
     assert native.keys() >= ALONE
     assert aligned.keys() >= ALONE

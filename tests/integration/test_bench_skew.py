@@ -57,7 +57,7 @@ def test_drift_is_how_far_one_split_was_read_beyond_what_is_unread_of_another() 
 
 
 def test_drift_knows_of_a_late_record_behind_the_first_unread_one() -> None:
-    shape = SMALL["disorder within the condition"]
+    shape = SMALL["out of order by up to 5 min"]
     (topic,) = shape.topics
     ends = [len(log) // 2 for log in topic.logs]
     boundary = {(topic.name, partition): end for partition, end in enumerate(ends)}

@@ -133,8 +133,8 @@ def check_exact(ended: Observed, window: str) -> None:
     # The simulation knows of the run what the report tells, and comes to the same loss.
     simulated = ["simulate", str(ended.folder / "lockgate-observed.json"), "--observed", "--window", window]
     told = json.loads(CliRunner().invoke(cli, [*simulated, "--output", "json"]).stdout)
-    assert told["native"]["rows"] == RECORDS
-    assert told["native"]["lost"] == pytest.approx(truth, rel=0.1)
+    assert told["plain_spark"]["rows"] == RECORDS
+    assert told["plain_spark"]["lost"] == pytest.approx(truth, rel=0.1)
     assert [outcome["lost"] for outcome in told["aligned"] if outcome["max_drift_ms"] <= 600_000] == [0] * 6
 
 

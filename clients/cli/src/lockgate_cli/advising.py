@@ -147,7 +147,7 @@ def _tell(
     if output is not Output.TABLE:
         advised = found.advised
         answer = {
-            "native": asdict(found.native),
+            "plain_spark": asdict(found.native),
             "aligned": [asdict(outcome) for outcome in found.aligned],
             "advised_max_drift_ms": None if advised is None else advised.max_drift_ms,
             "advice": sentences,
@@ -167,9 +167,9 @@ def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[st
     """Return the advice in sentences. `now_ms`: the `max_drift` that the group has."""
     native, advised = found.native, found.advised
     sentences = [
-        f"Native Spark loses {native.lost:,} of {native.rows:,} rows."
+        f"Plain Spark loses {native.lost:,} of {native.rows:,} rows."
         if native.lost
-        else f"Native Spark loses none of {native.rows:,} rows."
+        else f"Plain Spark loses none of {native.rows:,} rows."
     ]
     if advised is None or advised.max_drift_ms is None:
         least = min(found.aligned, key=lambda outcome: outcome.lost)
@@ -180,7 +180,7 @@ def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[st
         return sentences
     speed = advised.rows_per_second / native.rows_per_second if native.rows_per_second else 1.0
     sentences.append(
-        f"Take max_drift {spoken(advised.max_drift_ms)}: it loses no row, at {speed:.0%} of native Spark's speed."
+        f"Take max_drift {spoken(advised.max_drift_ms)}: it loses no row, at {speed:.0%} of plain Spark's speed."
     )
     if now_ms is not None and now_ms != advised.max_drift_ms:
         sentences.append(f"The group has {spoken(now_ms)} now.")
@@ -211,7 +211,7 @@ def _table(workload: Workload, found: Sweep) -> Table:
 
 
 def _name(outcome: RunOutcome) -> str:
-    return "native" if outcome.max_drift_ms is None else spoken(outcome.max_drift_ms)
+    return "plain Spark" if outcome.max_drift_ms is None else spoken(outcome.max_drift_ms)
 
 
 @contextmanager

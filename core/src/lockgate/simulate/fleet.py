@@ -40,7 +40,7 @@ MOST_STEPS = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a workload came to. `max_drift_ms`: None for native Spark.
+    """What a workload came to. `max_drift_ms`: None for plain Spark.
 
     `peak_drift_ms`: within a query, at the end of any batch: the highest less the lowest event time
     last read, over splits that were read from and have something left. `peak_lead_ms`: between

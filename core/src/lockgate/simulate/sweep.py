@@ -1,4 +1,4 @@
-"""A workload under native Spark and a range of `max_drift`, and which of them to take.
+"""A workload under plain Spark and a range of `max_drift`, and which of them to take.
 
 **The advice.** Of the drifts under which no row is lost, one reads fastest, and under one no live
 record waits longer than it must. The advice is the smallest drift that comes near to both
@@ -22,7 +22,7 @@ twice the delay, which is too much.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The outcomes of one workload: native Spark, and each `max_drift`, the smallest first."""
+    """The outcomes of one workload: plain Spark, and each `max_drift`, the smallest first."""
 
     native: RunOutcome
     aligned: tuple[RunOutcome, ...]
@@ -53,7 +53,7 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
-    """Return the outcomes of native Spark and of each drift (ms). `progress` is told the share that
+    """Return the outcomes of plain Spark and of each drift (ms). `progress` is told the share that
     is done, 0 to 1. Raises `InvalidValue` where no drift is given, or one is not above the
     disorder.
     """

@@ -42,7 +42,7 @@ class Agreement:
         if config.max_drift_ms <= self.disorder:
             raise ConfigurationError(
                 f"group {self.group} allows a drift of {spoken(config.max_drift_ms)}, which is not above this "
-                f"{self.asker}'s disorder of {spoken(self.disorder)}: it could never read. Give the group a greater "
+                f"{self.asker}'s max_out_of_orderness of {spoken(self.disorder)}: it could never read. Give the group a greater "
                 f"max_drift_ms (PUT /v1/groups/{self.group})"
             )
 

@@ -2,7 +2,7 @@
 
 Every class here stands in for an object of Spark, and answers few of its methods (`stand_in`). Only
 `Stream.latestOffset` decides in Python. The readers, the `kafka.*` options and the checkpoint's
-format stay Spark's own, so that a checkpoint goes from native to aligned and back.
+format stay Spark's own, so that a checkpoint goes from plain Spark to aligned and back.
 """
 
 import logging
