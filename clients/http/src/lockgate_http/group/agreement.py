@@ -42,8 +42,8 @@ class Agreement:
         if config.max_drift_ms <= self.disorder:
             raise ConfigurationError(
                 f"group {self.group} allows a drift of {spoken(config.max_drift_ms)}, which is not above this "
-                f"{self.asker}'s max_out_of_orderness of {spoken(self.disorder)}: it could never read. Give the group a greater "
-                f"max_drift_ms (PUT /v1/groups/{self.group})"
+                f"{self.asker}'s max_out_of_orderness of {spoken(self.disorder)}: it could never read. Give the group "
+                f"a greater max_drift_ms (PUT /v1/groups/{self.group})"
             )
 
 
