@@ -106,7 +106,7 @@ observed: $(READY) ## a sample of what mode observe reports, in build/observed
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m examples.observed_report build/observed
 
-bench: $(READY) ## the benchmarks by name; bench-NAME runs one: bench-read, bench-plan, bench-live, bench-coordinator, bench-skew
+bench: $(READY) ## the benchmarks by name; bench-NAME runs one: bench-read, bench-plan, bench-live, bench-coordinator, bench-skew, bench-flink
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 bench-%: $(READY)

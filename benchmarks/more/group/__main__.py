@@ -31,7 +31,7 @@ import httpx
 from benchmarks.more.group.account import Outcome, outcome
 from benchmarks.more.group.announced import Announced
 from benchmarks.more.group.fleet import Reading, fleet
-from benchmarks.more.group.table import FLINK, chart, markdown, ratios
+from benchmarks.more.group.table import chart, markdown, ratios
 from benchmarks.skew.table import picture
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -181,13 +181,13 @@ def _line(each: Outcome) -> str:
 def write(outcomes: list[Outcome], chosen: argparse.Namespace) -> None:
     """Write the table to the terminal and to files, and the plot to a page."""
     table = markdown(outcomes)
-    print(f"\n{table}\n{FLINK}")
+    print(f"\n{table}")
     command = f"make bench-group ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-group"
     chosen.out.mkdir(parents=True, exist_ok=True)
     (chosen.out / "group.json").write_text(
         json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2)
     )
-    (chosen.out / "group.md").write_text(f"{table}\n`{command}`\n\n{FLINK}", encoding="utf-8")
+    (chosen.out / "group.md").write_text(f"{table}\n`{command}`\n", encoding="utf-8")
     figure = chart(outcomes, f"{chosen.max_drift_s} s")
     (chosen.out / "group.html").write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")
     if not picture(figure, chosen.out / "group.png"):

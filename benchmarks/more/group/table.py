@@ -1,4 +1,4 @@
-"""The outcomes as a table and a picture, with Flink's published figures beside them."""
+"""The outcomes as a table and a picture."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,12 +19,6 @@ COLUMNS = (
     "plan, ms",
     "above told",
 )
-FLINK = """\
-Beside it Flink 2.3.0, measured elsewhere and not by this benchmark. Two sources in one job with
-10 min of drift allowed were up to 999 min apart, since Flink pauses after the fact. And its
-catch-up is capped at one drift an announcement (FLINK-37399): with 10 min of drift and an
-announcement a second a backlog took 117 s that takes 17 s without alignment.
-"""
 
 
 def ratios(outcomes: Sequence[Outcome]) -> Mapping[tuple[int, str], float]:

@@ -18,8 +18,8 @@ or gone): MAX, no reader is held.
 
 **Why joint.** With L + d alone a group advances by one drift for each round of reports, whatever a
 batch could hold: 30 s of event time at a time out of a day, as Flink did before 2.3.0
-(FLINK-37399). Where all readers can reach an event time in their next batch, they may read up to it
-without a round between.
+(FLINK-37399; its sources overrun the drift since then). Where all readers can reach an event time
+in their next batch, they may read up to it without a round between.
 
 **The guarantees**, in whatever order messages come and however late:
 

@@ -59,6 +59,21 @@ PLAIN_FILES = JarSet(
 """A Hadoop file system on the local disk that starts no `chmod` for each file that it makes."""
 
 
+FLINK_VERSION = "2.3.0"
+
+FLINK = JarSet(
+    name=f"flink-{FLINK_VERSION}",
+    artifacts=(
+        *(
+            Artifact("org.apache.flink", name, (FLINK_VERSION,))
+            for name in ("flink-streaming-java", "flink-clients", "flink-connector-datagen")
+        ),
+        Artifact("org.slf4j", "slf4j-simple", ("1.7.36",)),
+    ),
+    transitive=True,
+)
+"""Flink in one process, for jobs over generated records."""
+
 DELTA = JarSet(
     name="delta-4.4.0",
     artifacts=(

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lockgate_testbed import ivy, maven
-from lockgate_testbed.artifacts import DELTA, KAFKA_BROKER, PLAIN_FILES, JarSet, spark_avro, spark_connector
+from lockgate_testbed.artifacts import DELTA, FLINK, KAFKA_BROKER, PLAIN_FILES, JarSet, spark_avro, spark_connector
 from lockgate_testbed.errors import JarsUnavailable
 
 CHECKOUT = Path(__file__).resolve().parents[4]
@@ -53,6 +53,11 @@ def avro(spark_version: str | None = None) -> list[Path]:
 def delta() -> list[Path]:
     """Return the jars of Delta Lake. Raises `JarsUnavailable`."""
     return resolve(DELTA)
+
+
+def flink() -> list[Path]:
+    """Return the jars of Flink with its generated sources. Raises `JarsUnavailable`."""
+    return resolve(FLINK)
 
 
 def plain_files() -> list[Path]:

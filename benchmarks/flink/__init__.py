@@ -1,0 +1,1 @@
+"""Flink's own watermark alignment, measured."""
