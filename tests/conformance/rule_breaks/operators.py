@@ -38,13 +38,6 @@ OPERATORS: tuple[Break, ...] = (
         PAUSES,
     ),
     _Service(
-        "an older coordinator leaves a group with paused sources alone",
-        "store/formats.py",
-        "return NEEDS_PAUSES if group.paused_sources else NEEDS",
-        "return NEEDS",
-        ("test_upgrades.py",),
-    ),
-    _Service(
         "a journal goes with its group",
         "store/memory.py",
         "        self._journals.pop(loaded.name, None)\n",

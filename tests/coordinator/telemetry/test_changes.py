@@ -276,7 +276,6 @@ MOVES = {
     "attempts",
     "progress_ignored",
     "arriving",
-    "unknown",
 }
 """Fields of a reader that are no change of state by themselves: an ordinary commit may change them.
 """

@@ -44,7 +44,6 @@ READER = Reader(
     attempts={"a-0": (11, 1)},
     progress_ignored=4,
     arriving=Arriving(split="a-1", watermark=4_000),
-    unknown={("colour",): "red"},
 )
 
 

@@ -26,14 +26,13 @@ replace the knowledge of its job manager. Used by the coordinator service.
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import Any
 
 from lockgate.errors import ReaderBusy, Refused, StaleEpoch, UnknownReader, UnknownSource
 from lockgate.group.group import Group, restored, tick
 from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import after_silence, has_finished, in_grace, is_lost, lease_ends, without_reach
 from lockgate.group.long_waits import wait_after
-from lockgate.group.reader import Arriving, Attempt, Path, Reader, ReaderKey
+from lockgate.group.reader import Arriving, Attempt, Reader, ReaderKey
 from lockgate.watermark import MIN
 from lockgate.wire.events import (
     OnLostReader,
@@ -74,7 +73,6 @@ def register(
         progressed_at=None if old is None else old.progressed_at,
         passed_over=old is not None and old.passed_over,
         arriving=None if old is None or (inherited is None and old.reported is not None) else old.arriving,
-        unknown=None if old is None else old.unknown,
     )
     cap = group.cap
     if event.ceiling is not None and in_grace(group, now_ms, hearing):
@@ -263,13 +261,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
         attempts=_attempts_of(event, old, reader) if reader.attempts else {},
         progress_ignored=reader.progress_ignored,
         arriving=reader.arriving,
-        unknown=reader.unknown and _of_no_report(reader.unknown),
     )
-
-
-def _of_no_report(unknown: Mapping[Path, Any]) -> Mapping[Path, Any]:
-    """Return the unknown fields without those of the last report, which another report replaces."""
-    return {path: value for path, value in unknown.items() if path[0] != "reported"}
 
 
 def _attempts_of(

@@ -5,16 +5,12 @@ Used by `readers`, and by every module above it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from lockgate.watermark import MAX
 from lockgate.wire.events import ReportedWatermarkEvent
 
 ReaderKey = tuple[str, int]
 """A reader's source and subtask."""
-
-Path = tuple[str, ...]
-"""The place of a field in a record: the names that lead to it."""
 
 Attempt = tuple[int, int]
 """Batch and attempt: the order of what tasks report about one split."""
@@ -41,8 +37,6 @@ class Reader:
 
     `arriving`: of the splits that the reader was assigned and has not shown yet, the one furthest
     behind. It counts as if the reader had reported it (`lockgate.enumerator.arrivals`).
-
-    `unknown`: fields that a coordinator of a newer release has stored. They are kept as they are.
     """
 
     epoch: int
@@ -60,7 +54,6 @@ class Reader:
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     progress_ignored: int = 0
     arriving: Arriving | None = None
-    unknown: Mapping[Path, Any] | None = None
 
     def after_time(
         self,
@@ -92,7 +85,6 @@ class Reader:
             attempts=self.attempts,
             progress_ignored=self.progress_ignored,
             arriving=self.arriving,
-            unknown=self.unknown,
         )
 
 

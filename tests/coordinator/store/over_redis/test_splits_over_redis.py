@@ -50,7 +50,7 @@ async def test_records_of_a_newer_release_and_damaged_ones_are_refused_with_a_re
     await group(store)
     assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
     for field, text, reason in (
-        ("head", '{"format": 9}', "in format 9, and this one supports 3"),
+        ("head", '{"format": 9}', "in format 9, and this one supports 1"),
         ("head", "{", "the head of its splits is damaged"),
         ("r:l:s", '{"free": [["?", 1, 1]], "finished": []}', "'r:l:s' of its splits is damaged"),
         ("r:x:s", "{}", "'r:x:s' of its splits is damaged"),
@@ -85,9 +85,9 @@ async def test_a_redis_that_has_gone_back_is_noticed_until_a_commit_acts_upon_it
     assert not (await store.load_splits("g")).lost
 
 
-def test_the_fields_of_format_3_are_these() -> None:
+def test_the_fields_of_splits_of_format_1_are_these() -> None:
     """Another field raises `FORMAT`."""
-    assert FORMAT == 3
+    assert FORMAT == 1
     assert set(SOURCE_VALUES) == {
         "began_at",
         "known_to",

@@ -36,7 +36,7 @@ that a report costs nothing more. They go with the group:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group, tick
@@ -98,8 +98,7 @@ class InvalidStoreAddress(ValueError):
 class Loaded:
     """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
     this process's cache. `series`: for a store that may lose its history (`histories`). `leaps`: of
-    the store's clock, which the next commit makes up for (`lockgate.group.leaps`). `newer`: what
-    the store has to keep for coordinators of a newer release (`formats`).
+    the store's clock, which the next commit makes up for (`lockgate.group.leaps`).
     """
 
     name: str
@@ -109,7 +108,6 @@ class Loaded:
     confirmed: bool = True
     series: str = ""
     leaps: tuple[Leap, ...] = ()
-    newer: Any = None
 
     @property
     def next_version(self) -> int:

@@ -6,7 +6,6 @@ then cost about the same for a group of 10 readers and of 10,000.
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from lockgate.group.group import Group
 
@@ -19,7 +18,6 @@ class CachedGroup:
     """A group at a version of a series (`store.histories`); `ahead_ms` is Redis's clock minus this
     machine's monotonic one.
 
-    `newer`: what the store has to keep for coordinators of a newer release (`store.formats`).
     `continues`: this process's last commit made this state, so its next one continues the series.
     """
 
@@ -27,7 +25,6 @@ class CachedGroup:
     group: Group | None
     ahead_ms: float
     series: str
-    newer: Any
     continues: bool
 
     def now_ms(self) -> int:

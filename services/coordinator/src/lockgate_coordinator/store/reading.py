@@ -22,7 +22,6 @@ from lockgate.group.reader import Reader, ReaderKey
 from lockgate.group.readers import Readers
 from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.base import StoreUnavailable, UnreadableGroup
-from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.records import GroupHead, head_from_text, reader_from_text
 
 log = logging.getLogger("lockgate")
@@ -120,10 +119,9 @@ class ReadingGroup:
         if some:
             self._readers = self._readers.updated(some)
 
-    def group(self) -> tuple[Group | None, Newer | None]:
-        """Return the group, once nothing is missing, and what a newer coordinator has written."""
-        head = self._head
-        return (None, None) if head is None else (head.group(self.name, self._readers), head.newer)
+    def group(self) -> Group | None:
+        """Return the group, once nothing is missing."""
+        return None if self._head is None else self._head.group(self.name, self._readers)
 
     def _decoded_head(self, text: str) -> GroupHead:
         try:
@@ -133,7 +131,7 @@ class ReadingGroup:
 
     def _decoded(self, field: str, text: str) -> Reader:
         try:
-            return reader_from_text(text, newer=self._head is not None and self._head.newer is not None)
+            return reader_from_text(text)
         except (msgspec.MsgspecError, ValueError) as error:
             raise unreadable(self.name, f"the record of {field[:300]!r} is damaged ({error})") from error
 

@@ -10,7 +10,6 @@ process notices.
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 from secrets import token_hex
 from typing import Any
@@ -34,7 +33,6 @@ from lockgate_coordinator.store.base import (
     finest,
 )
 from lockgate_coordinator.store.connections import Connections, Script, is_no_group
-from lockgate_coordinator.store.formats import Newer
 from lockgate_coordinator.store.group_cache import CachedGroup, GroupCache, monotonic_ms
 from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
 from lockgate_coordinator.store.reading import ReadingGroup, read_on, unreadable
@@ -99,7 +97,6 @@ class RedisStore:
             confirmed=False,
             series=seen.series,
             leaps=leaps,
-            newer=seen.newer,
         )
 
     async def load(self, name: str) -> Loaded:
@@ -112,8 +109,8 @@ class RedisStore:
         if loaded.group is None:
             # before the commit, so that no group is ever missing from the list
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
-        series, newer = self._series_after(loaded), _newer_after(loaded, group)
-        args = await _commit_args(loaded, group, series, newer)
+        series = self._series_after(loaded)
+        args = await _commit_args(loaded, group, series)
         sent_ms = monotonic_ms()
         wait_ms, *answer = await self._run(self._commit, name, [*args, self._process, reserve_ms])
         if wait_ms:
@@ -123,7 +120,7 @@ class RedisStore:
             return await self._merged(name, answer, loaded, sent_ms)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         self._clocks.made_up(name, loaded.leaps)
-        self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, newer, continues=True))
+        self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, continues=True))
         if loaded.group is None:
             # and after it: a delete of its predecessor may have taken it off the list meanwhile
             await self._connections.command("ZADD", keys.GROUPS, 0, name)
@@ -258,13 +255,13 @@ class RedisStore:
         self, name: str, answer: Sequence[Any], base: Loaded | CachedGroup | None, sent_ms: float
     ) -> Loaded:
         """Return `base` with an answer of scripts/since_version.lua; the cache keeps the result."""
-        group, newer = (None, None) if base is None else (base.group, base.newer)
+        group = None if base is None else base.group
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         if len(answer) > 2:
             reading = ReadingGroup(name, group)
             try:
                 answer, ahead_ms = await self._read_on(reading, answer, ahead_ms)
-                group, newer = reading.group()
+                group = reading.group()
             except UnreadableGroup as error:
                 raise self._sick(error) from error.__cause__
         self._unreadable.discard(name)
@@ -273,9 +270,9 @@ class RedisStore:
         if seen is not None and (seen.version, seen.series) == (version, series):
             seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
         else:
-            self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, newer, continues=False))
+            self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, continues=False))
         leaps = self._clocks.leaps(name)
-        return Loaded(name, version, now_ms, group, series=series, leaps=leaps, newer=newer)
+        return Loaded(name, version, now_ms, group, series=series, leaps=leaps)
 
     async def _read_on(
         self, reading: ReadingGroup, answer: Sequence[Any], ahead_ms: float
@@ -309,17 +306,7 @@ def _mark(known: Loaded | CachedGroup | None) -> str:
     return NOTHING if known is None else mark(known.version, known.series)
 
 
-def _newer_after(loaded: Loaded, group: Group) -> Newer | None:
-    """Return what a newer coordinator has written to the head: another configuration replaces the
-    whole one before.
-    """
-    newer: Newer | None = loaded.newer
-    if newer is None or loaded.group is None or loaded.group.config == group.config:
-        return newer
-    return replace(newer, head={path: field for path, field in newer.head.items() if path[0] != "config"})
-
-
-async def _commit_args(loaded: Loaded, group: Group, series: str, newer: Newer | None) -> list[str | bytes | int]:
+async def _commit_args(loaded: Loaded, group: Group, series: str) -> list[str | bytes | int]:
     before = Readers() if loaded.group is None else loaded.group.readers
     removed: list[str] = []
     written: list[str] = []
@@ -331,13 +318,12 @@ async def _commit_args(loaded: Loaded, group: Group, series: str, newer: Newer |
         if number % ENCODED_AT_ONCE == 0:
             await asyncio.sleep(0)
     cached_ms = "" if loaded.confirmed else loaded.now_ms
-    head = head_to_text(group, newer)
     return [
         _mark(loaded),
         cached_ms,
         CACHED_WITHIN_MS,
         loaded.next_version,
-        head,
+        head_to_text(group),
         REMEMBERED_MS,
         packed(removed),
         packed(written),

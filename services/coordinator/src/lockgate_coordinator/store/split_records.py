@@ -3,8 +3,8 @@ splits that nobody holds, and one for each reader. So an exchange writes two sma
 many splits the source has.
 
 A split is Flink's bytes (`SERIALIZER_VERSION`) in base64. The head of all of them has the format.
-A coordinator of an older release than the format's refuses the enumerators of that group, and only
-these: a half understood assignment would give a split to two readers.
+A coordinator refuses the enumerators of a group whose format is newer than its own, and only these:
+a half understood assignment would give a split to two readers.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.steps import Steps, for_each
 from lockgate_coordinator.store.base import UnreadableGroup
 
-FORMAT: Final = 3
+FORMAT: Final = 1
 """The format of the records of splits: raised with each change."""
 
 _SERIALIZER: Final = KafkaPartitionSplitSerializer()
@@ -50,12 +50,12 @@ _reader_values: Final = attrgetter(*READER_VALUES)
 
 
 class _Free(msgspec.Struct, array_like=True):
-    """A split that nobody holds. Format 1 has no watermark."""
+    """A split that nobody holds."""
 
     split: str
     number: int
     last: int | None
-    watermark: int | None = None
+    watermark: int | None
 
 
 class _Lists(msgspec.Struct):
