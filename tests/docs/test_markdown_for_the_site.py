@@ -2,7 +2,7 @@
 
 import pytest
 from markdown import Markdown
-from tools.site.pages import Pages, between, place
+from tools.site.pages import Pages, PagesExtension, between, place
 
 from support.imports import CHECKOUT
 
@@ -28,6 +28,12 @@ def made(text: str) -> str:
 )
 def test_a_link_leads_to_the_site_or_to_the_repository(written: str, on_the_site: str) -> None:
     assert place(written, GUIDE, REPOSITORY) == on_the_site
+
+
+def test_a_link_to_a_source_is_text_while_the_repository_has_no_address() -> None:
+    page = "[the rule](core/src/lockgate), [guide](docs/quickstart.md)"
+    shown = '<p><a>the rule</a>, <a href="quickstart.md">guide</a></p>'
+    assert Markdown(extensions=[PagesExtension()]).convert(page) == shown
 
 
 def test_the_first_page_is_the_readme_with_its_links() -> None:

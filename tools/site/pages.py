@@ -3,17 +3,20 @@
 A forge reads GitHub's Markdown, the site reads Python-Markdown. They differ where this module acts:
 a list, a table and a block of code need an empty line before them, a nested block is four spaces
 further in, and a bar in a code span of a table has no backslash. A link to a file outside of docs/
-becomes a link to the repository. Comments that are for the tests are left out, and two of them
-become what the code says of itself: the command line and the OpenAPI document.
+becomes a link to the repository, and plain text while zensical.toml has no `repo_url`. Comments
+that are for the tests are left out, and two of them become what the code says of itself: the
+command line and the OpenAPI document.
 """
 
 import re
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path, PurePosixPath
+from xml.etree.ElementTree import Element
 
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
+from markdown.treeprocessors import Treeprocessor
 from tools.site import commands, rest
 from zensical.extensions.context import ContextPreprocessor
 
@@ -42,18 +45,31 @@ class Pages(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
         """Return the lines as Python-Markdown needs them."""
         context = ContextPreprocessor.from_markdown(self.md)
-        page, repository = (context.page.path, context.config["repo_url"]) if context else ("index.md", "")
+        page, repository = (context.page.path, context.config.get("repo_url") or "") if context else ("index.md", "")
         made = [part for line in lines for part in (MADE[line]().splitlines() if line in MADE else [line])]
         shown = ((kind, _text(line, page, repository) if kind is Kind.TEXT else line) for kind, line in _lines(made))
         return list(_laid_out(shown))
 
 
+class SourcesAsText(Treeprocessor):
+    """Takes the address from links to files of a repository that has none yet."""
+
+    def run(self, root: Element) -> None:
+        """Remove each `href` that `place` made without a repository."""
+        for link in root.iter("a"):
+            if link.get("href", "").startswith(("/blob/", "/tree/")):
+                del link.attrib["href"]
+
+
 class PagesExtension(Extension):
-    """Registers the preprocessor."""
+    """Registers the processors."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 (Python-Markdown calls it so)
-        """Put it after snippets (32), which brings in lines, and before everything else."""
+        """Put `Pages` after snippets (32), which brings in lines, and before everything else. Put
+        `SourcesAsText` after the inline patterns (20), which make the links.
+        """
         md.preprocessors.register(Pages(md), "pages", 31)
+        md.treeprocessors.register(SourcesAsText(md), "sources as text", 19)
 
 
 def makeExtension(**options: object) -> PagesExtension:  # noqa: N802 (Python-Markdown calls it so)
