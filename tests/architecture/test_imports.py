@@ -91,7 +91,7 @@ KNOWN_TO = {
         "py4j": ("lockgate_spark.jvm", "lockgate_spark.host"),
     },
     "lockgate_cli": {
-        "httpx": ("lockgate_cli.client", "lockgate_cli.trust"),
+        "httpx": ("lockgate_cli.client",),
         "yaml": ("lockgate_cli.output", "lockgate_cli.workloads"),
         "msgspec": ("lockgate_cli.workloads",),
     },

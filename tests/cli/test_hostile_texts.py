@@ -4,7 +4,6 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typer.testing import CliRunner
 import lockgate_cli
 from lockgate_cli import advising, options, watching
 from lockgate_cli.__main__ import cli
-from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.client import OperatorClient
 from lockgate_cli.output import Terminal
 from lockgate_cli.tables import _table
 from lockgate_coordinator import commands
@@ -49,13 +48,14 @@ COMMANDS = [
 REFUSED = [("describe", "h"), ("evict", "g", "orders", "7"), ("pause", "h", "s", "--yes"), ("export", "h")]
 
 
-class Poisoned(httpx.HTTPTransport):
+class Poisoned(httpx.AsyncHTTPTransport):
     """What a real coordinator answers, with a hostile end on every text in it."""
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        answer = super().handle_request(request)
-        body = poisoned(json.loads(answer.read() or b"{}"))
-        return httpx.Response(answer.status_code, headers={"ETag": answer.headers.get("ETag", "")}, json=body)
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await super().handle_async_request(request)
+        body = poisoned(json.loads(await answer.aread() or b"{}"))
+        headers = {"ETag": answer.headers.get("ETag", ""), "Content-Type": "application/json"}
+        return httpx.Response(answer.status_code, headers=headers, stream=httpx.ByteStream(json.dumps(body).encode()))
 
 
 def poisoned(value: Any) -> Any:
@@ -89,7 +89,7 @@ def hostile(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(options, "CoordinatorClient", partial(CoordinatorClient, transport=Poisoned()))
+    monkeypatch.setattr(options, "OperatorClient", lambda access: OperatorClient(access, Poisoned()))
     monkeypatch.setattr(watching, "sleep", interrupted)
     monkeypatch.setattr(advising, "_wait", lambda seconds, advance: advance(1.0))
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lockgate_cli.__main__ import cli
-from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.client import OperatorClient
 from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.link import Link
@@ -104,9 +104,9 @@ def test_an_export_has_the_groups_that_were_named(source: str) -> None:
 
 
 def test_a_group_with_an_odd_name_is_left_out_of_an_export(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = CoordinatorClient.groups
+    listed = OperatorClient.groups
     odd = [{"group": name} for name in (".", "..", "a/b")]
-    monkeypatch.setattr(CoordinatorClient, "groups", lambda self: {"items": [*odd, *listed(self)["items"]]})
+    monkeypatch.setattr(OperatorClient, "groups", lambda self: {"items": [*odd, *listed(self)["items"]]})
     ran = CliRunner().invoke(cli, ["export"], env={"LOCKGATE_URL": source})
     names = [json.loads(line).get("group") for line in ran.stdout.splitlines()]
     assert (ran.exit_code, names) == (0, [None, *CONFIGS, None])
@@ -117,7 +117,7 @@ def test_a_group_with_an_odd_name_is_left_out_of_an_export(source: str, monkeypa
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(source: str, file: Path) -> None:
     before = file.read_text(encoding="utf-8")
-    assert "does not answer" in done("http://127.0.0.1:1", "export", "-o", str(file), code=1)
+    assert "gave no answer" in done("http://127.0.0.1:1", "export", "-o", str(file), code=1)
     assert file.read_text(encoding="utf-8") == before
     assert "cannot be written" in done(source, "export", "-o", str(file.parent / "nowhere" / "f"), code=1)
     assert [path.name for path in file.parent.iterdir()] == [file.name]

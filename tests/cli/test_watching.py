@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from lockgate.watermark import MAX
-from lockgate_cli.client import CoordinatorClient
-from lockgate_cli.faults import Unreachable
+from lockgate_cli.client import Flags, OperatorClient
+from lockgate_http.calls.answers import Unreachable
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, serving
 from support.children import doing_first
@@ -108,7 +108,7 @@ def test_an_outage_is_told_once_and_ends_by_itself() -> None:
         with watching(first.url) as process:
             assert "00:00:00Z, read limit" in next_line(process)
             first.kill()
-            assert "does not answer" in next_line(process)
+            assert "gave no answer" in next_line(process)
             with CoordinatorProcess(port=port) as second, httpx.Client(base_url=second.url, timeout=60) as anew:
                 begin(anew)
                 assert next_line(process).endswith("connected to the coordinator again")
@@ -149,7 +149,7 @@ def test_a_group_that_is_not_there_is_refused_with_near_names(http: httpx.Client
 def test_what_a_proxy_answers_for_a_coordinator_that_is_away_may_pass(status: int) -> None:
     with (
         serving(Answer(status, b"<html>", "text/html")) as url,
-        CoordinatorClient(url) as client,
+        OperatorClient(Flags(url)) as client,
         pytest.raises(Unreachable, match=f"answers {status}"),
     ):
         client.group("checkout", MAX)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from lockgate_cli.client import CoordinatorClient as OperatorClient
+from lockgate_cli.client import Flags, OperatorClient
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_spark import Coordinator
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -174,7 +174,7 @@ def test_a_client_that_deletes_a_group_again_with_the_same_key_gets_the_first_an
 def test_lockgate_forget_deletes_the_group_although_the_answer_is_lost(to_client: tuple[httpx.Client, Link]) -> None:
     http, link = to_client
     registered(http)
-    with OperatorClient(str(http.base_url)) as client:
+    with OperatorClient(Flags(str(http.base_url))) as client:
         link.lose_answer(b"DELETE ")
         client.delete("g")
     assert link.has_lost

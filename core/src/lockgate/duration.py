@@ -8,11 +8,21 @@ Used by the generators, the idleness timer, the strategies and the text form of 
 people read has its lengths of time from `spoken`: log lines, errors, the command line, reports.
 """
 
+import re
 from dataclasses import dataclass
 
 from lockgate.errors import InvalidValue
 from lockgate.watermark import MAX
 
+_WRITTEN = {
+    1: "ms|milliseconds?",
+    1_000: "s|seconds?",
+    60_000: "min|m|minutes?",
+    3_600_000: "h|hours?",
+    86_400_000: "d|days?",
+    604_800_000: "weeks?",
+}
+_TERM = re.compile(rf"([+-]?\d+)\s*(?:{'|'.join(f'({names})' for names in _WRITTEN.values())})\b\s*")
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 NANOS_PER_MILLI = 1_000_000
 NANOS_PER_SECOND = 1_000_000_000
@@ -47,6 +57,17 @@ class Duration:
     def __str__(self) -> str:
         millis, rest = divmod(self.nanos, NANOS_PER_MILLI)
         return f"{self.nanos} ns" if rest else f"{millis} ms"
+
+
+def written(text: str) -> int | None:
+    """Return the milliseconds of a duration as people write it, such as "10 minutes", "1h 30min"
+    or Spark's "interval 1 day"; None for another text.
+    """
+    rest = text.strip().lower().removeprefix("interval ").strip()
+    terms = _TERM.findall(rest)
+    if not terms or _TERM.sub("", rest):
+        return None
+    return sum(int(number) * ms for number, *names in terms for ms, name in zip(_WRITTEN, names, strict=True) if name)
 
 
 def spoken(ms: int) -> str:

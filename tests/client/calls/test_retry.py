@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate_http.calls.answers import Unreachable, Untrusted
+from lockgate_http.calls.client import TOO_SLOW
 from lockgate_http.calls.retry import FIRST_S, MOST_S, Pace, pause_s, until_answered
 
 chances = st.floats(0, 1, exclude_max=True)
@@ -48,7 +49,7 @@ def passing(asked_wait_s: float | None = None) -> Unreachable:
 
 
 def run(once: Callable[[], Awaitable[str]], within_s: float, pace: Pace) -> str:
-    return asyncio.run(until_answered(once, "http://c", within_s, pace))
+    return asyncio.run(until_answered(once, "http://c", within_s, pace, TOO_SLOW))
 
 
 @given(st.integers(0, 10_000), chances, asked)

@@ -340,15 +340,15 @@ GROUP: tuple[Break, ...] = (
     Shared(
         "a failure that does not pass is not tried again",
         "calls/retry.py",
-        "            if not error.passing:\n                raise\n",
-        "",
+        "if not error.passing or (",
+        "if (",
         RETRY,
     ),
     Shared(
         "a coordinator that has no time is asked again",
         "calls/answers.py",
-        "_PASSING = (429, 502, 503, 504)",
-        "_PASSING = (502, 504)",
+        "PASSING = (429, 502, 503, 504)",
+        "PASSING = (502, 504)",
         ANSWERS,
     ),
     Shared(

@@ -75,7 +75,7 @@ def test_client_and_log_are_told_why_a_caller_is_refused(
     line = fault(served.url, "groups", **showing(known, whose(known, tmp_path)))
     assert f"{served.url} refuses this client: " in line
     assert told in line
-    assert line.endswith("set --cert and --key to a certificate of an authority that it knows")
+    assert line.endswith("Set --cert and --key to a certificate of an authority that the coordinator knows")
     assert f"a client was refused: {logged}" in served.log.read_text()
 
 
@@ -140,5 +140,5 @@ def test_probes_without_a_certificate_have_a_port_of_their_own_that_answers_noth
 def test_a_certificate_and_a_key_that_do_not_belong_together_are_named(known: Authority) -> None:
     one, other = known.issued("one", "a@example.org"), known.issued("other", "b@example.org")
     line = fault("https://127.0.0.1:1", "groups", "--cert", str(one.certificate), "--key", str(other.key))
-    assert f"--cert {one.certificate} must be a certificate in PEM, and {other.key} its key" in line
+    assert f"--cert {one.certificate} --key {other.key}: expected a certificate in PEM, and its key without" in line
     assert "--key needs --cert" in fault("https://127.0.0.1:1", "groups", "--key", str(one.key))

@@ -9,79 +9,42 @@ import typer
 from lockgate.duration import spoken
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json, config_to_json
-from lockgate_cli.client import Json
-from lockgate_cli.commands import done
-from lockgate_cli.durations import milliseconds
-from lockgate_cli.options import (
-    DEFAULT_URL,
-    Ca,
-    Cert,
-    CertKey,
-    GroupArgument,
-    SourceArgument,
-    TokenFile,
-    Url,
-    Yes,
-    asking,
-)
+from lockgate_cli.client import Json, OperatorClient
+from lockgate_cli.options import GroupArgument, SourceArgument, Yes, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, print_answer, say
-from lockgate_cli.trust import Trust
 
 Reason = Annotated[str, typer.Option("--reason", help="Reason to show in the journal and in the query's status.")]
 
 config = typer.Typer(no_args_is_help=True, help="Show or change a group's configuration.")
 
 
+@connected()
 def pause(
-    group: GroupArgument,
-    source: SourceArgument,
-    reason: Reason = "",
-    yes: Yes = False,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
+    client: OperatorClient, group: GroupArgument, source: SourceArgument, reason: Reason = "", yes: Yes = False
 ) -> None:
     """Pause a source: its query reads nothing, even after a restart, until you resume the source.
     The other queries of the group wait for it.
     """
     if not yes:
         typer.confirm(
-            f"pause source {source} of group {group} at {url}? The other queries will wait for it", abort=True
+            f"pause source {source} of group {group} at {client.url}? The other queries will wait for it", abort=True
         )
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        message = f"source {source} of {group} is paused; to resume it: lockgate resume {group} {source}"
-        done(client, lambda: client.pause(group, source, reason), message, group, source)
+    client.pause(group, source, reason)
+    say(f"source {source} of {group} is paused; to resume it: lockgate resume {group} {source}")
 
 
-def resume(
-    group: GroupArgument,
-    source: SourceArgument,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
-) -> None:
+@connected()
+def resume(client: OperatorClient, group: GroupArgument, source: SourceArgument) -> None:
     """Resume a paused source."""
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        done(client, lambda: client.resume(group, source), f"source {source} of {group} is resumed", group, source)
+    client.resume(group, source)
+    say(f"source {source} of {group} is resumed")
 
 
 @config.command("get", epilog="Example: `lockgate config get checkout`")
-def get(
-    group: GroupArgument,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
-    output: OutputOption = Output.TABLE,
-) -> None:
+@connected()
+def get(client: OperatorClient, group: GroupArgument, output: OutputOption = Output.TABLE) -> None:
     """Show a group's configuration."""
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        found = config_to_json(client.configuration(group).config)
+    found = config_to_json(client.configuration(group).config)
     if output is not Output.TABLE:
         print_answer(found, output)
         return
@@ -90,7 +53,9 @@ def get(
 
 
 @config.command("set", epilog="Example: `lockgate config set checkout --max-drift 5min`")
+@connected()
 def set_(
+    client: OperatorClient,
     group: GroupArgument,
     max_drift: Annotated[
         str | None, typer.Option("--max-drift", help="How far readers may drift apart, such as 5min.")
@@ -123,11 +88,6 @@ def set_(
         typer.Option("--expected-sources", help="Sources to wait for at the start, separated by commas, or none."),
     ] = None,
     yes: Yes = False,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
 ) -> None:
     """Change a group's configuration, after showing the difference. Options that you leave out keep
     their value. If another operator changes it at the same time, the command fails.
@@ -144,20 +104,19 @@ def set_(
         raise typer.BadParameter(
             "give at least one option, such as --max-drift 5min; lockgate config set --help lists them"
         )
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        found = client.configuration(group)
-        before = config_to_json(found.config)
-        after = config_to_json(_checked({**before, **wanted}))
-        changed = [key for key in after if before[key] != after[key]]
-        if not changed:
-            say(f"group {group} already has this configuration")
-            return
-        for key in changed:
-            say(f"{key}: {_said(key, before[key])} -> {_said(key, after[key])}")
-        if not yes:
-            typer.confirm(f"change group {group} at {url}?", abort=True)
-        client.configure(group, after, found.etag)
-        say(f"group {group} is changed; its queries apply it with their next report")
+    found = client.configuration(group)
+    before = config_to_json(found.config)
+    after = config_to_json(_checked({**before, **wanted}))
+    changed = [key for key in after if before[key] != after[key]]
+    if not changed:
+        say(f"group {group} already has this configuration")
+        return
+    for key in changed:
+        say(f"{key}: {_said(key, before[key])} -> {_said(key, after[key])}")
+    if not yes:
+        typer.confirm(f"change group {group} at {client.url}?", abort=True)
+    client.configure(group, after, found.etag)
+    say(f"group {group} is changed; its queries apply it with their next report")
 
 
 def _checked(wanted: Json) -> Any:

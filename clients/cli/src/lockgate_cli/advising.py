@@ -16,25 +16,13 @@ from lockgate.errors import InvalidValue
 from lockgate.simulate.fleet import RunOutcome
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import Workload
-from lockgate_cli.client import Json
-from lockgate_cli.durations import milliseconds
-from lockgate_cli.faults import Fault, NotFound
-from lockgate_cli.group_loads import Given, load_of, look, paces_of
-from lockgate_cli.options import (
-    DEFAULT_URL,
-    Ca,
-    Cert,
-    CertKey,
-    GroupArgument,
-    TokenFile,
-    Url,
-    asking,
-)
+from lockgate_cli.client import OperatorClient
+from lockgate_cli.faults import Fault
+from lockgate_cli.group_loads import Given, GroupLook, load_of, paces_of
+from lockgate_cli.options import GroupArgument, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, say
-from lockgate_cli.trust import Trust
 from lockgate_cli.workloads import read_observed, read_workload
 
-READERS = 1_000
 LOOK_S = 1.0  # between two moves of the bar
 
 Drifts = Annotated[
@@ -72,7 +60,9 @@ def simulate(
         raise typer.Exit(1) from fault
 
 
+@connected()
 def advise(
+    client: OperatorClient,
     group: GroupArgument,
     delay: Annotated[str, typer.Option("--delay", help="The watermark delay of the queries.")] = "10min",
     window: Window = "0s",
@@ -86,11 +76,6 @@ def advise(
         float | None,
         typer.Option("--records-per-second", min=1, help="How fast each query reads. [default: its current rate]"),
     ] = None,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Watch a group for a minute, then recommend a max_drift: simulate its unread records with
@@ -104,27 +89,18 @@ def advise(
         records_per_second=records_per_second,
     )
     seconds = milliseconds(watch_for) / 1000
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        try:
-            found = client.group(group, READERS)
-            configured = client.journal(group, limit=1, kind="group_configured", order="newest")
-        except NotFound as fault:
-            raise client.with_near_names(fault, group) from fault
-        names, more = [each["source"] for each in found["sources"]], found["next"]
-        while more is not None:
-            further = client.group(group, READERS, more)
-            names += [each["source"] for each in further["sources"] if each["source"] not in names]
-            more = further["next"]
+    found, readers = client.whole_group(group)
+    configured = client.journal(group, limit=1, kind="group_configured", order="newest")
 
-        def page(source: str, after: str | None) -> Json:
-            return client.source(group, source, READERS, after)
+    def look() -> GroupLook:
+        return GroupLook.of([client.whole_source(group, source) for source in readers])
 
-        first = look(page, names)
-        with _progress(f"watching {group}", output) as advance:
-            _wait(seconds, advance)
-        paces = paces_of(client.samples(group), configured[0]["at"] if configured else 0)
-        loaded = load_of(group, found["config"], first, look(page, names), given, paces)
-        _tell(loaded.workload, max_drift, output, loaded.assumed, found["config"]["max_drift_ms"])
+    first = look()
+    with _progress(f"watching {group}", output) as advance:
+        _wait(seconds, advance)
+    paces = paces_of(client.samples(group), configured[0]["at"] if configured else 0)
+    loaded = load_of(group, found["config"], first, look(), given, paces)
+    _tell(loaded.workload, max_drift, output, loaded.assumed, found["config"]["max_drift_ms"])
 
 
 def _wait(seconds: float, advance: Callable[[float], None]) -> None:

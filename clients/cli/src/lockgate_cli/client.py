@@ -1,34 +1,39 @@
-"""A client of the coordinator for the operator's commands: one method for each route. Every refusal
-raises `Fault`.
+"""The client of the operator's commands: one method for each route, and an error of one line for
+each refusal.
+
+It is built on the connection that all clients share (`lockgate_http.calls`). A request whose
+connection breaks is made again with the same `Idempotency-Key`; a request that is answered with 429
+is made again when the coordinator allows it.
 """
 
 import difflib
 import secrets
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from lockgate import __version__
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import config_from_json
 from lockgate.wire.events import GroupConfig
-from lockgate_cli.faults import Fault, NotFound, Unreachable
-from lockgate_cli.trust import Trust, distrust
+from lockgate_cli.faults import Fault, NotFound
+from lockgate_http.calls.answers import PASSING, Answer, Problem, Unreachable, Untrusted
+from lockgate_http.calls.connection import Connection
+from lockgate_http.calls.credentials import Access
+from lockgate_http.calls.retry import Pace, until_answered
+from lockgate_http.errors import AlignmentError
+
+if TYPE_CHECKING:
+    import httpx
 
 Json = dict[str, Any]
 
 TIMEOUT_S = 10.0
+ATTEMPTS = 3
 PAGE = 1000
 """The service's limit for one page of a list."""
-
-ATTEMPTS = 3
-"""How often a request is made whose connection breaks."""
-PATIENCE_S = 120.0
-"""How long in all a command waits because the coordinator answers 429."""
+MOST_BYTES = 1 << 30
 
 HINTS: Mapping[int, str] = {
     401: "set --token-file, or LOCKGATE_TOKEN, to a token of this coordinator",
@@ -36,8 +41,19 @@ HINTS: Mapping[int, str] = {
     429: "too many requests with this token: try again in a moment",
 }
 
-PASSING = frozenset({429, 502, 503, 504})
-"""Answers that may be another one in a moment. A proxy gives 502 and 504 of its own."""
+
+class Flags(Access):
+    """The options of the connection, named in errors as on the command line."""
+
+    __slots__ = ()
+
+    def option(self, *names: str) -> str:
+        """Return how to set options, such as `--cert and --key`."""
+        return " and ".join(f"--{name.replace('_', '-')}" for name in names)
+
+    def given(self, *names: str) -> str:
+        """Return options as they are set, such as `--ca ca.pem`."""
+        return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +64,28 @@ class FoundConfig:
     etag: str
 
 
-class CoordinatorClient:
-    """The coordinator at `url`. `transport` is httpx's, for tests. Raises `Fault` if the files
-    of `tls` cannot be used.
-
-    A request whose connection breaks is made again, with the same `Idempotency-Key`. A request that
-    is answered with 429 is made again when the coordinator allows.
+class OperatorClient:
+    """A client of one coordinator and all its groups, for one thread. `transport` is httpx's, for
+    tests. Raises `ConfigurationError` if the files of `access` cannot be used.
     """
 
     def __init__(
-        self,
-        url: str,
-        token: str | None = None,
-        tls: Trust = Trust(),  # noqa: B008 – frozen
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        self, access: Access, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
     ) -> None:
-        self._token = token
-        self._sleep = sleep
-        self._patience_s = PATIENCE_S
-        headers = {"User-Agent": f"lockgate/{__version__}"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        self._http = httpx.Client(
-            base_url=url, headers=headers, timeout=TIMEOUT_S, verify=tls.context(), transport=transport
-        )
+        self.url = access.url
+        self._connection = Connection(access, transport, MOST_BYTES)
+        self._pace = pace or Pace()
+        self._headers = {"User-Agent": f"lockgate/{__version__}"}
 
     def mark(self, request_id: str) -> None:
         """Send this id with all further requests, for the coordinator's audit lines."""
-        self._http.headers["X-Request-Id"] = request_id
+        self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
         """Return the group's configuration. Raises `NotFound`."""
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
-            return FoundConfig(config_from_json(answer.json()["config"]), answer.headers["ETag"])
+            return FoundConfig(config_from_json(answer.json()["config"]), answer.headers["etag"])
         except (ValueError, LookupError, TypeError, InvalidMessage) as error:
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 
@@ -93,43 +96,53 @@ class CoordinatorClient:
 
     def groups(self) -> Json:
         """Return all groups, from as many pages as needed."""
-        items, unreadable, after = list[Json](), list[Json](), ""
-        while True:
-            page = self._json("/v1/groups", limit=PAGE, after=after)
-            items += page["items"]
-            unreadable += page.get("unreadable", [])
-            if page["next"] is None:
-                return {"items": items, "next": None, **({"unreadable": unreadable} if unreadable else {})}
-            after = page["next"]
+        pages = list(self._pages("/v1/groups"))
+        found = {"items": [item for page in pages for item in page["items"]], "next": None}
+        unreadable = [item for page in pages for item in page.get("unreadable", [])]
+        return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
         """Return the group with up to `limit` of its readers above `after`, a SOURCE/SUBTASK."""
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
+    def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
+        """Return the group, and all its readers by their source."""
+        first, readers = None, dict[str, list[Json]]()
+        for page in self._pages(f"/v1/groups/{group}"):
+            first = first or page
+            for each in page["sources"]:
+                readers.setdefault(each["source"], []).extend(each["readers"])
+        return first or {}, readers
+
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
         """Return one source with up to `limit` readers above subtask `after`, and their splits."""
-        return self._json(
-            f"/v1/groups/{group}/sources/{source}", limit=limit, **({} if after is None else {"after": after})
-        )
+        path = f"/v1/groups/{group}/sources/{source}"
+        return self._json(path, limit=limit, **({} if after is None else {"after": after}))
+
+    def whole_source(self, group: str, source: str) -> Json:
+        """Return one source as of its last page, with all readers and their splits."""
+        pages = list(self._pages(f"/v1/groups/{group}/sources/{source}"))
+        return {**pages[-1], "readers": [reader for page in pages for reader in page["readers"]]}
 
     def splits(self, group: str, source: str) -> Json:
         """Return all splits of a source, each with its reader."""
-        first = page = self._json(f"/v1/groups/{group}/sources/{source}/splits", limit=PAGE)
-        while page["next"] is not None:
-            page = self._json(f"/v1/groups/{group}/sources/{source}/splits", limit=PAGE, after=page["next"])
-            first["items"] += page["items"]
-        return {**first, "next": None}
+        pages = list(self._pages(f"/v1/groups/{group}/sources/{source}/splits"))
+        return {**pages[0], "items": [item for page in pages for item in page["items"]], "next": None}
 
     def evict(self, group: str, source: str, subtask: int) -> None:
+        """Remove a reader."""
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
 
     def leave(self, group: str, source: str, subtask: int, epoch: int) -> None:
+        """Remove a reader if `epoch` is its newest."""
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", epoch=epoch)
 
     def pause(self, group: str, source: str, reason: str) -> None:
+        """Pause a source."""
         self._send("PUT", f"/v1/groups/{group}/sources/{source}/pause", body={"reason": reason})
 
     def resume(self, group: str, source: str) -> None:
+        """Resume a source."""
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
@@ -143,6 +156,7 @@ class CoordinatorClient:
         return found
 
     def delete(self, group: str) -> None:
+        """Delete a group."""
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
@@ -151,29 +165,28 @@ class CoordinatorClient:
             if fault.kind == "unknown-group":
                 near = _near(group, (item["group"] for item in self.groups()["items"]))
                 return Fault(f"{fault}; {_there_is('groups', near)}")
-            found = self.group(group, PAGE)["sources"]
+            found = {each["source"]: each["readers"] for each in self.group(group, PAGE)["sources"]}
             if fault.kind == "unknown-source":
-                return Fault(
-                    f"{fault}; {_there_is('sources', _near(source or '', (each['source'] for each in found)))}"
-                )
-            subtasks = [
-                str(reader["subtask"]) for each in found if each["source"] == source for reader in each["readers"]
-            ]
+                return Fault(f"{fault}; {_there_is('sources', _near(source or '', found))}")
+            subtasks = [str(reader["subtask"]) for reader in found.get(source or "", [])]
             return Fault(f"{fault}; {_there_is('subtasks', subtasks[:10])}")
-        except Fault:  # the token may not list groups
+        except AlignmentError:  # the token may not list groups
             return fault
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._http.close()
-
-    def __enter__(self) -> "CoordinatorClient":
+    def __enter__(self) -> "OperatorClient":
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._connection.close()
+
+    def _pages(self, path: str) -> Iterator[Json]:
+        page = self._json(path, limit=PAGE)
+        yield page
+        while page["next"] is not None:
+            page = self._json(path, limit=PAGE, after=page["next"])
+            yield page
 
     def _json(self, path: str, **params: Any) -> Json:
         answer = self._send("GET", path, **params)
@@ -182,68 +195,60 @@ class CoordinatorClient:
         except ValueError:
             body = None
         if not isinstance(body, dict) or "next" not in body:
-            raise Fault(f"{self._http.base_url} does not answer like lockgate {__version__}: {self._version_text()}")
+            raise Fault(f"{self.url} does not answer like lockgate {__version__}: {self._version_text()}")
         return body
 
     def _send(
         self, method: str, path: str, headers: Mapping[str, str] | None = None, body: Json | None = None, **params: Any
-    ) -> httpx.Response:
-        once = {**(headers or {}), **({} if method == "GET" else {"Idempotency-Key": secrets.token_hex(16)})}
-        broken = 0
-        while True:
+    ) -> Answer:
+        once = {} if method == "GET" else {"Idempotency-Key": secrets.token_hex(16)}
+        answer = self._answer(method, path, headers={**(headers or {}), **once}, params=params, json=body)
+        if not 200 <= answer.status < 300:
+            raise self._refusal(answer)
+        return answer
+
+    def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
+        """Return the first answer that is not one of `PASSING`."""
+
+        async def answered() -> Answer:
             try:
-                answer = self._http.request(method, path, params=params, headers=once, json=body)
-            except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
-                broken += 1
-                if broken == ATTEMPTS:
-                    raise self._unreachable(error) from error
-                continue
-            except httpx.HTTPError as error:
-                raise self._unreachable(error) from error
-            if answer.is_success:
-                return answer
-            if answer.status_code != 429 or not self._waited(answer):
-                raise self._refusal(answer)
+                answer = await self._connection.send(method, path, headers={**self._headers, **headers}, **request)
+            except Untrusted:
+                raise
+            except Unreachable as error:
+                raise Unreachable(f"{error}; check --url", error.passing) from error
+            if answer.status in PASSING:
+                raise Unreachable(self._text(answer), passing=True, asked_wait_s=answer.asked_wait_s)
+            return answer
 
-    def _waited(self, answer: httpx.Response) -> bool:
-        """Wait as the answer asks; return False without waiting if that would take too long."""
-        asked = answer.headers.get("Retry-After", "")
-        pause_s = float(asked[:9]) if asked.isascii() and asked.isdecimal() else 0.0
-        if pause_s == 0 or pause_s > self._patience_s:
-            return False
-        self._patience_s -= pause_s
-        self._sleep(pause_s)
-        return True
+        return self._connection.call(
+            lambda: until_answered(answered, self.url, TIMEOUT_S, self._pace, "check --url", ATTEMPTS)
+        )
 
-    def _unreachable(self, error: httpx.HTTPError) -> Unreachable:
-        if (wrong := distrust(error, str(self._http.base_url))) is not None:
-            return Unreachable(wrong)
-        return Unreachable(f"{self._http.base_url} does not answer: {error or type(error).__name__}; check --url")
+    def _refusal(self, answer: Answer) -> Fault:
+        problem = self._problem(answer)
+        if answer.status != 404 or not problem.detail:
+            return Fault(self._text(answer))
+        if problem.type == "about:blank":
+            return Fault(f"the service has no {problem.detail}: {self._version_text()}")
+        return NotFound(problem.detail, problem.type.removeprefix("urn:lockgate:"))
 
-    def _refusal(self, answer: httpx.Response) -> Fault:
-        status = answer.status_code
-        try:
-            problem = answer.json()
-            kind, detail = str(problem["type"]).removeprefix("urn:lockgate:"), str(problem["detail"])
-        except (ValueError, LookupError, TypeError):
-            return (Unreachable if status in PASSING else Fault)(
-                f"{self._http.base_url} answers {status}, but not like a lockgate coordinator: check --url"
-            )
-        if self._token:
-            detail = detail.replace(self._token, "…")  # a proxy in between may quote the request
-        if status == 404 and kind == "about:blank":
-            return Fault(f"the service has no {detail}: {self._version_text()}")
-        if status == 404:
-            return NotFound(detail, kind)
-        text = f"{detail}: {HINTS[status]}" if status in HINTS else detail
-        return Unreachable(text) if status in PASSING else Fault(text)
+    def _text(self, answer: Answer) -> str:
+        """Return what an error answer says, and what to do."""
+        status, detail = answer.status, self._problem(answer).detail
+        if not detail:
+            return f"{self.url} answers {status}, but not like a lockgate coordinator: check --url"
+        return f"{detail}: {HINTS[status]}" if status in HINTS else detail
+
+    def _problem(self, answer: Answer) -> Problem:
+        return self._connection.without_token(Problem.of(answer))
 
     def _version_text(self) -> str:
         """Return the service's name and version, or a hint if it has none."""
         try:
-            info = self._http.get("/openapi.json").json()["info"]
+            info = self._answer("GET", "/openapi.json", {}).json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {__version__}"
-        except (httpx.HTTPError, ValueError, LookupError, TypeError):
+        except (AlignmentError, ValueError, LookupError, TypeError):
             return "it may be another service or version; check --url"
 
 

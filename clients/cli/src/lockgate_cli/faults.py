@@ -1,12 +1,10 @@
 """The errors of the operator's commands. Each is one line: where, what, and what to do."""
 
+from lockgate_http.errors import AlignmentError
 
-class Fault(Exception):
+
+class Fault(AlignmentError):
     """A command has failed. The text is one line without a secret in it."""
-
-
-class Unreachable(Fault):
-    """No coordinator answers, or not now. The failure may pass."""
 
 
 class NotFound(Fault):

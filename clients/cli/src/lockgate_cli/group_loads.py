@@ -6,7 +6,7 @@ appended. A source that waits for others shows in its history how fast it reads 
 it. What had to be assumed is told in sentences.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
@@ -38,6 +38,13 @@ class GroupLook:
     now: int
     readers: dict[str, list[Json]]
 
+    @staticmethod
+    def of(sources: Sequence[Json]) -> "GroupLook":
+        """Return the look that the service's answers for all sources give."""
+        return GroupLook(
+            max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
+        )
+
     def splits(self, source: str) -> dict[str, Json]:
         """Return the splits of a source that tell where they stand."""
         return {
@@ -65,21 +72,6 @@ class Given:
     overhead_ms: int
     trigger_ms: int
     records_per_second: float | None
-
-
-def look(source: Callable[[str, str | None], Json], names: list[str]) -> GroupLook:
-    """Look at all readers. `source`: a page of one source's readers, after a subtask."""
-    readers, now = dict[str, list[Json]](), 0
-    for name in names:
-        readers[name], after = [], None
-        while True:
-            page = source(name, after)
-            readers[name] += page["readers"]
-            now = page["now"]
-            if page["next"] is None:
-                break
-            after = str(page["next"])
-    return GroupLook(now, readers)
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:

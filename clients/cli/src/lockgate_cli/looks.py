@@ -2,27 +2,16 @@
 
 import json
 import time
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from lockgate.duration import spoken
 from lockgate.sentences import moment, reader_name
-from lockgate_cli.client import CoordinatorClient, Json
-from lockgate_cli.durations import milliseconds
-from lockgate_cli.faults import NotFound
-from lockgate_cli.options import (
-    DEFAULT_URL,
-    Ca,
-    Cert,
-    CertKey,
-    GroupArgument,
-    TokenFile,
-    Url,
-    asking,
-)
+from lockgate_cli.client import PAGE, Json, OperatorClient
+from lockgate_cli.options import GroupArgument, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, print_answer, print_item, say
-from lockgate_cli.trust import Trust
 
 FOLLOW_S = 2.0
 """Seconds between two requests of --follow."""
@@ -30,10 +19,10 @@ FOLLOW_S = 2.0
 UNHEALTHY, NO_ANSWER = 1, 3
 """Exit statuses of `check`; 0 is healthy, and 2 a usage error."""
 
-READERS = 1_000
 
-
+@connected()
 def journal(
+    client: OperatorClient,
     group: GroupArgument,
     kind: Annotated[str, typer.Option("--kind", help="Show only these kinds, separated by commas.")] = "",
     source: Annotated[str, typer.Option("--source", help="Show only entries of this source.")] = "",
@@ -42,33 +31,22 @@ def journal(
         int, typer.Option("--limit", min=1, max=1000, help="Show at most this many entries, the newest ones.")
     ] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new entries until Ctrl-C.")] = False,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what happened in a group and which operator did it, the newest entry last. With --output
     json, print one entry a line; with yaml, one entry a document.
     """
     after = "" if since is None else str(max(0, round(time.time() * 1000) - milliseconds(since)))
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        try:
-            items = client.journal(group, kind=kind, source=source, after=after, limit=limit, order="newest")[::-1]
-        except NotFound as fault:
-            raise client.with_near_names(fault, group) from fault
-        try:
-            while True:
-                for item in items:
-                    say(line(item)) if output is Output.TABLE else print_item(item, output)
-                after = items[-1]["id"] if items else after
-                if not follow:
-                    return
-                time.sleep(FOLLOW_S)
-                items = client.journal(group, kind=kind, source=source, after=after, limit=READERS, order="oldest")
-        except KeyboardInterrupt:
-            return
+    items = client.journal(group, kind=kind, source=source, after=after, limit=limit, order="newest")[::-1]
+    with suppress(KeyboardInterrupt):
+        while True:
+            for item in items:
+                say(line(item)) if output is Output.TABLE else print_item(item, output)
+            after = items[-1]["id"] if items else after
+            if not follow:
+                return
+            time.sleep(FOLLOW_S)
+            items = client.journal(group, kind=kind, source=source, after=after, limit=PAGE, order="oldest")
 
 
 def line(entry: Json) -> str:
@@ -82,7 +60,9 @@ def line(entry: Json) -> str:
     )
 
 
+@connected(NO_ANSWER)
 def check(
+    client: OperatorClient,
     group: GroupArgument,
     max_drift: Annotated[
         str | None, typer.Option("--max-drift", help="Fail if the drift is larger than this, such as 10min.")
@@ -90,11 +70,6 @@ def check(
     stuck_for: Annotated[
         str | None, typer.Option("--stuck-for", help="Fail if the slowest reader makes no progress for this long.")
     ] = None,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Check a group, for cron and probes. Exit 0 if healthy, 1 if not (one line per reason), 2 on
@@ -102,11 +77,8 @@ def check(
     """
     most = None if max_drift is None else milliseconds(max_drift)
     patience = None if stuck_for is None else milliseconds(stuck_for)
-    try:
-        with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-            found, readers = _whole(client, group)
-    except typer.Exit as ended:
-        raise typer.Exit(NO_ANSWER) from ended
+    found, of_sources = client.whole_group(group)
+    readers = [{**reader, "source": source} for source, each in of_sources.items() for reader in each]
     reasons = findings(found, readers, most, patience)
     if output is not Output.TABLE:
         print_answer({"group": group, "healthy": not reasons, "reasons": reasons, "readers": len(readers)}, output)
@@ -137,17 +109,6 @@ def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for:
         elif stuck_for is not None and name in blockers and age is not None and age > stuck_for:
             reasons.append(f"the group waits for reader {name}, which has made no progress for {spoken(age)}")
     return reasons
-
-
-def _whole(client: CoordinatorClient, group: str) -> tuple[Json, list[Json]]:
-    """Return the group and all its readers."""
-    first = page = client.group(group, READERS)
-    readers = list[Json]()
-    while True:
-        readers += [{**reader, "source": each["source"]} for each in page["sources"] for reader in each["readers"]]
-        if page["next"] is None:
-            return first, readers
-        page = client.group(group, READERS, page["next"])
 
 
 def _is_told(value: object) -> bool:

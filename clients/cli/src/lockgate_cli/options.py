@@ -2,23 +2,26 @@
 user can read the process list.
 """
 
+import inspect
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
+from lockgate.duration import written
+from lockgate.watermark import MAX
 from lockgate.wire.events import NAME, NAME_RULE
-from lockgate_cli.client import CoordinatorClient
-from lockgate_cli.faults import Fault
+from lockgate_cli.client import Flags, OperatorClient
+from lockgate_cli.faults import NotFound
 from lockgate_cli.output import say
-from lockgate_cli.trust import Trust
+from lockgate_http.errors import AlignmentError, ConfigurationError
 
-DEFAULT_URL = "http://127.0.0.1:8080"
 TOKEN = "LOCKGATE_TOKEN"
+PANEL = "Connection"
+Command = Callable[..., None]
 
 
 def _http_url(value: str) -> str:
@@ -34,6 +37,12 @@ def _token(value: Path | None) -> Path | None:
     return value
 
 
+def _pattern(value: str) -> str:
+    """Check a name, or a prefix followed by *."""
+    _name(value[:-1] + "-" if value.endswith("*") else value)
+    return value
+
+
 def _name(value: str) -> str:
     """Check a name by the protocol's rule. Another text in a path might match another route."""
     if not NAME.match(value):
@@ -41,59 +50,43 @@ def _name(value: str) -> str:
     return value
 
 
-def _pattern(value: str) -> str:
-    """Check a name, or a prefix followed by *."""
-    if not NAME.match(value[:-1] + "-" if value.endswith("*") else value):
-        raise typer.BadParameter(f"{value!r} {NAME_RULE}")
-    return value
+def milliseconds(value: str) -> int:
+    """Return the milliseconds of a duration. Raises `BadParameter` for another text."""
+    found = written(value)
+    if found is None or found < 0:
+        raise typer.BadParameter(f"{value!r} is no duration: 30s, 5min, 1h 30min, 10 minutes and 250ms are some")
+    return min(MAX, found)
+
+
+def _file(name: str, text: str, **more: Any) -> Any:
+    """Return the type of an option that names a file."""
+    return Annotated[
+        Path | None,
+        typer.Option(f"--{name}", exists=True, dir_okay=False, readable=True, rich_help_panel=PANEL, help=text, **more),
+    ]
 
 
 Url = Annotated[
-    str, typer.Option("--url", envvar="LOCKGATE_URL", callback=_http_url, help="The coordinator's address.")
-]
-TokenFile = Annotated[
-    Path | None,
+    str,
     typer.Option(
-        "--token-file",
-        exists=True,
-        dir_okay=False,
-        readable=True,
-        callback=_token,
-        help=f"Read the token from this file instead of {TOKEN}.",
+        "--url", envvar="LOCKGATE_URL", callback=_http_url, rich_help_panel=PANEL, help="The coordinator's address."
     ),
 ]
-Ca = Annotated[
-    Path | None,
-    typer.Option(
-        "--ca",
-        envvar="LOCKGATE_CA",
-        exists=True,
-        dir_okay=False,
-        help="Trust these certificate authorities (PEM) with https.",
+CONNECTION: dict[str, tuple[Any, Any]] = {
+    "url": (Url, "http://127.0.0.1:8080"),
+    "token_file": (_file("token-file", f"Read the token from this file instead of {TOKEN}.", callback=_token), None),
+    "ca": (_file("ca", "Trust these certificate authorities (PEM) with https.", envvar="LOCKGATE_CA"), None),
+    "cert": (
+        _file(
+            "cert", "Present this client certificate (PEM), if the coordinator asks for one.", envvar="LOCKGATE_CERT"
+        ),
+        None,
     ),
-]
-Cert = Annotated[
-    Path | None,
-    typer.Option(
-        "--cert",
-        envvar="LOCKGATE_CERT",
-        exists=True,
-        dir_okay=False,
-        help="Present this client certificate (PEM), if the coordinator asks for one.",
-    ),
-]
-CertKey = Annotated[
-    Path | None,
-    typer.Option(
-        "--key",
-        envvar="LOCKGATE_KEY",
-        exists=True,
-        dir_okay=False,
-        help="The private key of --cert, if it is in another file.",
-    ),
-]
+    "key": (_file("key", "The private key of --cert, if it is in another file.", envvar="LOCKGATE_KEY"), None),
+}
+"""The options of the connection, each with its type and its default."""
+
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
-Watch = Annotated[bool, typer.Option("--watch", help="Refresh every two seconds until Ctrl-C.")]
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name, help="The alignment group.")]
 Patterns = Annotated[
     list[str] | None,
@@ -105,17 +98,39 @@ SourceArgument = Annotated[
 SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0, help="The reader's number in its source.")]
 
 
-@contextmanager
-def asking(url: str, token_file: Path | None, tls: Trust) -> Iterator[CoordinatorClient]:
-    """Open a client for one command. A `Fault` ends the command with its text and exit code 1."""
-    try:
-        with CoordinatorClient(url, _read(token_file), tls) as client:
-            yield client
-    except Fault as fault:
-        say(f"lockgate: {fault}", err=True)
-        raise typer.Exit(1) from fault
+def connected(failed: int = 1) -> Callable[[Command], Command]:
+    """Add the options of the connection to a command, whose first parameter is the client.
 
+    An `AlignmentError` ends the command with its text in one line and the exit code `failed`. For
+    an unknown group, source or reader the text names similar ones.
+    """
 
-def _read(token_file: Path | None) -> str | None:
-    token = os.environ.get(TOKEN, "") if token_file is None else token_file.read_text(encoding="utf-8")
-    return token.strip() or None
+    def with_options(command: Command) -> Command:
+        def run(
+            url: str, token_file: Path | None, ca: Path | None, cert: Path | None, key: Path | None, **given: Any
+        ) -> None:
+            token = None if token_file else os.environ.get(TOKEN, "").strip() or None
+            files = (None if each is None else str(each) for each in (token_file, ca, cert, key))
+            try:
+                if key is not None and cert is None:
+                    raise ConfigurationError("--key needs --cert, the certificate whose key it is")
+                with OperatorClient(Flags(url, token, *files)) as client:
+                    try:
+                        command(client, **given)
+                    except NotFound as fault:
+                        raise client.with_near_names(fault, given.get("group", ""), given.get("source")) from fault
+            except AlignmentError as error:
+                say(f"lockgate: {error}", err=True)
+                raise typer.Exit(failed) from error
+
+        own = list(inspect.signature(command).parameters.values())[1:]
+        more = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, (kind, default) in CONNECTION.items()
+        ]
+        run.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*own, *more)}
+        run.__name__, run.__doc__ = command.__name__, command.__doc__
+        return run
+
+    return with_options

@@ -22,11 +22,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lockgate.wire.codec import config_to_json
 from lockgate.wire.events import NAME, NAME_RULE
 from lockgate_cli.backup import Saved, read, written
-from lockgate_cli.client import CoordinatorClient
+from lockgate_cli.client import OperatorClient
 from lockgate_cli.faults import Fault, NotFound
-from lockgate_cli.options import DEFAULT_URL, Ca, Cert, CertKey, Patterns, TokenFile, Url, asking
+from lockgate_cli.options import Patterns, connected
 from lockgate_cli.output import Terminal, say, say_lines
-from lockgate_cli.trust import Trust
 
 NAMES_SHOWN = 10
 T = TypeVar("T")
@@ -48,73 +47,65 @@ class Step:
     etag: str | None
 
 
+@connected()
 def export_command(
+    client: OperatorClient,
     groups: Patterns = None,
     output: Output = None,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
 ) -> None:
     """Write the groups and their configurations as JSON lines, for `lockgate import`.
 
     GROUP is a name, or a prefix followed by *. Without any, write all groups that the token may
     read.
     """
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        there = [item["group"] for item in client.groups()["items"]]
-        names = _chosen(there, groups or [])
-        for odd in (name for name in names if not NAME.match(name)):
-            say(f"lockgate: group {odd} is left out: a name {NAME_RULE}", err=True)
-        names = [name for name in names if NAME.match(name)]
-        saved = list[Saved]()
-        for name in _shown("exporting", names):
-            with suppress(NotFound):  # deleted a moment ago
-                saved.append(Saved(name, client.configuration(name).config))
-        text = written(saved, datetime.now(timezone.utc))
-        if output is None:
-            say_lines(text.removesuffix("\n"))
-        else:
-            _replace(output, text)
-            say(f"{_groups(len(saved))} written to {output}", err=True)
+    there = [item["group"] for item in client.groups()["items"]]
+    names = _chosen(there, groups or [])
+    for odd in (name for name in names if not NAME.match(name)):
+        say(f"lockgate: group {odd} is left out: a name {NAME_RULE}", err=True)
+    names = [name for name in names if NAME.match(name)]
+    saved = list[Saved]()
+    for name in _shown("exporting", names):
+        with suppress(NotFound):  # deleted a moment ago
+            saved.append(Saved(name, client.configuration(name).config))
+    text = written(saved, datetime.now(timezone.utc))
+    if output is None:
+        say_lines(text.removesuffix("\n"))
+    else:
+        _replace(output, text)
+        say(f"{_groups(len(saved))} written to {output}", err=True)
 
 
+@connected()
 def import_command(
+    client: OperatorClient,
     file: File,
     replace: Replace = False,
     dry_run: DryRun = False,
-    url: Url = DEFAULT_URL,
-    token_file: TokenFile = None,
-    ca: Ca = None,
-    cert: Cert = None,
-    cert_key: CertKey = None,
 ) -> None:
     """Create the groups in a file from `lockgate export`, with their configurations.
 
     If the file has an error, or a group exists with another configuration, nothing changes;
     --replace overwrites it. Readers are not affected.
     """
-    with asking(url, token_file, Trust(ca, cert, cert_key)) as client:
-        client.mark(f"import-{secrets.token_hex(6)}")
-        saved = read(_text(file), file)
-        steps = list(_steps(client, _shown("looking", saved)))
-        there = [step.saved.group for step in steps if step.etag is not None]
-        if there and not replace:
-            raise Fault(
-                f"{_groups(len(there))} there with another configuration: {_some(there)}. Nothing was imported; "
-                "--replace overwrites"
-            )
-        if not dry_run:
-            _write(client, steps)
-        new = len(steps) - len(there)
-        say(
-            f"{'would be' if dry_run else 'imported'}: {new} new, {len(there)} replaced, "
-            f"{len(saved) - len(steps)} already as in the file"
+    client.mark(f"import-{secrets.token_hex(6)}")
+    saved = read(_text(file), file)
+    steps = list(_steps(client, _shown("looking", saved)))
+    there = [step.saved.group for step in steps if step.etag is not None]
+    if there and not replace:
+        raise Fault(
+            f"{_groups(len(there))} there with another configuration: {_some(there)}. Nothing was imported; "
+            "--replace overwrites"
         )
+    if not dry_run:
+        _write(client, steps)
+    new = len(steps) - len(there)
+    say(
+        f"{'would be' if dry_run else 'imported'}: {new} new, {len(there)} replaced, "
+        f"{len(saved) - len(steps)} already as in the file"
+    )
 
 
-def _steps(client: CoordinatorClient, groups: Iterable[Saved]) -> Iterator[Step]:
+def _steps(client: OperatorClient, groups: Iterable[Saved]) -> Iterator[Step]:
     for saved in groups:
         try:
             found = client.configuration(saved.group)
@@ -125,7 +116,7 @@ def _steps(client: CoordinatorClient, groups: Iterable[Saved]) -> Iterator[Step]
                 yield Step(saved, found.etag)
 
 
-def _write(client: CoordinatorClient, steps: Sequence[Step]) -> None:
+def _write(client: OperatorClient, steps: Sequence[Step]) -> None:
     done = 0
     try:
         for step in _shown("importing", steps):

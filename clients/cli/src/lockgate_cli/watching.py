@@ -14,8 +14,9 @@ from rich.text import Text
 
 from lockgate.sentences import moment, span, waits_for
 from lockgate_cli.client import Json
-from lockgate_cli.faults import NotFound, Unreachable
+from lockgate_cli.faults import NotFound
 from lockgate_cli.output import Output, print_item, say
+from lockgate_http.calls.answers import Unreachable
 
 EVERY_S = 2.0
 """Seconds between two requests of a view."""

@@ -1,16 +1,13 @@
-"""Durations as Spark's users write them: `"10 minutes"`, `"1 hour 30 seconds"`; also a timedelta,
-or a number of ms.
-"""
+"""Durations in options: a text such as `"10 minutes"`, a timedelta, or a number of ms."""
 
-import re
 from datetime import timedelta
 
+from lockgate.duration import written
 from lockgate_http.errors import ConfigurationError
 
 Duration = str | int | timedelta
 
-_MS = {"week": 604_800_000, "day": 86_400_000, "hour": 3_600_000, "minute": 60_000, "second": 1_000, "millisecond": 1}
-_TERM = re.compile(rf"([+-]?\d+)\s*({'|'.join(_MS)})s?\b\s*")
+_MS = {"day": 86_400_000, "hour": 3_600_000, "minute": 60_000, "second": 1_000, "millisecond": 1}
 _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta, or milliseconds as an int'
 
 
@@ -19,7 +16,7 @@ def milliseconds(name: str, value: Duration) -> int:
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)
     elif isinstance(value, str):
-        found = _parse(value)
+        found = written(value)
     else:
         found = value if isinstance(value, int) and not isinstance(value, bool) else None
     if found is None:
@@ -29,21 +26,12 @@ def milliseconds(name: str, value: Duration) -> int:
     return found
 
 
-def _parse(text: str) -> int | None:
-    rest = text.strip().lower().removeprefix("interval ").strip()
-    terms = _TERM.findall(rest)
-    if not terms or _TERM.sub("", rest):
-        return None
-    return sum(int(number) * _MS[unit] for number, unit in terms)
-
-
 def as_option(ms: int) -> str:
     """`ms` as a user writes it in an option or in `withWatermark`, exact: "10 minutes", "5 minutes
     31 seconds". Prose has its durations from `lockgate.duration.spoken`.
     """
-    units = [(unit, size) for unit, size in _MS.items() if unit != "week"]
     parts, rest = [], ms
-    for unit, size in units:
+    for unit, size in _MS.items():
         count, rest = divmod(rest, size)
         if count:
             parts.append(f"{count} {unit}{'' if count == 1 else 's'}")

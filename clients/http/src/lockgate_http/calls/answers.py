@@ -24,7 +24,8 @@ from typing import Any
 from lockgate_http.errors import AccessDenied, AlignmentError, CoordinatorRefused
 
 _MOST_QUOTED = 500  # characters of the server's text in an error message
-_PASSING = (429, 502, 503, 504)
+PASSING = (429, 502, 503, 504)
+"""Answers that may be another one in a moment. A proxy gives 502 and 504 of its own."""
 
 
 class Unreachable(AlignmentError):
@@ -139,7 +140,7 @@ def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None =
     kind = f" ({problem.type})" if problem.type else ""
     said = f": {problem.detail}" if problem.detail else ""
     quoted = f"{problem.status}{kind}{said}"[:_MOST_QUOTED]
-    if problem.status in _PASSING:
+    if problem.status in PASSING:
         return Unreachable(f"{url} answered {quoted}", passing=True, asked_wait_s=asked_wait_s)
     if problem.status >= 500:
         return Unreachable(f"{url} answered {quoted}")

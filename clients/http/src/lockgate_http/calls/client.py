@@ -38,6 +38,7 @@ from lockgate_http.calls.answers import (
     refusal,
 )
 from lockgate_http.calls.connection import Connection
+from lockgate_http.calls.credentials import Access
 from lockgate_http.calls.retry import Pace, until_answered
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import milliseconds
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["CoordinatorClient", "NotACoordinator", "NotRegistered", "Registered", "Stale", "Unreachable", "Untrusted"]
+
+TOO_SLOW = "if it is only slow, set a longer Coordinator(timeout=…)"
 
 T = TypeVar("T")
 
@@ -96,7 +99,7 @@ class CoordinatorClient:
         self._group = f"/v1/groups/{coordinator.group}"
         self.timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
         self._pace = pace or Pace()
-        self._connection = Connection(coordinator, transport)
+        self._connection = Connection(Access.of(coordinator), transport)
 
     def config(self) -> GroupConfig:
         """Return the group's configuration. Raises `NotRegistered` when there is no such group."""
@@ -263,7 +266,7 @@ class CoordinatorClient:
                 raise self._refusal(Problem.of(answer), answer.asked_wait_s)
             return answer
 
-        return await until_answered(once, self._connection.url, within_s, self._pace)
+        return await until_answered(once, self._connection.url, within_s, self._pace, TOO_SLOW)
 
     def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
         return self._decoded(lambda: decode(answer.json()))
@@ -289,10 +292,7 @@ class CoordinatorClient:
             ) from error
 
     def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
-        token = self._connection.credentials.token
-        if token:  # a proxy before the coordinator may quote the request
-            problem = Problem(problem.status, problem.type.replace(token, "…"), problem.detail.replace(token, "…"))
-        return refusal(problem, self._connection.url, self._name, asked_wait_s)
+        return refusal(self._connection.without_token(problem), self._connection.url, self._name, asked_wait_s)
 
 
 def _revision_of_splits(block: bytes) -> float | None:

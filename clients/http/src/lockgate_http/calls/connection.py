@@ -13,6 +13,7 @@ import asyncio
 import concurrent.futures
 import logging
 import os
+import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -21,14 +22,13 @@ from typing import Any, TypeVar
 
 import httpx
 
-from lockgate_http.calls.answers import Answer, Interrupted, NotACoordinator, Unreachable, Untrusted
-from lockgate_http.calls.credentials import ShownCredentials, distrust
-from lockgate_http.config import Coordinator
+from lockgate_http.calls.answers import Answer, Interrupted, NotACoordinator, Problem, Unreachable, Untrusted
+from lockgate_http.calls.credentials import Access, ShownCredentials, distrust
 from lockgate_http.errors import ConfigurationError
 
 log = logging.getLogger("lockgate")
 
-MOST_BYTES = 8 << 20  # a coordinator sends less
+MOST_BYTES = 8 << 20  # a coordinator sends less to a reader
 _END_S = 0.2  # the wait for the thread's end; a hanging name look-up may take longer, and is left
 _CANCEL_AGAIN_S = 0.05
 
@@ -36,16 +36,20 @@ T = TypeVar("T")
 
 
 class Connection:
-    """To one coordinator. Thread-safe. `transport` is httpx's, for tests and for proxies."""
+    """To one coordinator. Thread-safe. `transport` is httpx's, for tests and for proxies.
+    `most_bytes`: of one answer.
+    """
 
-    def __init__(self, coordinator: Coordinator, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self, access: Access, transport: httpx.AsyncBaseTransport | None = None, most_bytes: int = MOST_BYTES
+    ) -> None:
         # An answer that is not compressed cannot grow when it is unpacked.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        self.credentials = ShownCredentials(coordinator)
-        self.url = coordinator.url
+        self.credentials = ShownCredentials(access)
+        self.access, self.url, self._most_bytes = access, access.url, most_bytes
         try:
             self._http = httpx.AsyncClient(
-                base_url=coordinator.url,
+                base_url=access.url,
                 headers=headers,
                 # Each call has a deadline of its own.
                 timeout=None,  # nosec B113
@@ -53,7 +57,7 @@ class Connection:
                 transport=transport,
             )
         except httpx.InvalidURL as error:
-            raise ConfigurationError(f"Coordinator(url): {error}") from None
+            raise ConfigurationError(f"{access.option('url')}: {error}") from None
         self._loop = asyncio.new_event_loop()
         self._lock = threading.Lock()
         self._running: set[concurrent.futures.Future[Any]] = set()
@@ -128,10 +132,17 @@ class Connection:
 
     def check_size(self, size: int) -> None:
         """Raise `NotACoordinator` for more bytes than a coordinator sends."""
-        if size > MOST_BYTES:
+        if size > self._most_bytes:
             raise NotACoordinator(
-                f"{self.url} answered with more than {MOST_BYTES} bytes; is Coordinator(url=…) right?"
+                f"{self.url} answered with more than {self._most_bytes} bytes; is {self.access.option('url')} right?"
             )
+
+    def without_token(self, problem: Problem) -> Problem:
+        """Hide the token in a problem: a proxy before the coordinator may quote the request."""
+        token = self.credentials.token
+        if not token:
+            return problem
+        return Problem(problem.status, problem.type.replace(token, "…"), problem.detail.replace(token, "…"))
 
     def interrupt(self) -> None:
         """Cancel all calls that are under way, but no task of `begin`."""
@@ -176,11 +187,22 @@ class Connection:
         await self._http.aclose()
 
     def _trouble(self, error: Exception) -> Unreachable:
-        if (distrusted := distrust(error, self.url)) is not None:
+        if (distrusted := distrust(error, self.access)) is not None:
             return Untrusted(distrusted)
         if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http://"):
             return Unreachable(f"{self.url} gave no answer that is HTTP; is it https://?", passing=True)
-        return Unreachable(f"{self.url} gave no answer: {type(error).__name__}: {error}".rstrip(": "), passing=True)
+        return Unreachable(f"{self.url} gave no answer: {_why(error)}", passing=True)
+
+
+def _why(error: BaseException) -> str:
+    """Return the reason of the system for an error of httpx; the error itself if it has none."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, OSError) and not isinstance(found, ssl.SSLError) and found.errno is not None:
+            named = isinstance(found, socket.gaierror)
+            return str(found.strerror) if named else os.strerror(found.errno)
+        found = next(iter(getattr(found, "exceptions", ())), found.__cause__ or found.__context__)
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:

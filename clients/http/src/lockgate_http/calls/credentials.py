@@ -14,6 +14,7 @@ import logging
 import os
 import ssl
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import httpx
 
@@ -26,20 +27,48 @@ log = logging.getLogger("lockgate")
 _State = tuple[int, int, int] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The address of a coordinator, what a client shows to it, and which authorities it trusts.
+    A subclass names the options in error messages as its users set them.
+    """
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+    token_file: str | None = None
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+
+    @staticmethod
+    def of(coordinator: Coordinator) -> "Access":
+        """Return the access that these settings describe."""
+        c = coordinator
+        return Access(c.url, c.token, c.token_file, c.ca, c.cert, c.key)
+
+    def option(self, *names: str) -> str:
+        """Return how to set options, such as `Coordinator(cert=…, key=…)`."""
+        return f"Coordinator({', '.join(f'{name}=…' for name in names)})"
+
+    def given(self, *names: str) -> str:
+        """Return options as they are set, such as `Coordinator(ca='ca.pem')`."""
+        return f"Coordinator({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+
 class ShownCredentials:
     """Of one coordinator; for one thread. `tls`: what httpx takes as `verify`. Raises
     `ConfigurationError` where a file cannot be used.
     """
 
-    def __init__(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
-        self.token = coordinator.token
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self.token = access.token
         self._before: str | None = None
-        files = (coordinator.token_file, coordinator.ca, coordinator.cert, coordinator.key)
+        files = (access.token_file, access.ca, access.cert, access.key)
         self._written: dict[str, _State] = {file: _written(file) for file in files if file is not None}
-        if coordinator.token_file is not None:
-            self.token = _token(coordinator.token_file)
-        trusting = coordinator.ca is not None or coordinator.cert is not None
+        if access.token_file is not None:
+            self.token = self._read_token(access.token_file)
+        trusting = access.ca is not None or access.cert is not None
         self.tls: ssl.SSLContext | bool = self._context() if trusting else True
 
     def headers(self) -> Mapping[str, str]:
@@ -66,12 +95,13 @@ class ShownCredentials:
 
     def _read_again(self, changed: set[str]) -> None:
         try:
-            if self._coordinator.token_file in changed:
-                self._before, self.token = self.token, _token(self._coordinator.token_file)
-            if isinstance(self.tls, ssl.SSLContext) and changed - {self._coordinator.token_file}:
+            token_file, ca = self._access.token_file, self._access.ca
+            if token_file in changed:
+                self._before, self.token = self.token, self._read_token(token_file)
+            if isinstance(self.tls, ssl.SSLContext) and changed - {token_file}:
                 self._context()  # a failure here leaves the context in use as it is
-                if self._coordinator.ca is not None:
-                    self.tls.load_verify_locations(self._coordinator.ca)
+                if ca is not None:
+                    self.tls.load_verify_locations(ca)
                 self._show(self.tls)
         except ConfigurationError as error:
             log.error("%s; the previous one stays in use", error)
@@ -79,18 +109,18 @@ class ShownCredentials:
         log.info("reloaded after a change: %s", ", ".join(sorted(changed)))
 
     def _context(self) -> ssl.SSLContext:
-        ca = self._coordinator.ca
+        ca = self._access.ca
         try:
             context = httpx.create_ssl_context() if ca is None else ssl.create_default_context(cafile=ca)
         except (OSError, ValueError) as error:  # an SSLError is an OSError
             raise ConfigurationError(
-                f"Coordinator(ca={ca!r}): expected a readable file with CA certificates in PEM: {error}"
+                f"{self._access.given('ca')}: expected a readable file with CA certificates in PEM: {error}"
             ) from None
         self._show(context)
         return context
 
     def _show(self, context: ssl.SSLContext) -> None:
-        cert, key = self._coordinator.cert, self._coordinator.key
+        cert, key = self._access.cert, self._access.key
         if cert is None:
             return
         try:
@@ -98,49 +128,47 @@ class ShownCredentials:
             context.load_cert_chain(cert, key, lambda: "")
         except (OSError, ValueError) as error:
             raise ConfigurationError(
-                f"Coordinator(cert={cert!r}, key={key!r}): expected a certificate in PEM, and its key without a "
-                f"password: {error}"
+                f"{self._access.given('cert', 'key')}: expected a certificate in PEM, and its key without a password: "
+                f"{error}"
             ) from None
 
+    def _read_token(self, file: str) -> str:
+        named = self._access.given("token_file")
+        try:
+            with open(file, encoding="utf-8") as opened:
+                token = opened.read().strip()
+        except (OSError, UnicodeError) as error:
+            raise ConfigurationError(f"{named}: cannot be read: {error}") from None
+        if not token or not TOKEN.match(token):
+            raise ConfigurationError(f"{named}: expected one token and nothing else, in printable ASCII without blanks")
+        return token
 
-def distrust(error: Exception, url: str) -> str | None:
-    """Return what is wrong with a certificate, or with TLS itself, where a connection to `url` has
-    ended with `error`; None where it is something else.
+
+def distrust(error: Exception, access: Access) -> str | None:
+    """Return what is wrong with a certificate, or with TLS itself, where a connection has ended
+    with `error`; None where it is something else.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
     if isinstance(cause, ssl.SSLCertVerificationError):
         remedy = (
-            "Set Coordinator(ca=…) to the file of the CA that signed it, and Coordinator(url=…) to a host that the "
-            "certificate names"
+            f"Set {access.option('ca')} to the file of the CA that signed it, and {access.option('url')} to a host "
+            "that the certificate names"
         )
-        return f"the certificate of {url} is not trusted: {cause.verify_message}. {remedy}"
+        return f"the certificate of {access.url} is not trusted: {cause.verify_message}. {remedy}"
     if cause is None:
         return None
     if cause.reason in ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"):
-        return f"{url} does not speak TLS; is it http://?"
+        return f"{access.url} does not speak TLS; is it http://?"
     if (refused := refusal(cause.reason)) is not None:
-        remedy = "Set Coordinator(cert=…, key=…) to a certificate of an authority that the coordinator knows"
-        return f"{url} refuses this client: {refused}. {remedy}"
+        remedy = f"Set {access.option('cert', 'key')} to a certificate of an authority that the coordinator knows"
+        return f"{access.url} refuses this client: {refused}. {remedy}"
     return None
 
 
 def _bearer(token: str | None) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
-
-
-def _token(file: str) -> str:
-    try:
-        with open(file, encoding="utf-8") as opened:
-            token = opened.read().strip()
-    except (OSError, UnicodeError) as error:
-        raise ConfigurationError(f"Coordinator(token_file={file!r}): cannot be read: {error}") from None
-    if not token or not TOKEN.match(token):
-        raise ConfigurationError(
-            f"Coordinator(token_file={file!r}): expected one token and nothing else, in printable ASCII without blanks"
-        )
-    return token
 
 
 def _written(file: str) -> _State:

@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from math import inf
 from typing import TypeVar
 
 from lockgate.duration import spoken_s
@@ -42,22 +43,22 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 
 
-async def until_answered(once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace) -> T:
-    """Return the answer of `once`, which is tried again while its failures may pass. Raises
-    `Unreachable` within `within_s`.
+async def until_answered(
+    once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace, too_slow: str, attempts: float = inf
+) -> T:
+    """Return the answer of `once`, which is tried again while its failures may pass: at most
+    `attempts` times, not counting those after which the coordinator asked for a pause. Raises
+    `Unreachable` within `within_s`, with the remedy `too_slow` if no answer came to its end.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():
         try:
             return await asyncio.wait_for(once(), ends - pace.clock())
         except asyncio.TimeoutError:
-            text = (
-                f"{url} gave no whole answer within {spoken_s(within_s)}{before}; if it is only slow, set a longer "
-                "Coordinator(timeout=…)"
-            )
+            text = f"{url} gave no whole answer within {spoken_s(within_s)}{before}; {too_slow}"
             raise Unreachable(text) from None
         except Unreachable as error:
-            if not error.passing:
+            if not error.passing or (error.asked_wait_s is None and attempt + 1 >= attempts):
                 raise
             pause = pause_s(attempt, pace.chance(), error.asked_wait_s)
             if pace.clock() + pause >= ends:
