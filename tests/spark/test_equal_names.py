@@ -47,7 +47,7 @@ def test_what_is_let_go_paused_and_resumed_is_told_apart_by_source(caplog: pytes
     one.close()
     one.close()
     assert any(line.startswith("topic a, partition 1 of source 1: reading early from") for line in caplog.messages)
-    assert "read early because of retention: a-1 of source 1 4" in caplog.messages
+    assert "offsets read early because of retention, by partition: a-1 of source 1 4" in caplog.messages
 
 
 def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCaptureFixture) -> None:

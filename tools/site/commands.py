@@ -41,7 +41,7 @@ def _argument(argument: Any) -> str:
 
 def _default(parameter: Any) -> str:
     if parameter.required:
-        return "to be given"
+        return "required"
     shown = getattr(parameter, "show_default", None)
     if isinstance(shown, str):
         return shown

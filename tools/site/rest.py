@@ -60,7 +60,7 @@ def _schema(name: str, schema: Json) -> str:
 def _default(name: str, schema: Json, needed: list[str]) -> str:
     if "default" in schema:
         return f"`{schema['default']!r}`"
-    return "to be given" if name in needed else ""
+    return "required" if name in needed else ""
 
 
 def _kind(schema: Json) -> str:

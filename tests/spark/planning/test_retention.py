@@ -117,7 +117,7 @@ def test_records_let_go_are_logged_with_split_offsets_and_time_left_and_counted(
     assert len(told) == 1, "not once a batch"
     assert "topic a, partition 1: reading early from offset 10 to 14" in told[0]
     assert "may delete them in 20 min (retention.ms is 4 h)" in told[0]
-    assert "read early because of retention: a-1 6" in caplog.text
+    assert "offsets read early because of retention, by partition: a-1 6" in caplog.text
 
 
 def test_records_that_are_stamped_at_arrival_are_warned_of_once_a_topic(caplog: pytest.LogCaptureFixture) -> None:

@@ -26,9 +26,7 @@ class Output(str, Enum):
     YAML = "yaml"
 
 
-OutputOption = Annotated[
-    Output, typer.Option("--output", help="Print a table, or the service's answer as json or yaml.")
-]
+OutputOption = Annotated[Output, typer.Option("--output", help="Print a table, or the answer as json or yaml.")]
 
 
 def say(line: str, *, err: bool = False) -> None:

@@ -20,8 +20,8 @@ from lockgate.printable import printable
 
 
 class AlignmentError(LockgateError):
-    """Base of the clients' errors. Its text may quote a server or another query, so it is
-    printable.
+    """Base class of the clients' errors. Control characters are escaped in the message, because it
+    may quote a server or another query.
     """
 
     def __str__(self) -> str:

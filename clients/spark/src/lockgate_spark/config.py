@@ -40,15 +40,15 @@ class Alignment(Named):
             group's value replaces the default.
         idle_timeout: How late a live producer may be. Default: learned for each partition from
             what its producer has shown.
-        max_lag: How much of a shown lag a silent partition is waited for. A partition whose
-            producer appends is waited for up to a day, or up to `max_lag` if that is longer.
+        max_lag: The longest wait for a silent partition, without `idle_timeout`. For a partition that
+            receives records it is a day, or `max_lag` if that is longer.
         max_out_of_orderness: How far records of one partition are out of order, as in Flink.
             Default: what was measured so far.
         future_bound: Leave out of the alignment records stamped further ahead of the clock than
             this. None: no such bound.
         past_bound: Leave out records stamped further behind the clock than this.
-        retention_margin: Read a paused partition early once less than this share of its topic's
-            retention is left to its records. 0: never.
+        retention_margin: Read a paused partition early when less than this share of the topic's
+            retention time remains before Kafka deletes its records. 0: never.
         max_wait: Fail a query under `Trigger.AvailableNow` that is paused for longer than this.
             Default: it waits.
         slice: End batches where windows of this size end, as many windows as the budget allows.

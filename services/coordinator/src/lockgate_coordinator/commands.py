@@ -106,12 +106,14 @@ def _limit(variable: str, least: int, text: str) -> Any:
     return typer.Option(envvar=f"LOCKGATE_{variable}", min=least, rich_help_panel=LIMIT, help=text)
 
 
-MaxSubscribers = Annotated[int, _limit("MAX_SUBSCRIBERS", 0, "Event streams and long polls open at the same time.")]
-MaxPartitions = Annotated[int, _limit("MAX_PARTITIONS", 1, "Partitions of one reader.")]
-MaxReaders = Annotated[int, _limit("MAX_READERS", 1, "Readers of one group.")]
-MaxSources = Annotated[int, _limit("MAX_SOURCES", 1, "Sources of one group, present or expected.")]
-MaxGroups = Annotated[int, _limit("MAX_GROUPS", 1, "Groups in the store.")]
-MaxAttributes = Annotated[int, _limit("MAX_ATTRIBUTES", 0, "Bytes of one reader's owner and attributes.")]
+MaxSubscribers = Annotated[
+    int, _limit("MAX_SUBSCRIBERS", 0, "Limit on event streams and long polls open at the same time.")
+]
+MaxPartitions = Annotated[int, _limit("MAX_PARTITIONS", 1, "Limit on partitions per reader.")]
+MaxReaders = Annotated[int, _limit("MAX_READERS", 1, "Limit on readers per group.")]
+MaxSources = Annotated[int, _limit("MAX_SOURCES", 1, "Limit on sources per group, present or expected.")]
+MaxGroups = Annotated[int, _limit("MAX_GROUPS", 1, "Limit on groups in the store.")]
+MaxAttributes = Annotated[int, _limit("MAX_ATTRIBUTES", 0, "Limit on the bytes of a reader's owner and attributes.")]
 ExpireReaders = Annotated[
     float,
     typer.Option(

@@ -33,15 +33,15 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class ReaderStatus:
-    """Show one consumer at one moment.
+    """Show the current state of a consumer.
 
     Attributes:
         mode: The mode of its source operator.
         sentence: The state in words.
         waits_for: The partition, or the readers of the group; empty if it does not wait.
-        watermark: Watermark (ms) of the records that went out.
-        read_limit: No record above this event time (ms) goes out.
-        splits: The splits that it owns.
+        watermark: Watermark (ms) of the records returned so far.
+        read_limit: Event time (ms) above which no record is returned.
+        splits: The splits that the consumer owns.
 
     """
 

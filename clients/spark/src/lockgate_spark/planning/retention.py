@@ -184,7 +184,7 @@ class Retention:
         if self._read_early:
             called = names(self._read_early, () if self._made is None else self._made[0].splits)
             log.info(
-                "read early because of retention: %s",
+                "offsets read early because of retention, by partition: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self._read_early.items())),
             )
 

@@ -34,8 +34,8 @@ class PartitionAlignment:
         paused_since: Wall clock (s) when it was paused; None if it is not paused.
         read_early: Offsets above the read limit that are read because Kafka is about to delete
             them.
-        out_of_orderness: The most that a record was seen to be older than an earlier one, from a
-            sample of records.
+        out_of_orderness: By how much a record was older than an earlier one at most, in a sample of
+            its records.
         stopped_ms: How long it has been stopped at a record stamped ahead of the clock.
         far_behind: Whether its records are so far behind the clock that no other partition waits
             for it.
@@ -84,7 +84,7 @@ class BatchAlignment:
         planned_at: Wall clock (s) when the plan was made.
         seconds: How long the plan took, without waiting.
         applied: False in mode observe, where the view shows what alignment would have done.
-        look_ups: How often Kafka was asked, over all sources.
+        look_ups: Number of requests to Kafka, over all sources.
         read_early: Paused partitions that are read above the read limit because retention is about
             to delete their records.
         slice: The windows of the batch, if `Alignment(slice)` cuts it.
