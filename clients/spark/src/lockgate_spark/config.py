@@ -40,8 +40,8 @@ class Alignment(Named):
             group's value replaces the default.
         idle_timeout: How late a live producer may be. Default: learned for each partition from
             what its producer has shown.
-        max_lag: The longest wait for a silent partition, without `idle_timeout`. For a partition that
-            receives records it is a day, or `max_lag` if that is longer.
+        max_lag: The longest wait for a silent partition, without `idle_timeout`. For a partition
+            that receives records it is a day, or `max_lag` if that is longer.
         max_out_of_orderness: How far records of one partition are out of order, as in Flink.
             Default: what was measured so far.
         future_bound: Leave out of the alignment records stamped further ahead of the clock than
