@@ -35,9 +35,9 @@ def tireless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """A busy machine stops this process now and then. Clocks that tests set do not show it, so it
     must not lengthen leases.
     """
-    pulse = sys.modules.get("lockgate_coordinator.service.pulse")
-    if pulse is not None and not request.module.__name__.endswith("test_pulse"):
-        monkeypatch.setattr(pulse, "DEAF_S", 3_600.0)
+    stalls = sys.modules.get("lockgate_coordinator.service.stalls")
+    if stalls is not None and not request.module.__name__.endswith("test_stall_detector"):
+        monkeypatch.setattr(stalls, "STALLED_S", 3_600.0)
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create
 from lockgate.group.leases import after_silence
+from lockgate.group.now import Now
 from lockgate.group.reader import Reader
 from lockgate.group.readers import Readers
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
@@ -23,7 +24,7 @@ NOW = 1_800_000_000_000
 LATER = NOW + 100_000
 
 MOMENTS: dict[str, Callable[[Group], object]] = {
-    "all lost": lambda group: evaluate(group, LATER),
+    "all lost": lambda group: evaluate(group, Now(LATER)),
     "all excused": lambda group: after_silence(group, LATER),
 }
 
@@ -39,7 +40,7 @@ def crowd(readers: int) -> Group:
         ("s", each.subtask): Reader(epoch=1, heard_at=NOW + each.subtask % 10_000, reported=each) for each in reports
     }
     group = replace(create("g", GroupConfig(), NOW), readers=Readers.of(found), started=True, heard_at=NOW + 10_000)
-    return evaluate(group, NOW + 10_000)[0]
+    return evaluate(group, Now(NOW + 10_000))[0]
 
 
 def spent(moment: Callable[[Group], object], readers: int) -> float:

@@ -16,6 +16,7 @@ from lockgate.enumerator.answers import assigned_to, wishes
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.group.now import Now
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 
@@ -25,7 +26,7 @@ CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
 def said(enumerator: Enumerator, subtask: int, event: SplitExchange, now_ms: int) -> tuple[Enumerator, float]:
     """Return the enumerator after an exchange with its answer, and how long both took, in ms."""
     began = time.process_time()
-    after = exchange(enumerator, (subtask, event.epoch), "s", event, CONFIG, now_ms).enumerator
+    after = exchange(enumerator, (subtask, event.epoch), "s", event, CONFIG, Now(now_ms)).enumerator
     wishes(after, (subtask, event.epoch), event, now_ms)
     return after, (time.process_time() - began) * 1_000
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.more.steps              commits of 32 reports, and of 10,000
 
-`decode` reads the body. `report_all` and `evaluate` are the core's rules. `journal` lists what has
-changed, and `write` makes the records for Redis. Another process does `read` and `apply` with those
-records. The figures are the median of the commits, and the least. The steps touch much memory, so
-they are slower while other processes use the cache.
+`decode` reads the body. `turn` is the core's. `journal` lists what has changed, and `write` makes
+the records for Redis. Another process does `read` and `apply` with those records. The figures are
+the median of the commits, and the least. The steps touch much memory, so they are slower while
+other processes use the cache.
 """
 
 import statistics
@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from lockgate.group.alignment import evaluate
-from lockgate.group.commands import register, report_all
+from lockgate.group.commands import Register, Reports
 from lockgate.group.group import Group, create
+from lockgate.group.now import Now
+from lockgate.group.turn import turn as turned
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.api.decoding import report_from_bytes
 from lockgate_coordinator.store.records import reader_from_text, reader_to_text
@@ -27,9 +28,8 @@ T = TypeVar("T")
 
 def group_of(readers: int) -> Group:
     group = create("bench", GroupConfig(lease_ms=3_600_000, max_drift_ms=1_000), NOW)
-    for subtask in range(readers):
-        group = register(group, "s", ReaderRegistrationEvent(subtask=subtask), NOW)
-    return group
+    registrations = [Register("s", ReaderRegistrationEvent(subtask=subtask)) for subtask in range(readers)]
+    return turned(group, registrations, Now(NOW)).group
 
 
 def steps(readers: int, turns: int) -> dict[str, list[float]]:
@@ -49,8 +49,7 @@ def steps(readers: int, turns: int) -> dict[str, list[float]]:
         bodies = [b'{"subtask":%d,"epoch":%d,"watermark":%d}' % (n, epoch, now) for n, epoch in enumerate(epochs)]
         events = timed("decode", lambda bodies=bodies: [report_from_bytes(body) for body in bodies])  # type: ignore[misc]
         said = [("s", event) for event in events if event is not None]
-        group = timed("report_all", lambda group=group, said=said, now=now: report_all(group, said, now)[0])  # type: ignore[misc]
-        group = timed("evaluate", lambda group=group, now=now: evaluate(group, now)[0])  # type: ignore[misc]
+        group = timed("turn", lambda group=group, said=said, now=now: turned(group, [Reports(said)], Now(now)).group)  # type: ignore[misc]
         changed = timed("journal", lambda before=before, group=group: moved(before, group))  # type: ignore[misc]
         assert are_ordinary(before, group, changed) or turn == 0
         texts = timed("write", lambda changed=changed: [reader_to_text(reader) for _, _, reader in changed])  # type: ignore[misc]

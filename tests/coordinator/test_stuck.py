@@ -41,4 +41,4 @@ async def test_a_client_that_takes_nothing_for_too_long_is_disconnected(monkeypa
 
 async def changed(coordinator: Coordinator, number: int) -> None:
     """Another event: a group that expects nobody has another ceiling than one that does."""
-    await coordinator.configure("g", GroupConfig(expected_sources=("a",) if number % 2 else ()), lambda group: True)
+    await coordinator.configure("g", GroupConfig(expected_sources=("a",) if number % 2 else ()))

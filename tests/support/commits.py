@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
 from lockgate.wire.events import (
     CatchUp,
@@ -13,6 +12,7 @@ from lockgate.wire.events import (
     SplitReport,
 )
 from lockgate_coordinator.store import Store
+from support.turns import register, report
 
 CONFIG = GroupConfig(
     max_drift_ms=1_000,

@@ -13,8 +13,6 @@ from typing import Protocol
 
 from lockgate import watermark
 from lockgate.errors import Refused
-from lockgate.group import commands
-from lockgate.group.alignment import evaluate, next_deadline
 from lockgate.group.group import Group, create
 from lockgate.group.leases import tolerance_ms
 from lockgate.plan.draft import Draft
@@ -26,7 +24,9 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     WatermarkAlignmentEvent,
 )
+from support import turns as commands
 from support.logs_in_memory import LogsInMemory
+from support.turns import evaluate, next_deadline
 
 START = 10**9
 Command = Callable[[Group, int], Group]
@@ -167,14 +167,14 @@ class Coordinator:
             self.reports[name] = self._without_offer(self.reports[name])
             if group.config.on_lost_reader is OnLostReader.EXCLUDE:
                 del self.reports[name]
-        self.group, self.heard[name] = group, now
+        announced, self.group, self.heard[name] = self.group.revision, group, now
         if report is not None:
             self.reports[name] = report
-        return self.settle()
+        return self.settle(announced)
 
-    def settle(self) -> Announced:
+    def settle(self, announced: int | None = None) -> Announced:
         """Evaluates the group as of now. A change is announced to all; time may change it again."""
-        before = self.group.revision
+        before = self.group.revision if announced is None else announced
         self.group, event = evaluate(self.group, self.fleet.now)
         latest = Announced(event=event, reports=tuple(self._counting()))
         if event.revision != before:

@@ -204,7 +204,7 @@ ASSIGNMENTS: tuple[Break, ...] = (
     ),
     Break(
         "a lost reader that has come back stays in its group",
-        "enumerator/replaced.py",
+        "group/turn.py",
         "if reader is not None and reader.lost]",
         "if reader is not None]",
         ("test_replaced.py",),

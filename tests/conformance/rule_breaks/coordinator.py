@@ -47,38 +47,38 @@ COMMITS: tuple[Break, ...] = (
         "return None",
         ("test_commit_queue.py", "test_races.py", "test_fencing.py"),
     ),
-    _Break(
+    Break(
         "a refused command takes nothing from the others of its commit",
-        "service/commit_queue.py",
-        "                owns.append(refusal)\n",
-        "                owns.append(refusal)\n                group = loaded.group\n",
+        "group/turn.py",
+        "                outcome = refusal\n",
+        "                outcome, group = refusal, before\n",
         QUEUE,
     ),
     _Break(
         "a fault of a command reaches its caller",
         "service/commit_queue.py",
-        "outcomes = [error] * len(waiting)",
-        "outcomes = [StoreUnavailable(str(error))] * len(waiting)",
+        "                    future.set_exception(error)\n            return",
+        "                    future.set_exception(StoreUnavailable(str(error)))\n            return",
         QUEUE,
     ),
-    _Break(
+    Break(
         "each caller gets the refusals of its own reports",
-        "service/commit_queue.py",
-        "which = bisect_right(ends, index)",
-        "which = 0",
+        "group/turn.py",
+        "number, index = places[place]",
+        "number, index = 0, places[place][1]",
         (*QUEUE, "test_races.py"),
     ),
     _Break(
         "a commit is announced before it is answered",
         "service/commit_queue.py",
-        "        self._announce(committed)\n",
-        "",
+        "                    await self._listeners.turned(done)\n",
+        "                    pass\n",
         (*QUEUE, *ANNOUNCER),
     ),
     _Break(
         "commands that arrive together share one commit",
         "service/commit_queue.py",
-        "fit = max(1, bisect_right(list(weights), AT_ONCE))",
+        "fit = max(1, bisect_right(list(weights), COMMANDS_OF_A_TURN))",
         "fit = 1",
         QUEUE,
     ),
@@ -102,15 +102,15 @@ LEASES: tuple[Break, ...] = (
     _Break(
         "a reader is lost at the end of its lease although nobody sends a command",
         "service/announcer.py",
-        "pauses = [] if deadline is None else [deadline - committed.now_ms]",
+        "pauses = [] if deadline is None else [deadline - turn.now.ms]",
         "pauses = list[int]()",
         ANNOUNCER,
     ),
-    _Break(
+    Break(
         "an expired lease is found by whoever reads the group",
-        "service/commit_queue.py",
-        "group, event = evaluate(group, loaded.now_ms, hearing)",
-        "group, event = evaluate(group, group.heard_at or loaded.now_ms, hearing)",
+        "group/turn.py",
+        "group, event = evaluate(group, now)",
+        "group, event = evaluate(group, Now(group.heard_at or now.ms))",
         (*QUEUE, "test_outages.py"),
     ),
     _Break(
@@ -127,18 +127,18 @@ LEASES: tuple[Break, ...] = (
         "        await coordinator.evict(group, source, subtask, act)",
         ("test_readers.py", "test_fencing.py"),
     ),
-    _Break(
+    Break(
         "an unknown group is created above the versions of its predecessor",
-        "service/coordinator.py",
-        "group = create(name, event.config or GroupConfig(), loaded.now_ms, floor=loaded.version)",
-        "group = create(name, event.config or GroupConfig(), loaded.now_ms)",
+        "group/turn.py",
+        "create(self.name, event.config or GroupConfig(), self.now.ms, floor=self.floor)",
+        "create(self.name, event.config or GroupConfig(), self.now.ms)",
         ("test_successors.py",),
     ),
-    _Break(
+    Break(
         "a reader brings its configuration to a group that was lost",
-        "service/coordinator.py",
-        "group = create(name, event.config or GroupConfig(), loaded",
-        "group = create(name, GroupConfig(), loaded",
+        "group/turn.py",
+        "create(self.name, event.config or GroupConfig(), self.now",
+        "create(self.name, GroupConfig(), self.now",
         ("test_outages.py", "test_readers.py"),
     ),
 )
@@ -303,7 +303,7 @@ ANNOUNCING: tuple[Break, ...] = (
     _Break(
         "an older revision than the newest is not announced",
         "service/announcer.py",
-        "if watch.newest is None or committed.event.revision > watch.newest.revision:",
+        "if watch.newest is None or turn.event.revision > watch.newest.revision:",
         "if True:",
         ANNOUNCER,
     ),

@@ -14,7 +14,7 @@ Shared = partial(Break, package="lockgate_http")
 FACTS: tuple[Break, ...] = (
     Core(
         "a report without facts leaves the last ones",
-        "group/commands.py",
+        "group/reporting.py",
         "if event.facts is None and old.facts is not None:",
         "if False and event.facts is None and old.facts is not None:",
         ("test_commands.py",),

@@ -14,7 +14,7 @@ GROUPS: tuple[Break, ...] = (
     ),
     Break(
         "a later MIN counts",
-        "group/commands.py",
+        "group/reporting.py",
         "if (old is None or old.epoch != event.epoch) and event.watermark == MIN",
         "if event.watermark == MIN",
         ("test_commands.py",),
@@ -70,8 +70,8 @@ GROUPS: tuple[Break, ...] = (
     ),
     Break(
         "what an older epoch had reported counts until the newer one reports",
-        "group/commands.py",
-        "inherited = None if old is None else _inherited(old, group, now_ms, hearing)",
+        "group/registering.py",
+        "inherited = None if old is None else _inherited(old, group, now)",
         "inherited = None",
         MODEL,
     ),

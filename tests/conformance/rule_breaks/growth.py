@@ -36,7 +36,7 @@ GROWTH: tuple[Break, ...] = (
     ),
     _Core(
         "a successor of an expired reader has a higher epoch",
-        "group/expiry.py",
+        "group/registering.py",
         "left_epoch=max(group.left_epoch, highest),",
         "left_epoch=group.left_epoch,",
         RULES,
@@ -44,15 +44,15 @@ GROWTH: tuple[Break, ...] = (
     _Break(
         "a group that is heard between the look and the deletion does not expire",
         "service/coordinator.py",
-        "if loaded.group == committed.group and not loaded.leaps and await self._store.delete(loaded):",
+        "if loaded.group == turn.group and not loaded.jumps and await self._store.delete(loaded):",
         "if await self._store.discard(name) is not None:",
         EXPIRING,
     ),
     _Break(
         "what has expired is logged as expired",
-        "telemetry/observed.py",
-        "len(loaded.group.readers), expired=True)",
-        "len(loaded.group.readers))",
+        "service/coordinator.py",
+        "len(turn.group.readers), expired=True)",
+        "len(turn.group.readers))",
         EXPIRING,
     ),
     _Break(

@@ -8,41 +8,41 @@ _Break = partial(Break, package="lockgate_coordinator")
 
 LOST = ("test_histories.py",)
 UPGRADES = ("test_newer_formats.py",)
-LEAPS = ("test_leaps.py", "test_leaps_model.py")
+CLOCK_JUMPS = ("test_clock_jumps.py", "test_clock_jumps_model.py")
 
 LEAPING: tuple[Break, ...] = (
     Break(
-        "no time is moved beyond the moment at which a leap was noticed",
-        "group/leaps.py",
-        "min(time_ms + leap.by_ms, leap.noticed_ms)",
-        "time_ms + leap.by_ms",
-        LEAPS,
+        "no time is moved beyond the moment at which a jump was noticed",
+        "group/clock_jumps.py",
+        "min(time_ms + jump.by_ms, jump.noticed_ms)",
+        "time_ms + jump.by_ms",
+        CLOCK_JUMPS,
     ),
     Break(
-        "a leap is taken for the most that it can be",
-        "group/leaps.py",
-        "leapt = ceil(high - was_low)",
-        "leapt = int(low - was_high)",
-        LEAPS,
+        "a clock jump is taken for the most that it can be",
+        "group/clock_jumps.py",
+        "jumped = ceil(high - was_low)",
+        "jumped = int(low - was_high)",
+        CLOCK_JUMPS,
     ),
     Break(
         "an answer that takes long does not widen what is known of the store's clock",
-        "group/leaps.py",
+        "group/clock_jumps.py",
         "                low, high = max(low, was_low), min(high, was_high)\n",
         "                pass\n",
-        LEAPS,
+        CLOCK_JUMPS,
     ),
     Break(
-        "the grace of a new group goes on over a leap",
-        "group/leaps.py",
+        "the grace of a new group goes on over a clock jump",
+        "group/clock_jumps.py",
         "grace_until = began + group.config.lease_ms",
         "grace_until = group.grace_until",
-        LEAPS,
+        CLOCK_JUMPS,
     ),
-    _Break(
-        "a leap of the store's clock ends no lease, whoever looks first",
-        "service/commit_queue.py",
-        "        group = after_leaps(group, loaded.leaps)\n",
+    Break(
+        "a jump of the store's clock ends no lease, whoever looks first",
+        "group/turn.py",
+        "        group = after_jumps(group, now.jumps)\n",
         "        pass\n",
         ("test_leaping_clock.py",),
     ),
@@ -121,11 +121,11 @@ HISTORIES: tuple[Break, ...] = (
         "        elif seen is not None and (seen.version, seen.series) == (version, series):\n",
         LOST,
     ),
-    _Break(
+    Break(
         "watchers hear what is true after a history is lost",
-        "service/commit_queue.py",
-        "return None if group is None else not_below(group, self.announced, loaded.now_ms)",
-        "return group",
+        "group/turn.py",
+        "return not_below(group, announced, self.now.ms), _DONE",
+        "return group, _DONE",
         LOST,
     ),
 )

@@ -75,7 +75,7 @@ LIMITS: tuple[Break, ...] = (
     _Break(
         "a commit has no more reports than are served in one go",
         "service/commit_queue.py",
-        "fit = max(1, bisect_right(list(weights), AT_ONCE))",
+        "fit = max(1, bisect_right(list(weights), COMMANDS_OF_A_TURN))",
         "fit = len(waiting)",
         ("test_long_work.py",),
     ),
@@ -93,23 +93,23 @@ LIMITS: tuple[Break, ...] = (
         "told = error if place <= REJECTED_IN_FULL else",
         ("test_limits.py",),
     ),
-    _Break(
+    Break(
         "progress adds no splits beyond the limit",
-        "service/coordinator.py",
+        "group/limits.py",
         "len(known) + sum(name not in known for name in named)",
         "len(named)",
         ("test_limits.py",),
     ),
-    _Break(
+    Break(
         "a group has no more readers than its limit",
-        "limits.py",
+        "group/limits.py",
         "if len(group.readers) >= self.readers:",
         "if len(group.readers) > self.readers:",
         ("test_limits.py",),
     ),
-    _Break(
+    Break(
         "a group has no more sources than its limit",
-        "limits.py",
+        "group/limits.py",
         "len(group.readers.sources()) >= self.sources:",
         "len(group.readers.sources()) > self.sources:",
         ("test_limits.py",),
@@ -121,9 +121,9 @@ LIMITS: tuple[Break, ...] = (
         "if groups > self.groups:",
         ("test_limits.py",),
     ),
-    _Break(
+    Break(
         "a reader says no more of itself than its limit",
-        "limits.py",
+        "group/limits.py",
         "> self.attributes:",
         "> 2 * self.attributes:",
         ("test_limits.py",),

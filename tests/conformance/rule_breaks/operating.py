@@ -18,18 +18,18 @@ TRANSFER = ("test_transfer.py",)
 HOSTILE_TEXTS = ("test_hostile_texts.py",)
 
 OPERATING: tuple[Break, ...] = (
-    _Break(
+    Break(
         "a configuration whose answer was lost is no conflict with itself",
-        "service/coordinator.py",
-        "if group is not None and (known := group.act(id)) is not None:",
-        "if False and group is not None and (known := group.act(id)) is not None:",
+        "group/turn.py",
+        "return group, Configured(known.config_version, known.created)",
+        "return self._first(command, group)",
         LOST,
     ),
-    _Break(
+    Break(
         "a reader whose leaving was not answered has left",
-        "service/coordinator.py",
-        "return group if group.act(id) is not None else change(",
-        "return change(",
+        "group/turn.py",
+        "return group, Done(repeated=True)",
+        "return self._first(command, group)",
         LOST,
     ),
     _Break(

@@ -11,8 +11,8 @@ PAUSES = ("test_source_pauses.py",)
 OPERATORS: tuple[Break, ...] = (
     Break(
         "a paused source offers nothing with its next reports",
-        "group/commands.py",
-        "if event.reach is not None and after.paused_sources and after.pause_of(source) is not None:",
+        "group/reporting.py",
+        "if event.reach is not None and group.paused_sources and group.pause_of(source) is not None:",
         "if False:",
         PAUSES,
     ),

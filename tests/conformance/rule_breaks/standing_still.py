@@ -6,38 +6,38 @@ from rule_breaks.breaking import Break
 
 _Break = partial(Break, package="lockgate_coordinator")
 
-HEARING = ("test_hearing.py",)
-PULSE = ("test_pulse.py",)
+STALLS = ("test_stalls.py",)
+DETECTOR = ("test_stall_detector.py",)
 PAUSES = ("test_long_work.py",)
 
 STANDING_STILL: tuple[Break, ...] = (
     Break(
-        "a lease is judged by the time in which its process heard",
-        "group/hearing.py",
-        "heard_from, left = began, left - heard",
-        "heard_from, left = began, left - (heard_from - began)",
-        HEARING,
+        "a lease is judged without the stalls of its process",
+        "group/now.py",
+        "ran_from, left = began, left - ran",
+        "ran_from, left = began, left - (ran_from - began)",
+        STALLS,
     ),
     Break(
-        "a reader that registers after a deaf span keeps its report",
-        "group/commands.py",
-        "if is_lost(old, group.config, now_ms, hearing):",
-        "if is_lost(old, group.config, now_ms):",
-        HEARING,
+        "a reader that registers after a stall keeps its report",
+        "group/registering.py",
+        "    if is_lost(old, group.config, now):",
+        "    if is_lost(old, group.config, Now(now.ms)):",
+        STALLS,
     ),
     Break(
-        "the grace of a new group is judged by the time in which its process heard",
+        "the grace of a new group is judged without the stalls of its process",
         "group/leases.py",
-        "return hearing.judged_ms(now_ms, group.config.lease_ms) < group.grace_until",
-        "return now_ms < group.grace_until",
-        HEARING,
+        "return now.judged_ms(group.config.lease_ms) < group.grace_until",
+        "return now.ms < group.grace_until",
+        STALLS,
     ),
     Break(
-        "a wait is judged by the time in which its process heard",
+        "a wait is judged without the stalls of its process",
         "group/long_waits.py",
-        "judged_ms = hearing.judged_ms(now_ms, longest_ms)",
-        "judged_ms = now_ms",
-        HEARING,
+        "judged_ms = now.judged_ms(longest_ms)",
+        "judged_ms = now.ms",
+        STALLS,
     ),
     Break(
         "a report looks at no expected source once all have reported",
@@ -47,25 +47,25 @@ STANDING_STILL: tuple[Break, ...] = (
         ("test_many_expected.py",),
     ),
     _Break(
-        "a group is judged by the hearing of its process",
+        "a group is judged without the stalls of its process",
         "service/commit_queue.py",
-        "hearing = self._pulse.hearing(loaded.now_ms)",
-        "hearing = ALWAYS",
-        PULSE,
+        "now = self._stalls.now(loaded.now_ms, loaded.jumps)",
+        "now = type(self._stalls.now(0))(loaded.now_ms, (), loaded.jumps)",
+        DETECTOR,
     ),
     _Break(
-        "a process that judges before its late beat was deaf until now",
-        "service/pulse.py",
-        "        elif now - self._beat_at > DEAF_S:\n",
+        "a process that judges before its late beat has stalled until now",
+        "service/stalls.py",
+        "        elif now - self._beat_at > STALLED_S:\n",
         "        elif False:\n",
-        PULSE,
+        DETECTOR,
     ),
     _Break(
-        "a process counts as deaf until it has read what waited",
-        "service/pulse.py",
+        "a stall lasts until the process has read what waited",
+        "service/stalls.py",
         "        ended += min(ended - began, AFTERWARDS_S)\n",
         "",
-        PULSE,
+        DETECTOR,
     ),
     _Break(
         "others are served in the pauses of long work",

@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate.group.alignment import evaluate
 from lockgate.group.group import Group, create
 from lockgate.group.reader import Reader
 from lockgate.group.readers import Readers
@@ -17,6 +16,7 @@ from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.inspection import inspected, summary
 from lockgate_coordinator.store import MemoryStore
+from support.turns import evaluate
 
 GROUP = "/v1/groups/g"
 T = 1_767_225_600_000

@@ -6,7 +6,6 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate.group.commands import register, report
 from lockgate.group.group import create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
 from lockgate_coordinator.app import create_app
@@ -15,6 +14,7 @@ from lockgate_coordinator.service.inspection import PAGE_SIZE
 from lockgate_coordinator.store import MemoryStore, Store, open_store
 from lockgate_coordinator.store.connections import Connections
 from lockgate_testbed.redis import RedisServer
+from support.turns import register, report
 
 GROUP = "/v1/groups/g"
 MIB = 1 << 20

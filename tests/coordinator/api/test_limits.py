@@ -13,7 +13,7 @@ from lockgate.wire.fields import COUNTED, TOLD
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.limits import Limits
-from lockgate_coordinator.service.commit_queue import AT_ONCE
+from lockgate_coordinator.service.commit_queue import COMMANDS_OF_A_TURN
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store
 
@@ -139,7 +139,7 @@ async def test_progress_does_not_add_splits_beyond_the_limit() -> None:
 
 
 async def test_progress_of_very_many_splits_is_taken_in_parts_or_refused_as_a_whole() -> None:
-    limits, named = Limits(splits=3 * AT_ONCE), {"watermark": 1, "position": 1, "rows": 1}
+    limits, named = Limits(splits=3 * COMMANDS_OF_A_TURN), {"watermark": 1, "position": 1, "rows": 1}
     async with client(MemoryStore(), limits) as api:
         epoch = (await registered(api)).json()["epoch"]
         report = {"subtask": 0, "epoch": epoch, "watermark": 0, "splits": {"t-0": {**SPLIT, "watermark": 0}}}

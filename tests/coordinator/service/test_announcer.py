@@ -58,8 +58,8 @@ async def configured(coordinator: Coordinator, sources: int) -> int:
     expected.
     """
     expected = ("a",) if sources % 2 else ()
-    await coordinator.configure("g", GroupConfig(expected_sources=expected), lambda group: True)
-    return (await coordinator.look("g")).event.revision
+    await coordinator.configure("g", GroupConfig(expected_sources=expected))
+    return (await coordinator.refresh("g")).event.revision
 
 
 async def test_a_follower_gets_the_event_that_holds_then_each_change(coordinator: Coordinator) -> None:
@@ -91,7 +91,7 @@ async def test_a_follower_of_an_unchanged_group_gets_heartbeats(
     coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
-    events = await following(coordinator, (await coordinator.look("g")).event.revision)
+    events = await following(coordinator, (await coordinator.refresh("g")).event.revision)
     assert [await soon(anext(events)) for _ in range(3)] == [None] * 3
 
 
@@ -99,7 +99,7 @@ async def test_a_poll_sees_the_end_of_a_lease_at_once_although_no_command_comes(
     coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 3_600.0)  # no other look comes in time
-    await coordinator.configure("g", GroupConfig(lease_ms=200), lambda group: True)
+    await coordinator.configure("g", GroupConfig(lease_ms=200))
     epoch = (await coordinator.register("g", "a", ReaderRegistrationEvent(subtask=0))).epoch
     before = await coordinator.report("g", "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=5))
     after = await soon(coordinator.wait("g", before.revision, 3_600_000))
@@ -111,11 +111,11 @@ async def test_an_older_outcome_that_comes_late_does_not_replace_the_newest(
     coordinator: Coordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 3_600.0)  # no other look brings the newest again
-    older = await coordinator.look("g")
+    older = await coordinator.refresh("g")
     events = await following(coordinator)
     await soon(anext(events))
     newest = await configured(coordinator, 2)
-    coordinator._announcer.announce(older)
+    coordinator._announcer.turned(older)
     assert coordinator._announcer._watches["g"].newest is not None
     event = await asyncio.wait_for(anext(events), 20)
     assert event is not None
@@ -127,7 +127,7 @@ async def test_an_unavailable_store_ends_every_poll_but_no_stream(
 ) -> None:
     monkeypatch.setattr(announcer, "HEARTBEAT_S", 0.02)
     monkeypatch.setattr(announcer, "LOOK_AGAIN_S", 0.02)
-    revision = (await coordinator.look("g")).event.revision
+    revision = (await coordinator.refresh("g")).event.revision
     events = await following(coordinator, revision)
     poll = asyncio.ensure_future(coordinator.wait("g", revision, 60_000))
     await soon(anext(events))
@@ -147,14 +147,14 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_logged_once(
     monkeypatch.setattr(announcer, "LOOK_AGAIN_S", 0.01)
     events = await following(coordinator)
     await soon(anext(events))
-    poll = asyncio.ensure_future(coordinator.wait("g", (await coordinator.look("g")).event.revision, 60_000))
+    poll = asyncio.ensure_future(coordinator.wait("g", (await coordinator.refresh("g")).event.revision, 60_000))
     waiting = asyncio.ensure_future(anext(events))
     while coordinator.watchers < 2:
         await asyncio.sleep(0)
     kept = store._groups["g"]
     # no version of the service writes such a record
     store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]
-    coordinator._announcer.deleted("g")  # look now
+    coordinator._announcer.deleted("g", 0, expired=False)  # look now
     with pytest.raises((AttributeError, TypeError)):
         await soon(poll)
     store._groups["g"] = kept
@@ -167,7 +167,7 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_logged_once(
 async def test_streams_end_with_their_group_and_with_the_service(coordinator: Coordinator) -> None:
     events = await following(coordinator)
     await soon(anext(events))
-    await coordinator.forget("g")
+    await coordinator.delete("g")
     with pytest.raises(StopAsyncIteration):
         await soon(anext(events))
     await configured(coordinator, 1)
@@ -188,7 +188,7 @@ async def test_a_deleted_group_is_freed_without_the_garbage_collector(coordinato
         task = coordinator._announcer._watches["g"].follower
         assert task is not None
         follower = weakref.ref(task)
-        await coordinator.forget("g")
+        await coordinator.delete("g")
         with pytest.raises(StopAsyncIteration):
             await soon(anext(events))
         del events, task

@@ -4,12 +4,17 @@ from dataclasses import replace
 import pytest
 from redis.asyncio import Redis
 
-from lockgate.errors import StaleEpoch, UnknownGroup
+from lockgate.errors import StaleEpoch
+from lockgate.group.commands import Configure, PreconditionFailed, Progress, Refresh, Versions
 from lockgate.group.group import Group
+from lockgate.group.turn import Turn
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
+from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.listeners import Listeners, TurnListener
 from lockgate_coordinator.service import claims
-from lockgate_coordinator.service.commit_queue import CommitQueue, Committed, PreconditionFailed
+from lockgate_coordinator.service.commit_queue import CommitQueue
 from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
 from lockgate_coordinator.store import redis as redis_store
 
@@ -70,7 +75,7 @@ async def test_looking_commits_nothing_while_nothing_changes(store: Store) -> No
     (report,) = await registered(coordinator, 1)
     await coordinator.report("g", "a", report)
     before = (await store.load("g")).version
-    first, second = await coordinator.look("g"), await coordinator.look("g")
+    first, second = await coordinator.refresh("g"), await coordinator.refresh("g")
     assert first.event == second.event
     assert (await store.load("g")).version == before
 
@@ -79,13 +84,13 @@ async def test_time_that_changes_a_value_is_committed_for_all_to_see() -> None:
     now = 1_000
     store = CountingStore(lambda: now)
     coordinator = Coordinator(store)
-    await coordinator.configure("g", GroupConfig(lease_ms=100), lambda group: True)
+    await coordinator.configure("g", GroupConfig(lease_ms=100))
     (report,) = await registered(coordinator, 1)
     before = await coordinator.report("g", "a", report)
     now += 100
-    seen = (await coordinator.look("g")).event
+    seen = (await coordinator.refresh("g")).event
     assert seen.revision == now > before.revision
-    assert (await Coordinator(store).look("g")).event == seen
+    assert (await Coordinator(store).refresh("g")).event == seen
 
 
 async def test_busy_commits_go_on_claiming_the_group_while_claims_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +123,7 @@ async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: S
         return_exceptions=True,
     )
     assert isinstance(outcomes[1], StaleEpoch)
-    assert outcomes[0] == outcomes[2] == (await coordinator.look("g")).event
+    assert outcomes[0] == outcomes[2] == (await coordinator.refresh("g")).event
 
 
 async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store) -> None:
@@ -126,14 +131,14 @@ async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(s
     await registered(coordinator, 1)
     before, refused, after = await asyncio.gather(
         coordinator.register("g", "a", ReaderRegistrationEvent(subtask=1)),
-        coordinator.configure("g", GroupConfig(lease_ms=5_000), lambda group: False),
+        coordinator.configure("g", GroupConfig(lease_ms=5_000), only=Versions()),
         coordinator.register("g", "a", ReaderRegistrationEvent(subtask=2)),
         return_exceptions=True,
     )
     assert isinstance(before, RegistrationAnswer)
     assert isinstance(refused, PreconditionFailed)
     assert isinstance(after, RegistrationAnswer)
-    assert set((await coordinator.look("g")).group.readers) == {("a", 0), ("a", 1), ("a", 2)}
+    assert set((await coordinator.refresh("g")).group.readers) == {("a", 0), ("a", 1), ("a", 2)}
 
 
 async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store) -> None:
@@ -146,24 +151,34 @@ async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store) 
     assert (await stays).group_watermark <= 101
 
 
-async def test_a_fault_of_a_command_reaches_its_caller_and_the_next_commit_succeeds(store: Store) -> None:
-    queue = CommitQueue(store, lambda committed: None)
-
-    def faulty(loaded: Loaded, group: Group | None) -> Group:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await queue.submit("g", faulty)
-    with pytest.raises(UnknownGroup):
-        await queue.submit("g", lambda loaded, group: group)
+def queue_over(store: Store) -> tuple[CommitQueue, Listeners]:
+    listeners = Listeners()
+    return CommitQueue(store, StallDetector(), Limits(), listeners), listeners
 
 
-async def test_a_commit_is_announced_before_it_is_answered() -> None:
-    announced: list[Committed] = []
-    store = MemoryStore()
-    await Coordinator(store).configure("g", GroupConfig(), lambda group: True)
-    committed = await CommitQueue(store, announced.append).submit("g", lambda loaded, group: group)
-    assert [each.event for each in announced] == [committed.event]
+async def test_fault_of_command_reaches_caller_and_next_turn_succeeds(store: Store) -> None:
+    queue, _ = queue_over(store)
+    await queue.submit("g", Configure(GroupConfig()))
+    with pytest.raises(AttributeError):
+        await queue.submit("g", Progress("a", None))  # type: ignore[arg-type]
+    assert (await queue.submit("g", Refresh()))[0].name == "g"
+
+
+class Heard(TurnListener):
+    def __init__(self) -> None:
+        self.turns: list[Turn] = []
+
+    def turned(self, turn: Turn) -> None:
+        self.turns.append(turn)
+
+
+async def test_turn_is_heard_before_it_is_answered() -> None:
+    store, heard = MemoryStore(), Heard()
+    await Coordinator(store).configure("g", GroupConfig())
+    queue, listeners = queue_over(store)
+    listeners.all = [heard]
+    turn, _ = await queue.submit("g", Refresh())
+    assert heard.turns == [turn]
 
 
 async def calls(address: str) -> int:
@@ -184,7 +199,7 @@ async def test_a_commit_to_redis_is_one_round_trip_while_no_other_process_is_at_
     before = await calls(store_address)
     for more in range(10):
         await coordinator.report("g", "a", replace(report, watermark=200 + more))
-    await coordinator.look("g")
+    await coordinator.refresh("g")
     assert await calls(store_address) == before + 11
 
 
@@ -210,5 +225,5 @@ async def test_two_processes_at_work_in_one_group_both_get_through(store: Store,
             await coordinator.report("g", "a", replace(report, watermark=1_000 + more))
 
     await asyncio.gather(*(report_often(both[report.subtask % 2], report) for report in reports))
-    assert {(await each.look("g")).event.group_watermark for each in both} == {1_024}
+    assert {(await each.refresh("g")).event.group_watermark for each in both} == {1_024}
     await both[1].close()

@@ -15,7 +15,7 @@ SPLITS = DiscoveredSplits(splits=(KafkaPartitionSplit("orders", 0),))
 
 async def test_a_group_has_enumerators_for_as_many_sources_as_it_may_have_and_for_no_more() -> None:
     coordinator = Coordinator(MemoryStore(), limits=Limits(sources=2))
-    await coordinator.configure("g", GroupConfig(), lambda group: True)
+    await coordinator.configure("g", GroupConfig())
     for source in ("a", "b", "a"):
         await coordinator.put_list("g", source, SPLITS)
     with pytest.raises(LimitReached, match="group 'g' may have at most 2 sources with splits"):

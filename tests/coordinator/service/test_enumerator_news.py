@@ -73,5 +73,5 @@ async def test_the_stream_ends_with_its_group(here: Coordinator) -> None:
     stream = await here.follow_splits("g", "s", 0, await joined(here))
     async with aclosing(stream):
         await anext(stream)
-        await here.forget("g")
+        await here.delete("g")
         assert [each async for each in stream if isinstance(each, Enumerator)] == []

@@ -8,7 +8,6 @@ import httpx
 import pytest
 from redis import Redis
 
-from lockgate.group.commands import register, report
 from lockgate.group.expiry import Expiry
 from lockgate.group.group import Group, configured, create
 from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
@@ -19,6 +18,7 @@ from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store, keys, open_store
 from lockgate_coordinator.telemetry.metrics import Metrics
 from lockgate_testbed.redis import RedisServer
+from support.turns import register, report
 
 HOUR_MS = 3_600_000
 EXPIRY = Expiry(readers_ms=HOUR_MS, groups_ms=HOUR_MS)
@@ -51,7 +51,7 @@ def metrics(store: Store) -> Metrics:
 
 @pytest.fixture
 def coordinator(metrics: Metrics) -> Coordinator:
-    return Coordinator(metrics.store, metrics.journal.evicting, metrics.journal.expiring)
+    return Coordinator(metrics.store, [metrics.journal])
 
 
 async def test_dead_groups_and_readers_go_and_all_others_stay(coordinator: Coordinator, store: Store) -> None:

@@ -1,6 +1,6 @@
 """A real Redis whose clock leaps by more than a lease, forward and back, under two coordinators
 that are looked at between the reports: the ceiling stays. (The rule alone:
-tests/core/group/test_leaps.py.)
+tests/core/group/test_clock_jumps.py.)
 """
 
 import time
@@ -41,7 +41,7 @@ class Fleet:
 
     async def looks(self) -> list[int]:
         """Return the ceiling that each coordinator shows to those who only look."""
-        return [(await each.look("g")).event.max_desired_watermark for each in self.coordinators]
+        return [(await each.refresh("g")).event.max_desired_watermark for each in self.coordinators]
 
 
 @pytest.fixture

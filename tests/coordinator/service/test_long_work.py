@@ -8,7 +8,7 @@ from lockgate.steps import AT_ONCE, Steps
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.pauses import LOOKS, InTurn
-from lockgate_coordinator.service.commit_queue import AT_ONCE as COMMITTED_AT_ONCE
+from lockgate_coordinator.service.commit_queue import COMMANDS_OF_A_TURN
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
 from lockgate_coordinator.telemetry.changes import Kind
@@ -25,11 +25,11 @@ class Crowd:
     def __init__(self) -> None:
         self.now_ms = 1_000_000
         self.metrics = Metrics(MemoryStore(lambda: self.now_ms))
-        self.coordinator = Coordinator(self.metrics.store)
+        self.coordinator = Coordinator(self.metrics.store, [self.metrics.journal])
         self.reports: list[tuple[str, ReportedWatermarkEvent]] = []
 
     async def begin(self) -> None:
-        await self.coordinator.configure("g", CONFIG, lambda group: True)
+        await self.coordinator.configure("g", CONFIG)
         registrations = (ReaderRegistrationEvent(subtask=number) for number in range(READERS))
         answers = await asyncio.gather(*(self.coordinator.register("g", "s", event) for event in registrations))
         for answer in answers:
@@ -61,9 +61,9 @@ async def turns_during(work: Callable[[], Awaitable[T]]) -> tuple[int, T]:
 async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged() -> None:
     crowd = Crowd()
     await crowd.begin()
-    few, _ = await turns_during(lambda: crowd.coordinator.look("g"))
+    few, _ = await turns_during(lambda: crowd.coordinator.refresh("g"))
     crowd.now_ms += CONFIG.lease_ms
-    many, lost = await turns_during(lambda: crowd.coordinator.look("g"))
+    many, lost = await turns_during(lambda: crowd.coordinator.refresh("g"))
     assert lost.event.max_desired_watermark == MAX
     assert crowd.metrics.journal.counts[Kind.LOST] == READERS
     assert many - few >= 2 * READERS // AT_ONCE  # added up and logged
@@ -74,7 +74,7 @@ async def test_others_are_served_between_the_commits_of_many_batches_for_one_gro
     await crowd.begin()
     await crowd.coordinator.report_all("g", crowd.reports[:1])
     before = crowd.coordinator.committed[0]
-    batches = [crowd.reports[first : first + COMMITTED_AT_ONCE] for first in range(0, READERS, COMMITTED_AT_ONCE)]
+    batches = [crowd.reports[first : first + COMMANDS_OF_A_TURN] for first in range(0, READERS, COMMANDS_OF_A_TURN)]
     turns, _ = await turns_during(
         lambda: asyncio.gather(*(crowd.coordinator.report_all("g", batch) for batch in batches))
     )

@@ -80,7 +80,7 @@ async def test_reading_the_group_while_all_are_silent_does_not_change_what_reade
     outage = Outage()
     before = await outage.both_report()
     outage.now_ms += 3_600_000
-    assert (await outage.coordinator.look("g")).event.max_desired_watermark == MAX
+    assert (await outage.coordinator.refresh("g")).event.max_desired_watermark == MAX
     back = await outage.reports("fast", 1_000)
     assert (back.group_watermark, back.max_desired_watermark, back.blocked_by) == (50, 60, before.blocked_by)
     assert back.revision > before.revision

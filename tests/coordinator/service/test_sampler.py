@@ -15,6 +15,7 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
 )
 from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_coordinator.service.sampler import Sampler
 from lockgate_coordinator.store.base import SAMPLE_LEVELS
 from lockgate_coordinator.store.memory import MemoryStore
 
@@ -29,6 +30,7 @@ class Clocked:
         self.now_ms = NOW
         self.store = MemoryStore(lambda: self.now_ms)
         self.coordinator = Coordinator(self.store)
+        self.sampler = next(each for each in self.coordinator._listeners.all if isinstance(each, Sampler))
         self.epochs: dict[str, int] = {}
 
     async def reports(self, source: str, watermark: int, **more: Any) -> None:
@@ -37,7 +39,7 @@ class Clocked:
             self.epochs[source] = answer.epoch
         event = ReportedWatermarkEvent(subtask=0, epoch=self.epochs[source], watermark=watermark, **more)
         await self.coordinator.report("g", source, event)
-        await asyncio.gather(*self.coordinator._sampler._tasks)
+        await asyncio.gather(*self.sampler._tasks)
 
     async def samples(self) -> list[tuple[int, dict[str, Any]]]:
         return [(at, json.loads(text)) for at, text in await self.coordinator.sampled("g")]
@@ -47,7 +49,7 @@ class Clocked:
 async def clocked() -> AsyncIterator[Clocked]:
     made = Clocked()
     config = GroupConfig(lease_ms=24 * HOUR, max_drift_ms=10)
-    await made.coordinator.configure("g", config, lambda _: True)
+    await made.coordinator.configure("g", config)
     yield made
     await made.coordinator.close()
 
@@ -93,5 +95,5 @@ async def test_samples_are_thinned_out_with_age_and_bounded(clocked: Clocked) ->
 
 async def test_samples_go_with_their_group(clocked: Clocked) -> None:
     await clocked.reports("a", 5)
-    await clocked.coordinator.forget("g")
+    await clocked.coordinator.delete("g")
     assert await clocked.samples() == []

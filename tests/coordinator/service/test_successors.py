@@ -17,9 +17,9 @@ async def test_the_revision_and_configuration_version_of_a_successor_are_above_a
 ) -> None:
     versions, revisions = [], []
     for _ in range(3):
-        versions.append((await coordinator.configure("g", GroupConfig(), lambda group: True)).version)
-        revisions.append((await coordinator.look("g")).event.revision)
-        await coordinator.forget("g")
+        versions.append((await coordinator.configure("g", GroupConfig())).version)
+        revisions.append((await coordinator.refresh("g")).event.revision)
+        await coordinator.delete("g")
     assert versions == sorted(set(versions))
     assert revisions == sorted(set(revisions))
 
@@ -30,5 +30,5 @@ async def test_the_epochs_of_a_successor_are_above_all_of_its_predecessors_when_
     epochs = []
     for _ in range(3):
         epochs += [(await coordinator.register("g", "a", ReaderRegistrationEvent(subtask=0))).epoch for _ in range(5)]
-        await coordinator.forget("g")
+        await coordinator.delete("g")
     assert epochs == sorted(set(epochs))

@@ -12,7 +12,6 @@ import pytest
 import trustme
 from redis import Redis
 
-from lockgate.group.commands import evict, register
 from lockgate.group.group import create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
@@ -21,6 +20,7 @@ from lockgate_testbed.redis_cluster import RedisCluster
 from lockgate_testbed.redis_sentinel import SentinelledRedis
 from support.answers import wait_for
 from support.mutual import Authority
+from support.turns import evict, register
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
 

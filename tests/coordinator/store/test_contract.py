@@ -5,8 +5,6 @@ real Redis Cluster.
 import asyncio
 from dataclasses import MISSING, fields, replace
 
-from lockgate.group.alignment import decide, next_deadline
-from lockgate.group.commands import evict, progress, register, report
 from lockgate.group.group import Act, Group, create
 from lockgate.group.reader import Arriving
 from lockgate.group.readers import Readers
@@ -25,6 +23,7 @@ from lockgate.wire.events import (
 )
 from lockgate_coordinator.store import Store, open_store
 from lockgate_coordinator.store.base import JOURNAL_KEPT, JournalSpan
+from support.turns import decide, evict, next_deadline, progress, register, report
 
 
 async def created(store: Store, name: str = "g", config: GroupConfig | None = None) -> Group:

@@ -10,12 +10,12 @@ import pytest
 from anyio import fail_after
 from redis.asyncio import Redis
 
-from lockgate.group.commands import evict, register
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable, keys, open_store
 from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
+from support.turns import evict, register
 
 HOUR_MS = 3_600_000
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from lockgate.group import commands, source_pauses
-from lockgate.group.alignment import evaluate
+from lockgate.group import source_pauses
 from lockgate.group.group import Group, create, replace_config
 from lockgate.group.reader import Reader
 from lockgate.wire.events import (
@@ -17,6 +16,8 @@ from lockgate.wire.events import (
     SourcePause,
 )
 from lockgate_coordinator.telemetry.changes import HOLD_MS, Change, Kind, are_ordinary, changes, moved
+from support import turns as commands
+from support.turns import evaluate
 
 CONFIG = GroupConfig(lease_ms=1_000, max_drift_ms=10)
 

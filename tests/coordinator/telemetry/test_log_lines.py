@@ -95,15 +95,15 @@ async def test_the_changes_of_one_commit_are_logged_up_to_a_limit_and_counted_be
     metrics = Metrics(MemoryStore(lambda: now[0]))
     handler = logging.StreamHandler(seen)
     handler.setFormatter(JsonLines())
-    coordinator = Coordinator(metrics.store)
-    await coordinator.configure("g", GroupConfig(lease_ms=1_000), lambda group: True)
+    coordinator = Coordinator(metrics.store, [metrics.journal])
+    await coordinator.configure("g", GroupConfig(lease_ms=1_000))
     for subtask in range(300):
         epoch = (await coordinator.register("g", "s", ReaderRegistrationEvent(subtask=subtask))).epoch
         await coordinator.report("g", "s", ReportedWatermarkEvent(subtask=subtask, epoch=epoch, watermark=1))
     logging.getLogger(LOGGER).addHandler(handler)
     try:
         now[0] += 1_000
-        await coordinator.look("g")
+        await coordinator.refresh("g")
     finally:
         logging.getLogger(LOGGER).removeHandler(handler)
     *lines, last = [json.loads(line) for line in seen.getvalue().splitlines()]

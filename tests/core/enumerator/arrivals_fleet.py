@@ -11,11 +11,11 @@ from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.arrivals import LastReports, arriving
 from lockgate.enumerator.exchange import create, exchange, leave
 from lockgate.enumerator.model import Enumerator
-from lockgate.enumerator.replaced import lost_readers, replaced, without_replaced
-from lockgate.group import commands
-from lockgate.group.alignment import decide, evaluate
+from lockgate.enumerator.replaced import lost_readers, replaced
+from lockgate.group.commands import RemoveLost
 from lockgate.group.group import Group
 from lockgate.group.group import create as create_group
+from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.watermark import MIN
 from lockgate.wire.events import (
@@ -26,6 +26,8 @@ from lockgate.wire.events import (
     SplitReport,
 )
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange
+from support import turns as commands
+from support.turns import decide, evaluate
 
 CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100, on_lost_reader=OnLostReader.HOLD)
 
@@ -89,12 +91,12 @@ class MembersOfOneGroup:
         )
         reader, before = (member.subtask, member.epoch), self.enumerator
         reports = LastReports(self.group, "s")
-        done = exchange(before, reader, "s", message, self.config, self.now, reports=reports)
+        done = exchange(before, reader, "s", message, self.config, Now(self.now), reports=reports)
         self._follow(before, done.enumerator, reader)
         wish = wishes(done.enumerator, reader, message, self.now)
         if not wish.add_splits:
             gone = replaced(self.enumerator, lost_readers(self.group, "s"))
-            self.group = without_replaced(self.group, gone)
+            self.group = commands.after(self.group, RemoveLost(gone), self.now)
         if answered:
             member.asked, member.settled = wish.discover, member.settled or not wish.assigning_in_ms
             member.returned.clear()
@@ -146,4 +148,4 @@ class MembersOfOneGroup:
 
     def _follow(self, before: Enumerator, after: Enumerator, reader: tuple[int, int]) -> None:
         self.enumerator = after
-        self.group = commands.arrive(self.group, "s", arriving(before, after, reader))
+        self.group = commands.arrive(self.group, "s", arriving(before, after, reader), self.now)

@@ -11,6 +11,7 @@ from lockgate.enumerator.exchange import careful, create, exchange, leave
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
@@ -123,7 +124,7 @@ class Fleet:
     def arrives(self, process: Process, message: SplitExchange) -> tuple[Wishes, tuple[StoppedSplit, ...]]:
         self.past = [*self.past[-5:], self.enumerator]
         id = (process.subtask, process.epoch)
-        done = exchange(self.enumerator, id, "s", message, CONFIG, self.now)
+        done = exchange(self.enumerator, id, "s", message, CONFIG, Now(self.now))
         self.enumerator = done.enumerator
         for held in done.enumerator.readers[id].held.values() if id in done.enumerator.readers else ():
             self.snapshots |= {held.split.split_id} if held.split.starting_offset >= 0 else set()

@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.enumerator.arrivals_fleet import CONFIG, MembersOfOneGroup
-from lockgate.group.alignment import evaluate
-from lockgate.group.commands import register, renew
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import Blocker, GroupConfig, OnLostReader, ReaderRegistrationEvent
 from support.examples import examples
+from support.turns import evaluate, register, renew
 
 EXCLUDE = replace(CONFIG, on_lost_reader=OnLostReader.EXCLUDE)
 

@@ -5,6 +5,7 @@ from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.group.now import Now
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
 
 NOW = 1_000_000
@@ -13,7 +14,7 @@ NOW = 1_000_000
 def presented(
     enumerator: Enumerator, subtask: int, *held: NumberedSplit, now: int = NOW, epoch: int = 1
 ) -> tuple[Enumerator, tuple[StoppedSplit, ...]]:
-    done = exchange(enumerator, (subtask, epoch), "s", SplitExchange(epoch=epoch, held=held), CONFIG, now)
+    done = exchange(enumerator, (subtask, epoch), "s", SplitExchange(epoch=epoch, held=held), CONFIG, Now(now))
     return done.enumerator, done.stop
 
 
@@ -68,7 +69,7 @@ def test_nothing_is_assigned_for_one_lease_after_a_revision_that_is_not_of_this_
     fleet = settled()
     epoch = fleet.processes[0].epoch
     event = SplitExchange(epoch=epoch, held=tuple(fleet.processes[0].held.values()), seen=fleet.enumerator.revision + 1)
-    fleet.enumerator = exchange(fleet.enumerator, (0, epoch), "s", event, CONFIG, fleet.now).enumerator
+    fleet.enumerator = exchange(fleet.enumerator, (0, epoch), "s", event, CONFIG, Now(fleet.now)).enumerator
     fleet.partitions += 4
     end = fleet.now + CONFIG.lease_ms
     while fleet.now < end:
@@ -87,14 +88,14 @@ def test_after_a_loss_splits_that_nobody_presents_begin_at_what_was_committed() 
     splits = (split(0, EARLIEST_OFFSET), split(1, EARLIEST_OFFSET), split(2, 7))
     listed = DiscoveredSplits(splits=splits, request=NOW)
     event = SplitExchange(epoch=1, discovered=listed, discovery_interval_ms=1_000)
-    fresh = exchange(create(CONFIG, NOW), (0, 1), "s", event, CONFIG, NOW).enumerator
+    fresh = exchange(create(CONFIG, NOW), (0, 1), "s", event, CONFIG, Now(NOW)).enumerator
     assert offsets(fresh) == {"orders-0": EARLIEST_OFFSET, "orders-1": EARLIEST_OFFSET, "orders-2": 7}
 
     lost, _ = presented(fresh, 1, assigned(0, 500, 10))
     assert offsets(lost) == {"orders-1": COMMITTED_OFFSET, "orders-2": 7}
 
     empty, _ = presented(create(CONFIG, NOW), 1, assigned(0, 500, 10))
-    late = exchange(empty, (0, 1), "s", event, CONFIG, NOW).enumerator
+    late = exchange(empty, (0, 1), "s", event, CONFIG, Now(NOW)).enumerator
     assert offsets(late) == {"orders-1": COMMITTED_OFFSET, "orders-2": 7}
 
 
@@ -103,9 +104,9 @@ def test_a_split_that_was_given_back_is_not_claimed_by_a_message_that_comes_late
     process = fleet.processes[0]
     held = process.held["orders-0"]
     gone = SplitExchange(epoch=process.epoch, given_back=(held,), capacity=0)
-    fleet.enumerator = exchange(fleet.enumerator, (0, process.epoch), "s", gone, CONFIG, fleet.now).enumerator
+    fleet.enumerator = exchange(fleet.enumerator, (0, process.epoch), "s", gone, CONFIG, Now(fleet.now)).enumerator
     late = SplitExchange(epoch=process.epoch, held=(held,), capacity=0)
-    done = exchange(fleet.enumerator, (0, process.epoch), "s", late, CONFIG, fleet.now)
+    done = exchange(fleet.enumerator, (0, process.epoch), "s", late, CONFIG, Now(fleet.now))
 
     assert done.stop == (StoppedSplit(split="orders-0", assignment=held.assignment),)
     assert "orders-0" in done.enumerator.free
@@ -135,7 +136,7 @@ def test_a_finished_split_is_nobodys() -> None:
         "s",
         SplitExchange(epoch=process.epoch, finished=(end,)),
         CONFIG,
-        fleet.now,
+        Now(fleet.now),
     )
     after, stop = presented(done.enumerator, 0, held, now=fleet.now, epoch=process.epoch)
 

@@ -9,6 +9,7 @@ from lockgate.enumerator.discovery import request_to, with_static_list
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator, FreeSplit
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 
@@ -28,7 +29,7 @@ def listed(fleet: Fleet, *splits: KafkaPartitionSplit) -> Enumerator:
         discovered=DiscoveredSplits(splits=splits, request=request_to(fleet.enumerator, reader, fleet.now)),
         discovery_interval_ms=500,
     )
-    done = exchange(fleet.enumerator, reader, "s", event, CONFIG, fleet.now)
+    done = exchange(fleet.enumerator, reader, "s", event, CONFIG, Now(fleet.now))
     fleet.enumerator = done.enumerator
     return done.enumerator
 
@@ -61,7 +62,7 @@ def listed_as(
     """After a list of one split that nobody knew, under this number."""
     found = DiscoveredSplits(splits=(split(9),), bounded=bounded, request=request)
     event = SplitExchange(epoch=reader[1], discovered=found, discovery_interval_ms=500)
-    return exchange(enumerator, reader, "s", event, CONFIG, now).enumerator
+    return exchange(enumerator, reader, "s", event, CONFIG, Now(now)).enumerator
 
 
 def list_of(enumerator: Enumerator) -> tuple[frozenset[str], frozenset[str], bool, int | None]:
@@ -123,12 +124,12 @@ def test_the_lowest_living_reader_that_can_discover_is_asked_and_again_after_its
 
 def test_a_list_that_is_asked_for_once_is_asked_for_until_it_has_come() -> None:
     event = SplitExchange(epoch=1, discovery_interval_ms=0)
-    waiting = exchange(create(CONFIG, NOW), (0, 1), "s", event, CONFIG, NOW).enumerator
+    waiting = exchange(create(CONFIG, NOW), (0, 1), "s", event, CONFIG, Now(NOW)).enumerator
     request = request_to(waiting, (0, 1), NOW)
     assert request is not None
 
     answered = SplitExchange(epoch=1, discovery_interval_ms=0, discovered=DiscoveredSplits(splits=(), request=request))
-    done = exchange(waiting, (0, 1), "s", answered, CONFIG, NOW).enumerator
+    done = exchange(waiting, (0, 1), "s", answered, CONFIG, Now(NOW)).enumerator
     assert request_to(done, (0, 1), NOW + 10**9) is None
 
 

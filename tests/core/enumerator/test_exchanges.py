@@ -8,6 +8,7 @@ from lockgate.enumerator.discovery import with_static_list
 from lockgate.enumerator.exchange import exchange, mail
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
+from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.split_events import DiscoveredSplits, SourceEvent, SplitExchange
 
@@ -27,7 +28,7 @@ def settled(partitions: int = 4, readers: int = 2) -> Fleet:
 def said(fleet: Fleet, subtask: int, event: SplitExchange) -> Wishes:
     """Return what a reader is to do that says this."""
     id = (subtask, event.epoch)
-    done = exchange(fleet.enumerator, id, "s", event, CONFIG, fleet.now)
+    done = exchange(fleet.enumerator, id, "s", event, CONFIG, Now(fleet.now))
     fleet.enumerator = done.enumerator
     return wishes(done.enumerator, id, event, fleet.now)
 

@@ -15,6 +15,7 @@ from lockgate.enumerator.discovery import with_static_list
 from lockgate.enumerator.exchange import careful, exchange_in_steps, leave
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.group.now import Now
 from lockgate.steps import AT_ONCE, Steps, at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange
@@ -114,7 +115,9 @@ class Kind:
         return self._run(before, event)
 
     def _run(self, before: Enumerator, event: SplitExchange) -> Steps[Enumerator]:
-        done = yield from exchange_in_steps(before, ATTACKER, "s", event, CONFIG, NOW, reports=LastReports(None, "s"))
+        done = yield from exchange_in_steps(
+            before, ATTACKER, "s", event, CONFIG, Now(NOW), reports=LastReports(None, "s")
+        )
         yield
         wishes(done.enumerator, ATTACKER, event, NOW)
         yield

@@ -10,10 +10,10 @@ from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.discovery import request_to
 from lockgate.enumerator.exchange import Exchanged, create, exchange
-from lockgate.enumerator.leases import after_leaps
+from lockgate.enumerator.leases import after_jumps
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
-from lockgate.group.leaps import Leap
+from lockgate.group.now import ClockJump, Now
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
 
 NOW, LEASE = 1_000_000, CONFIG.lease_ms
@@ -21,7 +21,7 @@ NOW, LEASE = 1_000_000, CONFIG.lease_ms
 
 def says(enumerator: Enumerator, subtask: int, now: int, *held: NumberedSplit, **more: Any) -> Exchanged:
     event = SplitExchange(epoch=1, held=held, **more)
-    return exchange(enumerator, (subtask, 1), "s", event, CONFIG, now)
+    return exchange(enumerator, (subtask, 1), "s", event, CONFIG, Now(now))
 
 
 def wished(enumerator: Enumerator, subtask: int, now: int, *held: NumberedSplit) -> Wishes:
@@ -86,8 +86,8 @@ def test_after_a_revision_that_this_history_has_not_had_nothing_is_assigned_for_
 
 
 def test_a_leap_of_the_clock_lengthens_the_wait_for_those_who_hold_splits_of_a_lost_history() -> None:
-    leapt = after_leaps(create(CONFIG, NOW), [Leap(1, 3_600_000, NOW + 3_600_001)])
-    after = says(leapt, 0, NOW + 3_600_001, seen=NOW - 5).enumerator
+    jumped = after_jumps(create(CONFIG, NOW), [ClockJump(1, 3_600_000, NOW + 3_600_001)])
+    after = says(jumped, 0, NOW + 3_600_001, seen=NOW - 5).enumerator
     assert after.assigning_at == NOW + 3_600_000 + LEASE
 
 

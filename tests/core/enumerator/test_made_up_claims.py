@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from core.enumerator.fleet import CONFIG, Fleet, assigned
 from core.enumerator.test_exchanges import settled
 from lockgate.enumerator.exchange import exchange
+from lockgate.group.now import Now
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 from support.examples import examples
 
@@ -49,7 +50,7 @@ def test_no_claim_that_is_made_up_takes_moves_or_ends_a_split(
     began = fleet.now
     for claims, seen in [*lies, ([], None), ([], None)]:  # and until the splits are listed again
         message = lie(fleet, claims, seen)
-        fleet.enumerator = exchange(fleet.enumerator, (2, liar.epoch), "s", message, CONFIG, fleet.now).enumerator
+        fleet.enumerator = exchange(fleet.enumerator, (2, liar.epoch), "s", message, CONFIG, Now(fleet.now)).enumerator
         fleet.now += 50
         for process in fleet.processes[:2]:
             fleet.exchange(process)

@@ -7,11 +7,11 @@ import pytest
 from core.enumerator.fleet import CONFIG
 from core.enumerator.test_discovery import listed
 from core.enumerator.test_exchanges import blocked_by, settled
-from lockgate.enumerator.replaced import lost_readers, replaced, without_replaced
-from lockgate.group.commands import register, report
+from lockgate.enumerator.replaced import lost_readers, replaced
+from lockgate.group.commands import RemoveLost
 from lockgate.group.group import Group, create
-from lockgate.group.leases import after_leases
 from lockgate.wire.events import OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.turns import after, after_leases, register, report
 
 NOW = 1_000_000
 HOLD = replace(CONFIG, on_lost_reader=OnLostReader.HOLD)
@@ -72,6 +72,7 @@ def test_a_split_that_no_list_names_any_more_keeps_nobody_in_the_group() -> None
 
 
 def test_a_replaced_reader_leaves_unless_it_has_come_back(group: Group) -> None:
-    assert ("s", 1) not in without_replaced(group, [("s", 1)]).readers
-    back = reported(group, "s", 1, NOW + HOLD.lease_ms)
-    assert without_replaced(back, [("s", 1), ("s", 9)]) is back
+    now_ms, gone = NOW + HOLD.lease_ms, RemoveLost([("s", 1), ("s", 9)])
+    assert ("s", 1) not in after(group, gone, now_ms).readers
+    back = reported(group, "s", 1, now_ms)
+    assert after(back, gone, now_ms) is back

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from core.enumerator.fleet import CONFIG
 from core.enumerator.test_exchanges import settled
-from lockgate.enumerator.leases import after_leaps, after_time, end_leases, is_over
+from lockgate.enumerator.leases import after_jumps, after_time, end_leases, is_over
 from lockgate.enumerator.work import Work
-from lockgate.group.hearing import Hearing
-from lockgate.group.leaps import Leap
+from lockgate.group.now import ClockJump, Now
 from lockgate.steps import at_once
 
 
@@ -16,8 +15,8 @@ def test_the_lease_is_the_one_that_the_reader_was_told_last() -> None:
     silent = (1, fleet.processes[1].epoch)
     heard_at = fleet.enumerator.readers[silent].heard_at
     fleet.now = heard_at + CONFIG.lease_ms - 1
-    assert not is_over(fleet.enumerator.readers[silent], fleet.now)
-    assert is_over(fleet.enumerator.readers[silent], fleet.now + 1)
+    assert not is_over(fleet.enumerator.readers[silent], Now(fleet.now))
+    assert is_over(fleet.enumerator.readers[silent], Now(fleet.now + 1))
 
 
 def test_time_in_which_the_process_was_deaf_counts_against_no_lease() -> None:
@@ -25,8 +24,8 @@ def test_time_in_which_the_process_was_deaf_counts_against_no_lease() -> None:
     reader = fleet.enumerator.readers[0, fleet.processes[0].epoch]
     end = reader.heard_at + CONFIG.lease_ms
 
-    assert not is_over(reader, end, Hearing(((end - 200, end - 100),)))
-    assert is_over(reader, end + 100, Hearing(((end - 200, end - 100),)))
+    assert not is_over(reader, Now(end, ((end - 200, end - 100),)))
+    assert is_over(reader, Now(end + 100, ((end - 200, end - 100),)))
 
 
 def test_the_silence_of_all_is_added_to_each_lease_once() -> None:
@@ -54,14 +53,14 @@ def test_a_clock_that_is_put_back_leaves_one_lease_at_most() -> None:
     assert {reader.heard_at for reader in after.readers.values()} == {earlier}
 
 
-def test_a_leap_of_the_stores_clock_ends_no_lease() -> None:
+def test_a_jump_of_the_stores_clock_ends_no_lease() -> None:
     fleet = settled()
     later = fleet.now + 10_000
-    leapt = after_leaps(fleet.enumerator, [Leap(number=1, by_ms=10_000, noticed_ms=later)])
+    jumped = after_jumps(fleet.enumerator, [ClockJump(number=1, by_ms=10_000, noticed_ms=later)])
 
-    work = Work(leapt, later)
-    at_once(end_leases(work))
+    work = Work(jumped, later)
+    at_once(end_leases(work, Now(work.now_ms)))
     assert len(work.readers) == 2
     work = Work(fleet.enumerator, later)
-    at_once(end_leases(work))
+    at_once(end_leases(work, Now(work.now_ms)))
     assert not work.readers

@@ -3,8 +3,6 @@ from typing import Any
 
 import pytest
 
-from lockgate.group.alignment import decide, evaluate, next_deadline
-from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
@@ -18,6 +16,7 @@ from lockgate.wire.events import (
     SplitReport,
     SplitState,
 )
+from support.turns import decide, evaluate, evict, next_deadline, register, report
 
 NOW = 1_000_000
 LEASE = 300

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import Refused
-from lockgate.group import commands
-from lockgate.group.alignment import decide, evaluate
 from lockgate.group.group import Group, create
+from lockgate.group.limits import GroupLimits
+from lockgate.group.now import Now
+from lockgate.group.reporting import report_all
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
     CatchUp,
@@ -22,7 +23,9 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
+from support import turns as commands
 from support.examples import examples
+from support.turns import decide, evaluate
 
 LEASE, TOLERANCE, START = 120, 40, 1_000
 
@@ -247,4 +250,4 @@ def test_a_stale_command_is_refused_and_leaves_the_group_the_very_same(off: int,
             continue
     for source, subtask in group.readers:
         event = ReportedWatermarkEvent(subtask=subtask, epoch=group.readers[source, subtask].epoch + off, watermark=0)
-        assert commands.report_all(group, [(source, event)], now + 1_000)[0] is group
+        assert report_all(group, [(source, event)], Now(now + 1_000), GroupLimits())[0] is group

@@ -4,8 +4,6 @@ from typing import Any
 import pytest
 
 from lockgate.errors import ReaderBusy, StaleEpoch, UnknownReader, UnknownSource
-from lockgate.group import commands
-from lockgate.group.alignment import decide, evaluate
 from lockgate.group.group import Group, create
 from lockgate.group.reader import Reader
 from lockgate.watermark import MAX, MIN
@@ -20,6 +18,8 @@ from lockgate.wire.events import (
     SplitReport,
     SplitState,
 )
+from support import turns as commands
+from support.turns import decide, evaluate
 
 NOW = 1_000_000
 LEASE = 300

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from lockgate.group.alignment import decide, evaluate
-from lockgate.group.commands import register, report
-from lockgate.group.expiry import Expiry, expired_readers, has_expired, without_readers
+from lockgate.group.expiry import Expiry, expired_readers
 from lockgate.group.group import Group, configured, create
-from lockgate.group.hearing import Hearing
-from lockgate.group.leases import after_leases
+from lockgate.group.registering import without_readers
 from lockgate.wire.events import CatchUp, GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.turns import after_leases, decide, evaluate, has_expired, register, report
 
 LEASE_MS = 1_000
 DAY_MS = 86_400_000
@@ -123,7 +121,7 @@ def test_a_group_that_a_lost_reader_holds_never_expires() -> None:
     assert has_expired(heard(new(held), "a", None, 1), EXPIRY, 100 * DAY_MS)
 
 
-def test_time_in_which_the_process_was_deaf_does_not_count() -> None:
+def test_time_in_which_the_process_stood_still_does_not_count() -> None:
     group, now_ms = heard(new(), "a", 5, 1), LEASE_MS + DAY_MS + 500
     assert has_expired(group, EXPIRY, now_ms)
-    assert not has_expired(group, EXPIRY, now_ms, Hearing(((now_ms - 600, now_ms),)))
+    assert not has_expired(group, EXPIRY, now_ms, ((now_ms - 600, now_ms),))

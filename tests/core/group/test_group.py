@@ -1,7 +1,7 @@
-from lockgate.group.commands import evict, leave, register, report
 from lockgate.group.group import create, replace_config, tick
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import GroupConfig, Mode, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.turns import evict, leave, register, report
 
 NOW = 1_000_000
 FIRST = ReaderRegistrationEvent(subtask=0)

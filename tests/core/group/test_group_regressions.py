@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from lockgate.errors import InvalidValue, StaleEpoch
-from lockgate.group.alignment import decide, evaluate
-from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import CatchUp, GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.turns import decide, evaluate, evict, register, report
 
 NOW = 1_000_000
 LEASE, DRIFT = 900, 10

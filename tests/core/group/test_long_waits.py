@@ -3,8 +3,6 @@ from typing import Any
 
 import pytest
 
-from lockgate.group.alignment import decide, evaluate, next_deadline
-from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create, replace_config
 from lockgate.watermark import MAX
 from lockgate.wire.events import (
@@ -15,6 +13,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
+from support.turns import decide, evaluate, next_deadline, register, report
 
 NOW = 1_000_000
 HOLD = 500

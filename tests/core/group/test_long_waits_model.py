@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.group.alignment import decide, evaluate, next_deadline
-from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
@@ -21,6 +19,7 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
 )
 from support.examples import examples
+from support.turns import decide, evaluate, evict, next_deadline, register, report
 
 LEASE, TOLERANCE, HOLD, DRIFT, START = 120, 40, 50, 10, 1_000
 Step = tuple[str, int, int, int]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from lockgate.group.alignment import BLOCKERS_LIMIT, decide, evaluate
-from lockgate.group.commands import register, report_all
+from lockgate.group.alignment import BLOCKERS_LIMIT
 from lockgate.group.group import Group, create
 from lockgate.watermark import MIN
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.turns import decide, evaluate, register, report_all
 
 EXPECTED = 2_000
 

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from lockgate.group.commands import progress, register, report, report_all
 from lockgate.group.group import Group, create
+from lockgate.group.limits import GroupLimits
+from lockgate.group.now import Now
+from lockgate.group.reporting import report_all
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -14,6 +16,7 @@ from lockgate.wire.events import (
     SplitProgress,
     SplitReport,
 )
+from support.turns import progress, register, report
 
 
 class Counted(Mapping[str, SplitReport]):
@@ -65,7 +68,8 @@ def test_repeated_reports_look_at_the_splits_of_each_reader_once(
         object.__setattr__(kept, "splits", Counted(dict(kept.splits)))
     before = {subtask: group.readers["a", subtask].attempts for subtask in (0, 1)}
     monkeypatch.setattr(Counted, "looks", 0)
-    after, refusals = report_all(group, [("a", said(group, n % 2, 0, {})) for n in range(1_000)], 3)
+    reports = [("a", said(group, n % 2, 0, {})) for n in range(1_000)]
+    after, refusals = report_all(group, reports, Now(3), GroupLimits())
     assert Counted.looks <= 2 * len(SPLITS)
     assert not refusals
     for subtask in (0, 1):

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 
 from lockgate.errors import ReaderBusy
-from lockgate.group.alignment import decide, evaluate, next_deadline
-from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create, replace_config
 from lockgate.group.leases import is_parked, lease_ends
 from lockgate.watermark import MAX
@@ -19,6 +17,7 @@ from lockgate.wire.events import (
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
 )
+from support.turns import decide, evaluate, next_deadline, register, report
 
 NOW = 1_000_000
 LEASE, HOUR, DRIFT = 900, 3_600_000, 10

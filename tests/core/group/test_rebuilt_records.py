@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from lockgate.group.commands import _Lowests, _reported, _with_facts
 from lockgate.group.group import create
 from lockgate.group.leases import _excused, _lost, _moved, without_reach
 from lockgate.group.reader import Arriving, Reader
+from lockgate.group.reporting import _Lowests, _reported, _with_facts
 from lockgate.wire.events import GroupConfig, ReaderFacts, ReportedWatermarkEvent, SplitReport
 
 REPORT = ReportedWatermarkEvent(

@@ -4,9 +4,9 @@ reader cannot do.
 
 import pytest
 
-from lockgate.group.commands import register
 from lockgate.group.group import Group, configured, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
+from support.turns import register
 
 NOW = 1_000_000
 OWN, OLDER, NEWER = (GroupConfig(max_drift_ms=drift) for drift in (1, 2, 3))

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lockgate.group.alignment import evaluate
-from lockgate.group.commands import register, report
 from lockgate.group.group import Group, create
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from support.turns import evaluate, register, report
 
 MINUTE, HOUR = 60_000, 3_600_000
 START = 1_800_000_000_000

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from lockgate.errors import UnknownSource
-from lockgate.group.alignment import decide, evaluate
-from lockgate.group.commands import evict, register, report
 from lockgate.group.group import Group, create
 from lockgate.group.source_pauses import pause, resume
 from lockgate.wire.events import GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent, SourcePause
+from support.turns import decide, evaluate, evict, register, report
 
 NOW, DRIFT, HOLD = 1_000_000, 10, 500
 CONFIG = GroupConfig(max_drift_ms=DRIFT, lease_ms=60_000)

@@ -19,7 +19,7 @@ import httpx
 
 from lockgate_coordinator.access import under_way
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.service import announcer, pulse
+from lockgate_coordinator.service import announcer, stalls
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Loaded, MemoryStore, UnreadableGroup, open_store
 
@@ -68,7 +68,7 @@ async def _tireless() -> AsyncIterator[None]:
     """The clock stands still within a step, so a pause of this process must lengthen no lease. And
     a token that reports has as many requests under way as it may.
     """
-    with patch.object(pulse, "DEAF_S", 3_600.0), patch.object(under_way, "MOST_UNANSWERED", 0):
+    with patch.object(stalls, "STALLED_S", 3_600.0), patch.object(under_way, "MOST_UNANSWERED", 0):
         yield
 
 

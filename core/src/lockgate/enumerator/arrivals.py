@@ -30,9 +30,9 @@ from itertools import chain
 
 from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.enumerator.work import Work
-from lockgate.group.commands import RESTING
 from lockgate.group.group import Group
 from lockgate.group.reader import Arriving, Reader
+from lockgate.group.reporting import RESTING
 from lockgate.steps import Steps, for_each
 from lockgate.watermark import MIN
 from lockgate.wire.split_events import SplitExchange

@@ -44,7 +44,7 @@ from lockgate.enumerator.model import Enumerator, MailedEvent, ReaderId, Receive
 from lockgate.enumerator.work import Work
 from lockgate.errors import StaleEpoch
 from lockgate.group.group import tick
-from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.now import Now
 from lockgate.steps import Steps, at_once, for_each
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, NumberedSplit, SplitExchange, StoppedSplit
@@ -80,12 +80,11 @@ def exchange(
     source: str,
     event: SplitExchange,
     config: GroupConfig,
-    now_ms: int,
-    hearing: Hearing = ALWAYS,
+    now: Now,
     reports: LastReports = NO_REPORTS,
 ) -> Exchanged:
     """As `exchange_in_steps`, without a pause."""
-    return at_once(exchange_in_steps(enumerator, reader, source, event, config, now_ms, hearing, reports))
+    return at_once(exchange_in_steps(enumerator, reader, source, event, config, now, reports))
 
 
 def exchange_in_steps(
@@ -94,21 +93,20 @@ def exchange_in_steps(
     source: str,
     event: SplitExchange,
     config: GroupConfig,
-    now_ms: int,
-    hearing: Hearing = ALWAYS,
+    now: Now,
     reports: LastReports = NO_REPORTS,
 ) -> Steps[Exchanged]:
     """Take one exchange of a registered reader of `source`. `reports`: of the source's readers, as
     the group has them. Raises `StaleEpoch`. O(readers + splits).
     """
-    newest = enumerator.newest().get(reader[0], 0)
+    now_ms, newest = now.ms, enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
         raise StaleEpoch(source, *reader, newest)
     work = Work((yield from after_time(enumerator, config, now_ms)), now_ms, reports.watermark)
     yield from _hear(work, reader, event, config)
     yield from _notice_loss(work, event, config)
     stop = yield from _take_claims(work, reader, event)
-    yield from end_leases(work, hearing)
+    yield from end_leases(work, now)
     request = request_to(work.so_far, reader, now_ms)
     if request is not None and event.discovered is not None and event.discovered.request == request:
         yield from take_list(work, event.discovered, reader[0])

@@ -12,8 +12,8 @@ This lease is not that of the reader's reports (`lockgate.group.leases`). Splits
 stored apart, so a report could renew a lease that another process has just ended. An exchange
 renews the lease of the splits in the very commit that reads them.
 
-What lengthens the leases of reports lengthens these: time in which the process was deaf
-(`group.hearing`), a clock that was put forward (`group.leaps`) or back, and the silence of all
+What lengthens the leases of reports lengthens these: time in which the process stood still
+(`group.now`), a clock that was put forward (`group.clock_jumps`) or back, and the silence of all
 readers. For the silence the rule is the same, but for one thing: it counts exchanges. A reader gets
 the length of a silence once, until it is heard again, and never more than one lease from now.
 
@@ -26,9 +26,9 @@ from dataclasses import replace
 
 from lockgate.enumerator.model import Enumerator, ReaderId, SplitOwner
 from lockgate.enumerator.work import Work
-from lockgate.group.hearing import ALWAYS, Hearing
-from lockgate.group.leaps import Leap, later
+from lockgate.group.clock_jumps import later
 from lockgate.group.leases import tolerance_ms
+from lockgate.group.now import ClockJump, Now
 from lockgate.steps import Steps, for_each
 from lockgate.wire.events import GroupConfig
 
@@ -38,14 +38,14 @@ def lease_ends(reader: SplitOwner) -> int:
     return reader.heard_at + reader.lease_ms
 
 
-def is_over(reader: SplitOwner, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
-    """Return whether the lease has ended. `hearing`: of the process that judges."""
-    return lease_ends(reader) <= hearing.judged_ms(now_ms, reader.lease_ms)
+def is_over(reader: SplitOwner, now: Now) -> bool:
+    """Return whether the lease has ended."""
+    return lease_ends(reader) <= now.judged_ms(reader.lease_ms)
 
 
-def end_leases(work: Work, hearing: Hearing = ALWAYS) -> Steps[None]:
+def end_leases(work: Work, now: Now) -> Steps[None]:
     """Frees the splits of all readers whose lease has ended."""
-    yield from work.release([id for id, reader in work.readers.items() if is_over(reader, work.now_ms, hearing)])
+    yield from work.release([id for id, reader in work.readers.items() if is_over(reader, now)])
 
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
@@ -67,26 +67,28 @@ def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Step
     return replace(enumerator, readers=readers)
 
 
-def after_leaps(enumerator: Enumerator, leaps: Iterable[Leap]) -> Enumerator:
-    """Return the enumerator with its times moved by leaps of the store's clock (`group.leaps`)."""
-    for leap in leaps:
+def after_jumps(enumerator: Enumerator, jumps: Iterable[ClockJump]) -> Enumerator:
+    """Return the enumerator with its times moved by jumps of the store's clock
+    (`group.clock_jumps`).
+    """
+    for jump in jumps:
         readers = {
-            id: replace(reader, heard_at=later(reader.heard_at, leap)) for id, reader in enumerator.readers.items()
+            id: replace(reader, heard_at=later(reader.heard_at, jump)) for id, reader in enumerator.readers.items()
         }
-        heard_at = None if enumerator.heard_at is None else later(enumerator.heard_at, leap)
+        heard_at = None if enumerator.heard_at is None else later(enumerator.heard_at, jump)
         enumerator = replace(
             enumerator,
             readers=readers,
             heard_at=heard_at,
-            assigning_at=_moved(enumerator.assigning_at, leap),
-            survivors_until=_moved(enumerator.survivors_until, leap),
+            assigning_at=_moved(enumerator.assigning_at, jump),
+            survivors_until=_moved(enumerator.survivors_until, jump),
         )
     return enumerator
 
 
-def _moved(until: int, leap: Leap) -> int:
-    """Return the end of a wait, unless it was over before the leap."""
-    return until if until <= leap.noticed_ms - leap.by_ms else until + leap.by_ms
+def _moved(until: int, jump: ClockJump) -> int:
+    """Return the end of a wait, unless it was over before the jump."""
+    return until if until <= jump.noticed_ms - jump.by_ms else until + jump.by_ms
 
 
 def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:

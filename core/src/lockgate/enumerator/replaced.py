@@ -16,7 +16,6 @@ the coordinator.
 from collections.abc import Iterable
 
 from lockgate.enumerator.model import Enumerator
-from lockgate.group.expiry import without_readers
 from lockgate.group.group import Group
 from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX
@@ -39,9 +38,3 @@ def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKe
         return []
     waiting.update(subtask for subtask, _ in enumerator.readers)
     return [key for key in lost if key[1] not in waiting]
-
-
-def without_replaced(group: Group, replaced: Iterable[ReaderKey]) -> Group:
-    """Return the group without these readers, but for those that have come back meanwhile."""
-    known = ((key, group.readers.get(key)) for key in replaced)
-    return without_readers(group, [key for key, reader in known if reader is not None and reader.lost])

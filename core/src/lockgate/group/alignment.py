@@ -71,12 +71,12 @@ lists where it differs, and why). Used by the coordinator service.
 
 from dataclasses import dataclass, replace
 
-from lockgate.group.commands import RESTING
 from lockgate.group.group import Group, tick
-from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import after_leases, first_lease_end, in_grace
 from lockgate.group.long_waits import after_long_waits, wait_ends
+from lockgate.group.now import Now
 from lockgate.group.reader import ReaderKey
+from lockgate.group.reporting import RESTING
 from lockgate.watermark import MAX, MIN, add
 from lockgate.wire.events import Blocker, CatchUp, Mode, OnLostReader, WatermarkAlignmentEvent
 
@@ -97,21 +97,21 @@ class Decision:
     waiting_for: tuple[str, ...] = ()
 
 
-def decide(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Decision:
+def decide(group: Group, now: Now) -> Decision:
     """Return the watermark and the ceiling of the group, and the first readers at the minimum."""
-    return _decided(_settled(group, now_ms, hearing), now_ms, hearing)
+    return _decided(_settled(group, now), now)
 
 
-def evaluate(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the event as of `now_ms`, and the group that has announced it: the same object if no
-    value has changed. `hearing`: of the process that evaluates.
+def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
+    """Return the event as of `now`, and the group that has announced it: the same object if no
+    value has changed.
     """
-    group = _settled(group, now_ms, hearing)
-    decision = _decided(group, now_ms, hearing)
+    group = _settled(group, now)
+    decision = _decided(group, now)
     observed = group.config.mode is Mode.OBSERVE
     ceiling = MAX if observed else decision.ceiling
     if (decision.group_watermark, ceiling) != (group.group_watermark, group.max_desired_watermark):
-        revision = tick(group.revision, now_ms)
+        revision = tick(group.revision, now.ms)
         group = replace(
             group, revision=revision, group_watermark=decision.group_watermark, max_desired_watermark=ceiling
         )
@@ -127,43 +127,43 @@ def evaluate(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> tuple[Grou
     )
 
 
-def next_deadline(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> int | None:
+def next_deadline(group: Group, now: Now) -> int | None:
     """When time alone may next change the event: the end of a lease, of a wait, or of a new group's
     grace. None: never.
     """
-    group, lease_ms = _settled(group, now_ms, hearing), group.config.lease_ms
+    group, lease_ms = _settled(group, now), group.config.lease_ms
     first = first_lease_end(group)
-    ends = [] if first is None else [hearing.ends_ms(first, lease_ms)]
-    held, longest_ms = wait_ends(group, now_ms), group.config.max_wait_ms
+    ends = [] if first is None else [now.ends_ms(first, lease_ms)]
+    held, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if held is not None and longest_ms is not None:
-        ends.append(hearing.ends_ms(held, longest_ms))
-    if group.cap is not None and in_grace(group, now_ms, hearing):
-        ends.append(hearing.ends_ms(group.grace_until, lease_ms))
+        ends.append(now.ends_ms(held, longest_ms))
+    if group.cap is not None and in_grace(group, now):
+        ends.append(now.ends_ms(group.grace_until, lease_ms))
     return min(ends, default=None)
 
 
-def _settled(group: Group, now_ms: int, hearing: Hearing) -> Group:
+def _settled(group: Group, now: Now) -> Group:
     """Return the group with all that time has done to its readers."""
-    return after_long_waits(after_leases(group, now_ms, hearing), now_ms, hearing)
+    return after_long_waits(after_leases(group, now), now)
 
 
-def _decided(group: Group, now_ms: int, hearing: Hearing) -> Decision:
+def _decided(group: Group, now: Now) -> Decision:
     missing = group.first_missing(BLOCKERS_LIMIT)
     if missing:
         return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
     if not group.started:
-        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now_ms, hearing), holders=())
+        return Decision(group_watermark=MIN, ceiling=_capped(group, MAX, now), holders=())
     with_lost = group.config.on_lost_reader is OnLostReader.HOLD
     lowest = group.readers.lowest_watermark(with_lost=with_lost)
     ceiling = add(lowest, group.config.max_drift_ms)
     if group.config.catch_up is CatchUp.JOINT:
         ceiling = max(ceiling, group.readers.lowest_reach(with_lost=with_lost))
     holders = group.readers.at_watermark(lowest, BLOCKERS_LIMIT, with_lost=with_lost)
-    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now_ms, hearing), holders=holders)
+    return Decision(group_watermark=lowest, ceiling=_capped(group, ceiling, now), holders=holders)
 
 
-def _capped(group: Group, ceiling: int, now_ms: int, hearing: Hearing) -> int:
-    return ceiling if group.cap is None or not in_grace(group, now_ms, hearing) else min(ceiling, group.cap)
+def _capped(group: Group, ceiling: int, now: Now) -> int:
+    return ceiling if group.cap is None or not in_grace(group, now) else min(ceiling, group.cap)
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:

@@ -16,12 +16,11 @@ Flink has neither: its groups end with their job. Kafka deletes the offsets of a
 members after seven days, and these are the defaults here. Used by the coordinator service.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lockgate.group.group import Group
-from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import has_finished, lease_ends
+from lockgate.group.now import Now
 from lockgate.group.reader import Reader, ReaderKey
 from lockgate.wire.events import OnLostReader
 
@@ -44,24 +43,11 @@ def expired_readers(group: Group, expiry: Expiry) -> list[ReaderKey]:
     return [key for key, reader in group.readers.items() if _is_dead(reader, group, until)]
 
 
-def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
-    """Return the group without these. A successor of one begins above its epoch."""
-    gone = {key: group.readers[key] for key in keys}
-    if not gone:
-        return group
-    highest = max(reader.epoch for reader in gone.values())
-    return replace(
-        group,
-        readers=group.readers.updated(dict.fromkeys(gone)),
-        left_epoch=max(group.left_epoch, highest),
-    )
-
-
-def has_expired(group: Group, expiry: Expiry, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
-    """Return whether the whole group has expired. `hearing`: of the process that judges."""
+def has_expired(group: Group, expiry: Expiry, now: Now) -> bool:
+    """Return whether the whole group has expired."""
     if expiry.groups_ms is None or group.configured_at:
         return False
-    until = hearing.judged_ms(now_ms, expiry.groups_ms) - expiry.groups_ms
+    until = now.judged_ms(expiry.groups_ms) - expiry.groups_ms
     if max(group.created_at, group.heard_at or 0) > until:
         return False
     return all(_is_dead(reader, group, until) for reader in group.readers.values())

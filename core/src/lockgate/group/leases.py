@@ -26,20 +26,20 @@ by more than the tolerance, moves all times of the group back by the difference.
 ahead for a while has ended leases too early. Readers that were marked lost at a time that is still
 to come, by more than the tolerance, are judged anew.
 
-A process that was deaf for a while (`hearing`) does not know which readers were silent. So leases
-are judged by its hearing.
+A process that stood still for a while cannot tell which readers were silent. So leases are judged
+without its stalls (`now`).
 
 Why this is safe. The rules only lengthen leases, so they can hold readers back but set none free.
 They cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
 reader among slow ones is lost after its lease and one silence.
 
-Used by `commands`, `alignment` and the service's inspection.
+Used by `registering`, `reporting`, `alignment` and the service's inspection.
 """
 
 from dataclasses import replace
 
 from lockgate.group.group import Group
-from lockgate.group.hearing import ALWAYS, Hearing
+from lockgate.group.now import Now
 from lockgate.group.reader import Reader
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
@@ -65,16 +65,16 @@ def has_finished(reader: Reader) -> bool:
     return reader.reported is not None and reader.reported.finished
 
 
-def is_lost(reader: Reader, config: GroupConfig, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
+def is_lost(reader: Reader, config: GroupConfig, now: Now) -> bool:
     """Return whether the lease has ended. The lease of a reader that never reported ends too, and
     changes nothing.
     """
-    return lease_ends(reader, config) <= hearing.judged_ms(now_ms, config.lease_ms) and not has_finished(reader)
+    return lease_ends(reader, config) <= now.judged_ms(config.lease_ms) and not has_finished(reader)
 
 
-def in_grace(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> bool:
+def in_grace(group: Group, now: Now) -> bool:
     """Return whether the group is so new that readers of a predecessor may still be to come."""
-    return hearing.judged_ms(now_ms, group.config.lease_ms) < group.grace_until
+    return now.judged_ms(group.config.lease_ms) < group.grace_until
 
 
 def tolerance_ms(config: GroupConfig) -> int:
@@ -109,18 +109,18 @@ def after_silence(group: Group, now_ms: int) -> Group:
     return replace(group, readers=readers.updated(excused))
 
 
-def after_leases(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
+def after_leases(group: Group, now: Now) -> Group:
     """Return the group in which each reader whose lease has ended is marked lost, and its reach is
-    gone. `hearing`: of the process that judges. O(such readers).
+    gone. O(such readers).
     """
-    group = _judged_anew(group, now_ms)
-    first, judged_ms = first_lease_end(group), hearing.judged_ms(now_ms, group.config.lease_ms)
+    group = _judged_anew(group, now.ms)
+    first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)
     if first is None or first > judged_ms:
         return group
     readers = group.readers
     ended = readers.heard_until(judged_ms - group.config.lease_ms) + readers.parked_until(judged_ms)
     lost = {key: _lost(readers[key]) for key in ended}
-    return replace(group, readers=readers.updated(lost), losses_at=now_ms)
+    return replace(group, readers=readers.updated(lost), losses_at=now.ms)
 
 
 def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
@@ -161,7 +161,9 @@ def _judged_anew(group: Group, now_ms: int) -> Group:
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
-    living = [key for key, reader in group.readers.items() if reader.lost and not is_lost(reader, group.config, now_ms)]
+    living = [
+        key for key, reader in group.readers.items() if reader.lost and not is_lost(reader, group.config, Now(now_ms))
+    ]
     readers = group.readers.updated({key: replace(group.readers[key], lost=False) for key in living})
     return replace(group, readers=readers, losses_at=now_ms)
 

@@ -14,21 +14,21 @@ waits for itself.) Readers report every third of a lease at least, so a wait is 
 A wait ends with a report from below the ceiling, or with one that parks the reader. It begins anew
 with each report that is above the reader's last: a reader that gets on, at whatever pace, is not
 stopped. Time in which no reader could get on is no waiting: an outage (`leases`), or time in which
-the process was deaf (`hearing`).
+the process stood still (`now`).
 
 Which readers hold it. Those whose watermark plus the drift is not above the waiting reader's, and
 that do not wait themselves. A passed-over reader counts again as soon as it reports from within the
 drift of the others' watermark, so that none of them has to wait for it by more than that. It also
 counts again when no other reader counts: else all passed-over readers would run free.
 
-Flink has nothing like it. Used by `commands` (the report) and `alignment` (the deadline).
+Flink has nothing like it. Used by `reporting` and `alignment` (the deadline).
 """
 
 from dataclasses import replace
 
 from lockgate.group.group import Group
-from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.group.leases import silent_ms
+from lockgate.group.now import Now
 from lockgate.group.reader import Reader, ReaderKey, watermark_after, watermark_of
 from lockgate.watermark import MAX, add
 from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermarkEvent
@@ -60,19 +60,19 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
     return add(since, group.config.max_wait_ms)
 
 
-def after_long_waits(group: Group, now_ms: int, hearing: Hearing = ALWAYS) -> Group:
+def after_long_waits(group: Group, now: Now) -> Group:
     """Return the group in which readers that waited for too long are overdue or, under `proceed`,
-    go on. `hearing`: of the process that judges.
+    go on.
     """
-    ends, longest_ms = wait_ends(group, now_ms), group.config.max_wait_ms
+    ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
         return group
-    judged_ms = hearing.judged_ms(now_ms, longest_ms)
+    judged_ms = now.judged_ms(longest_ms)
     if judged_ms < ends:
         return group
     waiting = group.readers.held_until(judged_ms - longest_ms)
     if group.config.on_max_wait is OnMaxWait.PROCEED:
-        return _let_go(group, waiting, now_ms)
+        return _let_go(group, waiting, now.ms)
     return replace(
         group, readers=group.readers.updated({key: replace(group.readers[key], overdue=True) for key in waiting})
     )

@@ -2,10 +2,10 @@
 
 **The model.** Each query plans, reads, and plans again, as in Spark. A plan is a real one: the
 query's draft (`lockgate.plan.draft`) gives its watermark and its reach, these are a report to the
-group (`lockgate.group.commands`), the group's rule (`lockgate.group.alignment`) gives the ceiling,
-and the draft is cut there. A batch takes `overhead_ms` and the time of its records. What a batch
-has read counts when it is done, as in Spark's progress. A query that may read nothing looks again
-when the ceiling has moved, or after `POLL_MS`.
+group, whose turn (`lockgate.group.turn`) gives the ceiling, and the draft is cut there. A batch
+takes `overhead_ms` and the time of its records. What a batch has read counts when it is done, as in
+Spark's progress. A query that may read nothing looks again when the ceiling has moved, or after
+`POLL_MS`.
 
 **What is left out.** Reports and announcements take `ANNOUNCE_MS`. Nothing fails, no lease ends,
 brokers answer at once. Records of a split are in order of event time; the disorder of a query only
@@ -22,9 +22,10 @@ from typing import Generic, TypeVar
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.errors import InvalidValue
-from lockgate.group import commands
-from lockgate.group.alignment import evaluate
+from lockgate.group.commands import Register, Reports
 from lockgate.group.group import Group, create
+from lockgate.group.now import Now
+from lockgate.group.turn import turn
 from lockgate.simulate.readers import AlignedReader, NativeReader, VirtualReader
 from lockgate.simulate.workload import Workload
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
@@ -113,7 +114,7 @@ def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None
 
 
 class _Group:
-    """The group of the fleet: the coordinator's commands and rule, without a coordinator."""
+    """The group of the fleet: turns as a coordinator takes them, without a coordinator."""
 
     def __init__(self, workload: Workload, max_drift: int) -> None:
         # A query may have any name, a source may not.
@@ -127,14 +128,14 @@ class _Group:
         self._group: Group = create("simulated", config, workload.begin)
         self._epochs: dict[str, int] = {}
         for name in self._names.values():
-            self._group = commands.register(self._group, name, ReaderRegistrationEvent(subtask=0), workload.begin)
+            self._turn(Register(name, ReaderRegistrationEvent(subtask=0)), workload.begin)
             self._epochs[name] = self._group.readers[(name, 0)].epoch
 
     def report(self, reader: VirtualReader, at: int, reach: int | None, now: int) -> tuple[int, bool]:
         """Return the ceiling after a report, and whether the report has moved it."""
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(subtask=0, epoch=self._epochs[name], watermark=at, reach=reach)
-        return self._after(commands.report(self._group, name, event, now), now)
+        return self._turn(Reports([(name, event)]), now)
 
     def finish(self, reader: VirtualReader, now: int) -> bool:
         """Take a reader out, and return whether that moved the ceiling."""
@@ -142,12 +143,12 @@ class _Group:
         event = ReportedWatermarkEvent(
             subtask=0, epoch=self._epochs[name], watermark=watermark.MAX, idle=True, finished=True
         )
-        return self._after(commands.report(self._group, name, event, now), now)[1]
+        return self._turn(Reports([(name, event)]), now)[1]
 
-    def _after(self, group: Group, now: int) -> tuple[int, bool]:
-        before = self._group.revision
-        self._group, event = evaluate(group, now)
-        return event.max_desired_watermark, event.revision != before
+    def _turn(self, command: Register | Reports, now: int) -> tuple[int, bool]:
+        done = turn(self._group, [command], Now(now))
+        before, self._group = self._group.revision, done.group
+        return done.event.max_desired_watermark, done.event.revision != before
 
 
 class _Timeline(Generic[R]):

@@ -77,8 +77,7 @@ def create_app(
     counted = Metrics(store)
     coordinator = Coordinator(
         counted.store,
-        counted.journal.evicting,
-        counted.journal.expiring,
+        [counted.journal],
         max_watchers=settings.max_subscribers,
         limits=settings.limits,
     )

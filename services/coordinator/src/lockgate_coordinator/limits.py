@@ -1,14 +1,12 @@
-"""How much a group, and the service, may hold: what one caller may cost all others.
+"""How much the service may hold, and how large bodies may be: what one caller may cost all others.
 
-A command of the protocol is refused where it would make more. What a group holds already stays:
-a lower limit than before refuses only what is new.
+`lockgate.group.limits` has what one group may hold.
 """
 
 from dataclasses import dataclass
 
 from lockgate.errors import LimitReached
-from lockgate.group.group import Group
-from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
+from lockgate.group.limits import GroupLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +24,12 @@ class BodyLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """`splits` of a reader, and of a source that an enumerator assigns; `readers` and `sources` of
-    a group, expected sources included; `groups` of the store; `attributes`: bytes of a reader's
-    owner and attributes in UTF-8.
+class Limits(GroupLimits):
+    """`splits` bound those of a source that an enumerator assigns, too; `groups` those of the
+    store.
     """
 
-    splits: int = 10_000
-    readers: int = 10_000
-    sources: int = 1_000
     groups: int = 10_000
-    attributes: int = 8_192
 
     @property
     def report_body(self) -> BodyLimit:
@@ -54,23 +47,6 @@ class Limits:
             max(512 << 10, (64 << 10) + 260 * self.sources + 6 * self.attributes),
             max(20_000, 2 * (self.sources + self.attributes)),
         )
-
-    def check_config(self, name: str, config: GroupConfig) -> None:
-        """Raise `LimitReached` for a group that expects too many sources."""
-        if len(config.expected_sources) > self.sources:
-            raise LimitReached(
-                "sources", self.sources, f"group {name!r}", "expect fewer sources, or raise --max-sources"
-            )
-
-    def check_splits(self, source: str, subtask: int, splits: int) -> None:
-        """Raise `LimitReached` for a reader with too many splits."""
-        if splits > self.splits:
-            raise LimitReached(
-                "splits",
-                self.splits,
-                f"reader {subtask} of source {source!r}",
-                "spread them over several readers, or raise --max-partitions",
-            )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
         """Raise `LimitReached` for a source whose enumerator would know too many splits."""
@@ -90,29 +66,6 @@ class Limits:
                 self.sources,
                 f"group {name!r}",
                 "delete the group if its sources are no longer used, or raise --max-sources",
-            )
-
-    def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
-        """Raise `LimitReached` for a reader that says too much of itself, or is one too many."""
-        if event.config is not None:
-            self.check_config(name, event.config)
-        texts = (event.owner, *event.attributes, *event.attributes.values())
-        if sum(len(text.encode()) for text in texts) > self.attributes:
-            raise LimitReached(
-                "bytes of owner and attributes",
-                self.attributes,
-                f"reader {event.subtask} of source {source!r}",
-                "send fewer or shorter ones, or raise --max-attributes",
-            )
-        if group is None or (source, event.subtask) in group.readers:
-            return
-        if len(group.readers) >= self.readers:
-            raise LimitReached(
-                "readers", self.readers, f"group {name!r}", "evict readers that are gone, or raise --max-readers"
-            )
-        if not group.readers.has_source(source) and len(group.readers.sources()) >= self.sources:
-            raise LimitReached(
-                "sources", self.sources, f"group {name!r}", "evict readers that are gone, or raise --max-sources"
             )
 
     def check_groups(self, name: str, groups: int) -> None:

@@ -1,30 +1,38 @@
-"""Sources that share a group, by the coordinator's own rule (`lockgate.group`): strict, and at a
-time that stands still, so that no lease ends.
+"""Sources that share a group, by the coordinator's own turns (`lockgate.group.turn`): strict, and
+at a time that stands still, so that no lease ends.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, Op
-from lockgate.group.alignment import evaluate
-from lockgate.group.commands import register, report
+from lockgate.group.commands import Register, Reports
 from lockgate.group.group import Group, create
+from lockgate.group.now import Now
 from lockgate.group.reader import watermark_of
+from lockgate.group.turn import turn
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 
-NOW_MS = 1
+NOW = Now(1)
 
 
 def a_group(name: str) -> Group:
     """Return a new group with Flink's rule of the ceiling."""
-    return create(name, GroupConfig(catch_up=CatchUp.STRICT), NOW_MS)
+    return create(name, GroupConfig(catch_up=CatchUp.STRICT), NOW.ms)
 
 
 def reported(group: Group, source: str, subtask: int, watermark: int) -> Group:
-    """Return the group after a report of a registered reader, and with what it then announces."""
+    """Return the group after a report, for which a reader registers first that has not."""
+    if (source, subtask) not in group.readers:
+        group = registered(group, source, subtask)
     event = ReportedWatermarkEvent(subtask=subtask, epoch=group.readers[source, subtask].epoch, watermark=watermark)
-    return evaluate(report(group, source, event, NOW_MS), NOW_MS)[0]
+    return turn(group, [Reports([(source, event)])], NOW).group
+
+
+def registered(group: Group, source: str, subtask: int) -> Group:
+    """Return the group after the registration of a reader."""
+    return turn(group, [Register(source, ReaderRegistrationEvent(subtask=subtask))], NOW).group
 
 
 @dataclass
@@ -64,8 +72,9 @@ class CoordinatorAdapter(Adapter):
 
     def do_ready(self, source: str, subtask: int, attempt: int) -> None:
         """An attempt is a new epoch of the reader."""
-        self.sources[source].ready.setdefault(subtask, set()).add(attempt)
-        self._register(self.sources[source], subtask)
+        its = self.sources[source]
+        its.ready.setdefault(subtask, set()).add(attempt)
+        self.groups[its.group] = registered(self.groups[its.group], its.name, subtask)
 
     def do_attempt_failed(self, source: str, subtask: int, attempt: int) -> None:
         """A failed attempt is silent; no lease ends here."""
@@ -76,14 +85,12 @@ class CoordinatorAdapter(Adapter):
 
     def do_report(self, source: str, subtask: int, ts: int) -> None:
         its = self.sources[source]
-        if (its.name, subtask) not in self.groups[its.group].readers:
-            self._register(its, subtask)
         self.groups[its.group] = reported(self.groups[its.group], its.name, subtask, ts)
         its.reporters.add(subtask)
 
     def do_announce(self, source: str) -> None:
         its = self.sources[source]
-        _, event = evaluate(replace(self.groups[its.group], config=its.config), NOW_MS)
+        event = turn(replace(self.groups[its.group], config=its.config), [], NOW).event
         for subtask in sorted(its.reporters):
             if its.ready.get(subtask):
                 self.events.append({"align": event.max_desired_watermark, "source": source, "subtask": subtask})
@@ -94,10 +101,6 @@ class CoordinatorAdapter(Adapter):
     def state(self) -> Any:
         groups = {name: self._group(group) for name, group in self.groups.items()}
         return {"groups": groups, "sources": {name: self._source(source) for name, source in self.sources.items()}}
-
-    def _register(self, source: Source, subtask: int) -> None:
-        event = ReaderRegistrationEvent(subtask=subtask)
-        self.groups[source.group] = register(self.groups[source.group], source.name, event, NOW_MS)
 
     def _group(self, group: Group) -> Any:
         members = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
@@ -118,8 +121,6 @@ class AggregatorAdapter(Adapter):
 
     def do_aggregate(self, key: str, ts: int) -> None:
         before = self.group.group_watermark
-        if (key, 0) not in self.group.readers:
-            self.group = register(self.group, key, ReaderRegistrationEvent(subtask=0), NOW_MS)
         self.group = reported(self.group, key, 0, ts)
         after = self.group.group_watermark
         self.events.append({"return": None if after == before else after})

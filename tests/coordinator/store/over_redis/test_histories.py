@@ -11,7 +11,6 @@ from dataclasses import replace
 import pytest
 from anyio import fail_after
 
-from lockgate.group.commands import evict
 from lockgate.group.group import Group, create
 from lockgate.wire.events import (
     ReaderRegistrationEvent,
@@ -24,6 +23,7 @@ from lockgate_testbed.link import Link
 from lockgate_testbed.redis import RedisServer
 from support.commits import CONFIG, Command, change, reports, seen_by
 from support.replicated import Replicated, replicated
+from support.turns import evict
 
 pytestmark = pytest.mark.redis
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from lockgate.group.commands import evict, register
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store, reading
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_testbed.redis import RedisServer
+from support.turns import evict, register
 
 pytestmark = pytest.mark.redis
 

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from redis.asyncio import Redis
 
-from lockgate.group.commands import register
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.redis import RedisServer
+from support.turns import register
 
 pytestmark = pytest.mark.redis
 

@@ -6,13 +6,13 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
+from lockgate.group.commands import BEFORE_ALL_REVISIONS
 from lockgate.watermark import MAX
 from lockgate.wire.codec import alignment_to_json
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
 from lockgate_coordinator.api.stream import EventStream
-from lockgate_coordinator.service.announcer import BEFORE_ALL
 
 router = APIRouter(prefix="/v1/groups/{group}/alignment", tags=["alignment"])
 
@@ -38,7 +38,7 @@ async def current(
     """Return the group's current event. With `after`, wait until its revision is higher, or return
     204 after `wait_ms`.
     """
-    event = (await coordinator.look(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
+    event = (await coordinator.refresh(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
     return Response(status_code=204) if event is None else JSONResponse(alignment_to_json(event))
 
 
@@ -59,5 +59,7 @@ def _revision(last_event_id: str | None) -> int:
     begins with the current event.
     """
     return (
-        int(last_event_id) if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id) else BEFORE_ALL
+        int(last_event_id)
+        if last_event_id is not None and re.fullmatch("[0-9]{1,19}", last_event_id)
+        else BEFORE_ALL_REVISIONS
     )

@@ -56,8 +56,7 @@ def audited(request: Request, response: Response, act: str, group: str, **where:
     }
     changed: Changed = {}
     try:
-        with request.app.state.metrics.journal.acting(group, operator(request)):
-            yield changed
+        yield changed
     except Exception as error:
         outcome = TABLE[type(error)].type if type(error) in TABLE else "fault"
         _log.warning("%s refused", act, extra={"fields": {**fields, "outcome": outcome}})

@@ -1,5 +1,6 @@
 """Groups: configure, list, inspect, delete."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated
 
@@ -7,12 +8,12 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.errors import UnknownGroup, UnknownSource
-from lockgate.group.group import Group
+from lockgate.group.commands import Versions
 from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX
 from lockgate.wire.codec import config_from_json, config_to_json
 from lockgate.wire.fields import Json
-from lockgate_coordinator.api.audit import audited, differences
+from lockgate_coordinator.api.audit import audited, differences, operator
 from lockgate_coordinator.api.bodies import Body, TheTurn, written
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
@@ -25,7 +26,7 @@ from lockgate_coordinator.api.parts import (
     Visible,
     act_of,
 )
-from lockgate_coordinator.service.coordinator import Coordinator, Precondition
+from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.inspected_splits import summaries
 from lockgate_coordinator.service.inspection import inspected, inspected_source, summary
 from lockgate_coordinator.store import UnreadableGroup
@@ -63,7 +64,9 @@ async def configure(
     config, act = config_from_json(body), act_of(key, body, if_match, if_none_match)
     answer = JSONResponse(config_to_json(config))
     with audited(request, answer, "configure", group) as changed:
-        done = await coordinator.configure(group, config, _precondition(if_match, if_none_match), act)
+        done = await coordinator.configure(
+            group, config, act, operator(request), only=_versions(if_match), never=_versions(if_none_match)
+        )
         changed.update(differences(done.before, config))
     answer.status_code = 201 if done.created else 200
     answer.headers["ETag"] = _etag(done.version)
@@ -81,13 +84,13 @@ async def listed(
     items, unreadable = list[Json](), list[Json]()
     for name in names[:limit]:
         try:
-            committed = await coordinator.look(name)
+            turn = await coordinator.refresh(name)
         except UnknownGroup:  # deleted a moment ago
             continue
         except UnreadableGroup as error:
             unreadable.append({"group": name, "reason": error.reason, "remedy": error.remedy})
             continue
-        items.append(summary(committed.group, committed.event, committed.now_ms))
+        items.append(summary(turn.group, turn.event, turn.now.ms))
     more = {"unreadable": unreadable} if unreadable else {}
     return JSONResponse({"items": items, "next": names[limit - 1] if len(names) > limit else None, **more})
 
@@ -103,16 +106,14 @@ async def one(
     """Return the group with a page of its readers. They are in order of source and subtask; a page
     has at most `limit` readers and 2 MB. The `ETag` is the version of the configuration.
     """
-    committed = await coordinator.look(group)
-    found = inspected(
-        committed.group, committed.event, committed.now_ms, limit=limit, after=None if after is None else _reader(after)
-    )
+    turn = await coordinator.refresh(group)
+    found = inspected(turn.group, turn.event, turn.now.ms, limit=limit, after=None if after is None else _reader(after))
     answer = await in_turn.work(found)
     loaded = await coordinator.enumerators.loaded(group)
     if loaded.sources:
         answer["enumerators"] = summaries(loaded.sources, loaded.now_ms)
     text = await in_turn.work(written(answer))
-    return Response(text, headers={"ETag": _etag(committed.group.config_version)}, media_type="application/json")
+    return Response(text, headers={"ETag": _etag(turn.group.config_version)}, media_type="application/json")
 
 
 @router.delete("/{group}", status_code=204, **route("unknown-group", answers={204: answer("The group is deleted")}))
@@ -123,7 +124,7 @@ async def forget(
     read.
     """
     with audited(request, response, "delete", group):
-        await coordinator.forget(group, act_of(key, "delete"))
+        await coordinator.delete(group, act_of(key, "delete"))
 
 
 @router.get(
@@ -141,10 +142,10 @@ async def source(
     """Return a page of the source's readers with their splits. They are in order of subtask; a page
     has at most `limit` readers and 2 MB.
     """
-    committed = await coordinator.look(group)
-    if not committed.group.readers.has_source(source):
+    turn = await coordinator.refresh(group)
+    if not turn.group.readers.has_source(source):
         raise UnknownSource(group, source)
-    found = inspected_source(committed.group, source, committed.now_ms, limit=limit, after=after)
+    found = inspected_source(turn.group, source, turn.now.ms, limit=limit, after=after)
     return Response(await in_turn.work(written(await in_turn.work(found))), media_type="application/json")
 
 
@@ -172,19 +173,12 @@ def _etag(version: int) -> str:
     return f'"{version}"'
 
 
-def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
-    """RFC 9110, 13.1: `If-Match` requires that the group is one of those named, `If-None-Match`
-    that it is none of them; `*` is any.
+def _versions(header: str | None) -> Versions | None:
+    """Return the versions that `If-Match` or `If-None-Match` names (RFC 9110, 13.1); None without
+    the header.
     """
-
-    def holds(group: Group | None) -> bool:
-        if if_match is not None and not _named(group, if_match):
-            return False
-        return if_none_match is None or not _named(group, if_none_match)
-
-    return holds
-
-
-def _named(group: Group | None, header: str) -> bool:
+    if header is None:
+        return None
     tags = [tag.strip() for tag in header.split(",")]
-    return group is not None and ("*" in tags or _etag(group.config_version) in tags)
+    named = frozenset(int(tag[1:-1]) for tag in tags if re.fullmatch(r'"[1-9][0-9]{0,18}"', tag))
+    return Versions(named, any="*" in tags)

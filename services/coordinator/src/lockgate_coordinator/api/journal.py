@@ -80,7 +80,7 @@ async def samples(
     """
     found = await coordinator.sampled(group)
     if not found:
-        await coordinator.look(group)
+        await coordinator.refresh(group)
     items = [{"at": at, **json.loads(text)} for at, text in found if after is None or at > after]
     return JSONResponse({"group": group, "samples": items})
 

@@ -51,11 +51,11 @@ Key = Annotated[
 ]
 
 
-def act_of(key: str | None, *what: object) -> str | None:
-    """Return the act that a key names; None without a key. A key that is used for something else is
-    another act.
+def act_of(key: str | None, *what: object) -> str:
+    """Return the act that a key names; empty without a key. A key that is used for something else
+    is another act.
     """
-    return None if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
+    return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 
 
 async def _coordinator(request: Request) -> Coordinator:

@@ -20,6 +20,7 @@ from lockgate.errors import (
     UnknownReader,
     UnknownSource,
 )
+from lockgate.group.commands import PreconditionFailed
 from lockgate.steps import AT_ONCE, Steps
 from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import (
@@ -31,7 +32,6 @@ from lockgate_coordinator.access.denials import (
     Unauthorized,
 )
 from lockgate_coordinator.service.announcer import TooManyWatchers
-from lockgate_coordinator.service.commit_queue import PreconditionFailed
 from lockgate_coordinator.service.coordinator import Stopping
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 from lockgate_coordinator.telemetry.requests import PROBLEM

@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
 from lockgate.wire.codec import answer_to_json, registration_from_json
-from lockgate_coordinator.api.audit import REQUEST_ID, audited
+from lockgate_coordinator.api.audit import REQUEST_ID, audited, operator
 from lockgate_coordinator.api.bodies import Body
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import (
@@ -42,7 +42,7 @@ async def register(
         return JSONResponse(answer_to_json(await coordinator.register(group, source, event)), 201)
     noted = Response()
     with audited(request, noted, "take_over", group, source=source, subtask=event.subtask, owner=event.owner):
-        answer = await coordinator.register(group, source, event)
+        answer = await coordinator.register(group, source, event, operator(request))
     return JSONResponse(answer_to_json(answer), 201, {REQUEST_ID: noted.headers[REQUEST_ID]})
 
 
@@ -64,7 +64,7 @@ async def leave(
     act = act_of(key, source, subtask, epoch)
     if force and epoch is None:
         with audited(request, response, "evict", group, source=source, subtask=subtask):
-            await coordinator.evict(group, source, subtask, act)
+            await coordinator.evict(group, source, subtask, act, operator(request))
     elif epoch is not None and not force:
         await coordinator.leave(group, source, subtask, epoch, act)
     else:

@@ -50,4 +50,4 @@ async def resume(
 ) -> None:
     """Resume a source. A source that is not paused stays unchanged."""
     with audited(request, response, "resume", group, source=source):
-        await coordinator.resume(group, source, act_of(key, "resume", source))
+        await coordinator.resume(group, source, act_of(key, "resume", source), operator(request))

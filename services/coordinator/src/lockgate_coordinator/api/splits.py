@@ -77,9 +77,9 @@ async def inspect(
     after: Annotated[str, Query(max_length=255)] = "",
 ) -> Response:
     """List the source's splits by id, with the reader and the position of each."""
-    committed = await coordinator.look(group)
+    turn = await coordinator.refresh(group)
     loaded = await coordinator.enumerators.loaded(group)
-    found = inspected_splits(committed.group, source, loaded.sources.get(source), loaded.now_ms, limit, after)
+    found = inspected_splits(turn.group, source, loaded.sources.get(source), loaded.now_ms, limit, after)
     return Response(await in_turn.work(written(found)), media_type="application/json")
 
 
@@ -112,5 +112,5 @@ async def put_list(
 async def mail(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
     """Send a SourceEvent to all readers of the source, or to one of them."""
     event = source_event_from_json(body)
-    await coordinator.look(group)
+    await coordinator.refresh(group)
     return JSONResponse({"number": await coordinator.enumerators.mail(group, source, event)})

@@ -15,20 +15,20 @@ back. So a slow watcher misses outdated events only, costs no memory, and delays
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from lockgate.errors import Refused
 from lockgate.group.alignment import next_deadline
+from lockgate.group.commands import BEFORE_ALL_REVISIONS, Refresh
+from lockgate.group.turn import Turn
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate_coordinator.service.commit_queue import Committed
+from lockgate_coordinator.listeners import TurnListener
+from lockgate_coordinator.service.commit_queue import CommitQueue
 from lockgate_coordinator.store import StoreUnavailable
 
 log = logging.getLogger("lockgate")
-
-BEFORE_ALL = -1
-"""Below every revision."""
 
 HEARTBEAT_S = 10.0
 """How often an event stream of an unchanged group gets a heartbeat: proxies cut silent connections.
@@ -87,35 +87,35 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
 
-class Announcer:
-    """`look` evaluates a group now, above a revision, and announces the outcome. `shared`: other
-    processes may change groups. `limit` is the number of watchers.
+class Announcer(TurnListener):
+    """Takes its looks by `queue`, and is a listener of its turns. `shared`: other processes may
+    change groups. `limit` is the number of watchers.
     """
 
-    def __init__(self, look: Callable[[str, int], Awaitable[Committed]], *, shared: bool, limit: int) -> None:
+    def __init__(self, queue: CommitQueue, *, shared: bool, limit: int) -> None:
         self.watchers = 0
-        self._look = look
+        self._queue = queue
         self._shared = shared
         self._limit = limit
         self._watches: dict[str, _Watch] = {}
         self._closing = False
 
-    def announce(self, committed: Committed) -> None:
+    def turned(self, turn: Turn) -> None:
         """Wake the watchers of the group, if the event is newer than the newest known one."""
-        watch = self._watches.get(committed.group.name)
+        watch = self._watches.get(turn.name)
         if watch is None:
             return
         watch.failure = None
-        if watch.newest is None or committed.event.revision > watch.newest.revision:
-            watch.newest = committed.event
+        if watch.newest is None or turn.event.revision > watch.newest.revision:
+            watch.newest = turn.event
             watch.wake_all()
-        wakes_at = self._next_look(committed)
+        wakes_at = self._next_look(turn)
         if wakes_at is not None and (watch.wakes_at is None or wakes_at < watch.wakes_at):
             watch.look_now.set()
 
-    def deleted(self, name: str) -> None:
+    def deleted(self, group: str, readers: int, *, expired: bool) -> None:
         """Make the follower look at once, so that watchers learn that the group is gone."""
-        watch = self._watches.get(name)
+        watch = self._watches.get(group)
         if watch is not None:
             watch.look_now.set()
 
@@ -123,7 +123,7 @@ class Announcer:
         """Return the newest event above revision `after`; None when the time ran out or the service
         ends.
 
-        Raises `TooManyWatchers`, and what `look` raises.
+        Raises `TooManyWatchers`, and what a `Refresh` raises.
         """
         expired = False
 
@@ -171,7 +171,10 @@ class Announcer:
                 f"{self._limit} streams and long polls are already open: try again later, or use another coordinator"
             )
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        self.end_waiting()
+
+    def end_waiting(self) -> None:
         """End all waiting at once, as if the time had run out."""
         self._closing = True
         for watch in self._watches.values():
@@ -206,8 +209,9 @@ class Announcer:
         while True:
             watch.look_now.clear()
             try:
-                announced = watch.newest.revision if watch.newest is not None else BEFORE_ALL
-                watch.wakes_at = self._next_look(await self._look(name, announced))
+                announced = watch.newest.revision if watch.newest is not None else BEFORE_ALL_REVISIONS
+                turn, _ = await self._queue.submit(name, Refresh(announced))
+                watch.wakes_at = self._next_look(turn)
             except Refused as failure:
                 watch.failure = failure.with_traceback(None)
                 self._drop(name, watch)
@@ -224,11 +228,11 @@ class Announcer:
                 watch.wake_all()
             await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
-    def _next_look(self, committed: Committed) -> float | None:
-        deadline = next_deadline(committed.group, committed.now_ms, committed.hearing)
-        pauses = [] if deadline is None else [deadline - committed.now_ms]
+    def _next_look(self, turn: Turn) -> float | None:
+        deadline = next_deadline(turn.group, turn.now)
+        pauses = [] if deadline is None else [deadline - turn.now.ms]
         if self._shared:
-            pauses.append(committed.group.config.update_interval_ms // 2)
+            pauses.append(turn.group.config.update_interval_ms // 2)
         return asyncio.get_running_loop().time() + min(pauses) / 1000 if pauses else None
 
 

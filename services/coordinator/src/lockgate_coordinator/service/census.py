@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from lockgate.group.group import Group
 from lockgate.group.leases import is_lost, is_parked
+from lockgate.group.now import Now
 from lockgate.group.reader import Reader, ReaderKey
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import WatermarkAlignmentEvent
@@ -69,7 +70,7 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
     """
     reported = reader.reported
     if reported is None:
-        return "lost" if is_lost(reader, group.config, now_ms) else "registered"
+        return "lost" if is_lost(reader, group.config, Now(now_ms)) else "registered"
     if reader.lost:
         return "lost"
     if reported.finished:

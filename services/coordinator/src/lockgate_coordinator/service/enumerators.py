@@ -18,26 +18,27 @@ from lockgate.enumerator import exchange as rule
 from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.arrivals import LastReports, arriving
 from lockgate.enumerator.discovery import with_static_list
-from lockgate.enumerator.leases import after_leaps
+from lockgate.enumerator.leases import after_jumps
 from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.enumerator.replaced import lost_readers, replaced
 from lockgate.errors import UnknownSource
 from lockgate.group.group import Group
 from lockgate.group.reader import Arriving, ReaderKey
+from lockgate.group.turn import Turn
 from lockgate.steps import Steps
 from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
 from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.listeners import Listeners
 from lockgate_coordinator.pauses import InTurn
-from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.service.persistence import Persistence
-from lockgate_coordinator.service.pulse import Pulse
+from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
 
 Arrivals = Mapping[int, Arriving | None]
 """By subtask the split on its way to it that is furthest behind."""
 
-Change = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
+Act = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
 """What an act makes of a source's enumerator. None, or the same object: nothing is committed."""
 
 
@@ -53,35 +54,33 @@ class Listed:
 
 
 class Enumerators:
-    """All methods raise `Refused` for what the rules refuse, and `StoreUnavailable`. `changed` is
-    called with the name of a group whose enumerators this process has changed.
-    """
+    """All methods raise `Refused` for what the rules refuse, and `StoreUnavailable`."""
 
     def __init__(
         self,
         store: Store,
         limits: Limits,
-        pulse: Pulse,
+        stalls: StallDetector,
         persistence: Persistence,
         in_turn: InTurn,
-        changed: Callable[[str], None],
+        listeners: Listeners,
     ) -> None:
         self.exchanges = 0
         self._store = store
         self._limits = limits
-        self._pulse = pulse
+        self._stalls = stalls
         self._persistence = persistence
         self._in_turn = in_turn
-        self._changed = changed
+        self._listeners = listeners
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     async def exchange(
-        self, committed: Committed, source: str, subtask: int, event: SplitExchange
+        self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
-        """Take the exchange of a reader whose epoch the group has just confirmed (`committed`).
+        """Take the exchange of a reader whose epoch the group has just confirmed (`turn`).
         Returns the answer, and what the group is to know of splits on their way.
         """
-        group, reader, reports = committed.group, (subtask, event.epoch), LastReports(committed.group, source)
+        group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
         stop: tuple[StoppedSplit, ...] = ()
 
@@ -92,9 +91,8 @@ class Enumerators:
                 before = rule.create(group.config, now_ms)
             if loaded.lost:
                 before = yield from rule.careful(before, group.config, now_ms)
-            hearing = self._pulse.hearing(now_ms)
             done = yield from rule.exchange_in_steps(
-                before, reader, source, event, group.config, now_ms, hearing, reports
+                before, reader, source, event, group.config, self._stalls.now(now_ms), reports
             )
             self._limits.check_source_splits(source, done.enumerator.count(), before.count())
             stop = done.stop
@@ -111,7 +109,7 @@ class Enumerators:
             revision=after.revision,
             lease_ms=group.config.lease_ms,
             update_interval_ms=group.config.update_interval_ms,
-            alignment=committed.event,
+            alignment=turn.event,
             add_splits=wish.add_splits,
             give_back=wish.give_back,
             stop=stop,
@@ -142,19 +140,19 @@ class Enumerators:
         before, after, _ = await self._commit(group.name, source, change)
         return _news(group, source, arriving(before, after, reader))
 
-    async def put_list(self, committed: Committed, source: str, found: DiscoveredSplits) -> Listed:
+    async def put_list(self, turn: Turn, source: str, found: DiscoveredSplits) -> Listed:
         """Return an operator's list of the source's splits."""
         new = 0
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             nonlocal new
-            before = before or rule.create(committed.group.config, loaded.now_ms)
+            before = before or rule.create(turn.group.config, loaded.now_ms)
             after = yield from with_static_list(before, found, loaded.now_ms)
             new = len(set(after.ids()) - set(before.ids()))
             self._limits.check_source_splits(source, after.count(), before.count())
             return after
 
-        _, after, _ = await self._commit(committed.group.name, source, change)
+        _, after, _ = await self._commit(turn.name, source, change)
         return Listed(after, new, len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
@@ -176,13 +174,13 @@ class Enumerators:
         """Return the enumerators of the group's sources as the store has them now."""
         return await self._store.load_splits(name)
 
-    async def _commit(self, name: str, source: str, change: Change) -> tuple[Enumerator | None, Enumerator, int]:
+    async def _commit(self, name: str, source: str, change: Act) -> tuple[Enumerator | None, Enumerator, int]:
         """Return the enumerator before the change and after it, and the store's time."""
         async with self._turn(name):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")
             while True:
                 loaded = await self._store.load_splits(name)
-                sources = _after_leaps(loaded)
+                sources = _after_jumps(loaded)
                 before = sources.get(source)
                 after = await self._in_turn.work(change(loaded, before))
                 if before is None and after is not None:
@@ -191,7 +189,7 @@ class Enumerators:
                     return before, before or _NONE, loaded.now_ms
                 if await self._store.commit_splits(loaded, {**sources, source: after}, attempts.reserve_ms):
                     attempts.got_through()
-                    self._changed(name)
+                    await self._listeners.splits_changed(name, source, before, after)
                     return before, after, loaded.now_ms
                 attempts.refused()
 
@@ -224,7 +222,7 @@ def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
     return news
 
 
-def _after_leaps(loaded: LoadedSplits) -> Mapping[str, Enumerator]:
-    if not loaded.leaps:
+def _after_jumps(loaded: LoadedSplits) -> Mapping[str, Enumerator]:
+    if not loaded.jumps:
         return loaded.sources
-    return {source: after_leaps(each, loaded.leaps) for source, each in loaded.sources.items()}
+    return {source: after_jumps(each, loaded.jumps) for source, each in loaded.sources.items()}

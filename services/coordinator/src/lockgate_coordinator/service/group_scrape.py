@@ -9,10 +9,10 @@ import asyncio
 
 from lockgate.errors import Refused
 from lockgate.group.reader import Reader, ReaderKey
+from lockgate.group.turn import Turn
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
 from lockgate_coordinator.service.census import state_of
-from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.inspected_splits import summaries
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
@@ -49,11 +49,11 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
         for begin in range(0, min(len(names), MOST_GROUPS), LOOKS_AT_ONCE):
             some = names[begin : min(begin + LOOKS_AT_ONCE, MOST_GROUPS)]
             looks = await asyncio.gather(*(_look(coordinator, scrape, name) for name in some))
-            for committed in looks:
-                if committed is not None:
-                    scrape.groups.append(await _figures(coordinator, scrape, committed, left))
+            for turn in looks:
+                if turn is not None:
+                    scrape.groups.append(await _figures(coordinator, scrape, turn, left))
                     left -= len(scrape.groups[-1].named_splits)
-                    scrape.groups[-1].assignments = await _assignments(coordinator, committed.group.name)
+                    scrape.groups[-1].assignments = await _assignments(coordinator, turn.group.name)
             await asyncio.sleep(0)
     except StoreUnavailable:
         scrape.complete = False
@@ -62,9 +62,9 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
     return scrape
 
 
-async def _look(coordinator: Coordinator, scrape: Scrape, name: str) -> Committed | None:
+async def _look(coordinator: Coordinator, scrape: Scrape, name: str) -> Turn | None:
     try:
-        return await coordinator.look(name)
+        return await coordinator.refresh(name)
     except UnreadableGroup:
         scrape.unreadable.append(name)
         return None
@@ -80,28 +80,28 @@ async def _assignments(coordinator: Coordinator, name: str) -> dict[str, dict[st
     return summaries(loaded.sources, loaded.now_ms)
 
 
-async def _figures(coordinator: Coordinator, scrape: Scrape, committed: Committed, most_named: int) -> GroupFigures:
-    group, event = committed.group, committed.event
+async def _figures(coordinator: Coordinator, scrape: Scrape, turn: Turn, most_named: int) -> GroupFigures:
+    group, event = turn.group, turn.event
     figures = GroupFigures(
         group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing)
     )
     looked_at = 0
     for key in list(group.readers):
-        reader = committed.group.readers.get(key)
+        reader = turn.group.readers.get(key)
         if reader is not None:
-            looked_at += 1 + _count(figures, committed, key, reader, most_named)
+            looked_at += 1 + _count(figures, turn, key, reader, most_named)
         if looked_at >= AT_ONCE:
             await asyncio.sleep(0)
             again = await _look(coordinator, scrape, group.name)
             if again is None:
                 break
-            committed, looked_at = again, 0
+            turn, looked_at = again, 0
     return figures
 
 
-def _count(figures: GroupFigures, committed: Committed, key: ReaderKey, reader: Reader, most_named: int) -> int:
+def _count(figures: GroupFigures, turn: Turn, key: ReaderKey, reader: Reader, most_named: int) -> int:
     """Add one reader to the figures. Returns how many splits were counted."""
-    state = state_of(committed.group, reader, committed.now_ms)
+    state = state_of(turn.group, reader, turn.now.ms)
     figures.readers[state] += 1
     source = _source(figures, key[0])
     reported = reader.reported
@@ -111,7 +111,7 @@ def _count(figures: GroupFigures, committed: Committed, key: ReaderKey, reader: 
     if reported is None:
         return 0
     if reported.facts is not None and not reported.finished:
-        source.take(reported.facts, committed.now_ms, reads=state == "active")
+        source.take(reported.facts, turn.now.ms, reads=state == "active")
     if (
         state == "active"
         and MIN < reported.watermark < MAX

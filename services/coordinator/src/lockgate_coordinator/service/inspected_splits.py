@@ -11,6 +11,7 @@ from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderI
 from lockgate.errors import UnknownSource
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.group import Group
+from lockgate.group.now import Now
 from lockgate.watermark import iso
 from lockgate.wire.fields import Json
 
@@ -50,7 +51,7 @@ def inspected_splits(
 
 def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
     """How many splits are in each state. O(readers), where none is missing."""
-    living = [each for each in enumerator.readers.values() if not is_over(each, now_ms)]
+    living = [each for each in enumerator.readers.values() if not is_over(each, Now(now_ms))]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
     inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)
     nobodys = enumerator.count() - held - len(enumerator.finished)
@@ -82,7 +83,7 @@ def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
     for id, free in enumerator.free.items():
         found[id] = ("unassigned", None, free)
     for reader, each in enumerator.readers.items():
-        over = is_over(each, now_ms)
+        over = is_over(each, Now(now_ms))
         for id, held in each.held.items():
             state = "unassigned" if over else "revoking" if id in each.revoked else "assigned"
             found[id] = (state, None if over else reader, held)

@@ -51,7 +51,7 @@ async def journal_page(
         last = read[-1][0]
         span = JournalSpan(span.after, last, True) if span.newest_first else JournalSpan(last, span.before, False)
     if not found:
-        await coordinator.look(group)
+        await coordinator.refresh(group)
     return found, None
 
 

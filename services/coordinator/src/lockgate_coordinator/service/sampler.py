@@ -9,15 +9,15 @@ import asyncio
 import json
 import logging
 from itertools import groupby
-from typing import Any
 
-from lockgate.group.reader import watermark_of
+from lockgate.group.reader import ReaderKey, watermark_of
+from lockgate.group.turn import Turn
 from lockgate.steps import AT_ONCE
 from lockgate.watermark import MAX
 from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.fields import Json
+from lockgate_coordinator.listeners import TurnListener
 from lockgate_coordinator.service.census import state_of
-from lockgate_coordinator.service.commit_queue import Committed
 from lockgate_coordinator.store import Store, StoreUnavailable
 from lockgate_coordinator.store.base import SAMPLE_LEVELS
 
@@ -35,7 +35,7 @@ MOST_GROUPS = 10_000
 log = logging.getLogger("lockgate")
 
 
-class Sampler:
+class Sampler(TurnListener):
     """Samples the groups of `store`."""
 
     def __init__(self, store: Store) -> None:
@@ -43,15 +43,15 @@ class Sampler:
         self._sampled_at: dict[str, int] = {}
         self._tasks = set[asyncio.Task[None]]()
 
-    def seen(self, committed: Committed) -> None:
-        """To be called on the event loop, with each outcome of a commit or a look."""
-        name, now_ms = committed.group.name, committed.now_ms
+    def turned(self, turn: Turn) -> None:
+        """Sample the group, unless this process has done so a moment ago."""
+        name, now_ms = turn.name, turn.now.ms
         if 0 <= now_ms - self._sampled_at.get(name, -STEP_MS) < STEP_MS:
             return
         if len(self._sampled_at) >= MOST_GROUPS:
             self._sampled_at.clear()
         self._sampled_at[name] = now_ms
-        task = asyncio.get_running_loop().create_task(self._sample(committed))
+        task = asyncio.get_running_loop().create_task(self._sample(turn))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -61,23 +61,23 @@ class Sampler:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _sample(self, committed: Committed) -> None:
+    async def _sample(self, turn: Turn) -> None:
         try:
-            await self._store.sample(committed.group.name, json.dumps(await sample(committed), separators=(",", ":")))
+            await self._store.sample(turn.name, json.dumps(await sample(turn), separators=(",", ":")))
         except StoreUnavailable as error:
-            log.debug("group %s: no sample: %s", committed.group.name, error)
+            log.debug("group %s: no sample: %s", turn.name, error)
 
 
-async def sample(committed: Committed) -> Json:
+async def sample(turn: Turn) -> Json:
     """Return the figures of a group, for charts. Lets others run now and then."""
-    group, event = committed.group, alignment_to_json(committed.event)
+    group, event = turn.group, alignment_to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):
         if len(sources) == SOURCES_SAMPLED:
             break
         figures = _Source(group.pause_of(source) is not None)
         for number, key in enumerate(keys, 1):
-            figures.take(committed, key)
+            figures.take(turn, key)
             if not number % AT_ONCE:
                 await asyncio.sleep(0)
         sources[source] = figures.to_json()
@@ -97,9 +97,9 @@ class _Source:
         self._states = {"paused"} if paused else set[str]()
         self._totals: dict[str, int] = {}
 
-    def take(self, committed: Committed, key: Any) -> None:
-        reader = committed.group.readers[key]
-        state = state_of(committed.group, reader, committed.now_ms)
+    def take(self, turn: Turn, key: ReaderKey) -> None:
+        reader = turn.group.readers[key]
+        state = state_of(turn.group, reader, turn.now.ms)
         self._readers += 1
         self._states.add("waiting" if state == "active" and reader.held_since is not None else state)
         self._watermark = min(self._watermark, watermark_of(reader))

@@ -10,7 +10,7 @@ is gone. It also ends where a newer epoch of the reader has had an exchange.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 
@@ -18,8 +18,9 @@ from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.errors import Refused
 from lockgate.steps import parts
 from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate_coordinator.listeners import TurnListener
 from lockgate_coordinator.pauses import InTurn
-from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.store import Store, StoreUnavailable
 from lockgate_coordinator.store.base import LoadedSplits
 
 Events = AsyncGenerator[WatermarkAlignmentEvent | None, None]
@@ -47,20 +48,17 @@ class _Watch:
     follower: "asyncio.Task[None] | None" = None
 
 
-class EnumeratorNews:
-    """`load` asks the store for a group's enumerators. `shared`: other processes may change them.
-    `in_turn`: for what the streams make of their news.
-    """
+class EnumeratorNews(TurnListener):
+    """`in_turn` is for what the streams make of their news."""
 
-    def __init__(self, load: Callable[[str], Awaitable[LoadedSplits]], *, shared: bool) -> None:
-        self._load = load
-        self._shared = shared
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._watches: dict[str, _Watch] = {}
         self.in_turn = InTurn()
 
-    def changed(self, name: str) -> None:
-        """To be called when this process has changed an enumerator of the group."""
-        watch = self._watches.get(name)
+    def splits_changed(self, group: str, source: str, before: Enumerator | None, after: Enumerator) -> None:
+        """Make the follower of the group look at once."""
+        watch = self._watches.get(group)
         if watch is not None:
             watch.look_now.set()
 
@@ -118,7 +116,7 @@ class EnumeratorNews:
         while True:
             watch.look_now.clear()
             with suppress(StoreUnavailable, Refused):
-                loaded = await self._load(name)
+                loaded = await self._store.load_splits(name)
                 if watch.newest is None or watch.newest.sources is not loaded.sources:
                     watch.newest, watch.epochs = loaded, {}
                     for streams in parts(list(watch.streams)):
@@ -126,7 +124,7 @@ class EnumeratorNews:
                             stream.woken.set()
                         await asyncio.sleep(0)
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(watch.look_now.wait(), interval_s if self._shared else None)
+                await asyncio.wait_for(watch.look_now.wait(), interval_s if self._store.shared else None)
 
 
 async def _pump(events: Events, stream: _Stream) -> None:

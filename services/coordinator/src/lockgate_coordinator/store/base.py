@@ -40,7 +40,7 @@ from typing import Final, Protocol
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group, tick
-from lockgate.group.leaps import Leap
+from lockgate.group.now import ClockJump
 
 CACHED_WITHIN_MS = 50
 """How far the cached time of a commit may be from the store's own, in either direction. Leases end
@@ -97,8 +97,8 @@ class InvalidStoreAddress(ValueError):
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
-    this process's cache. `series`: for a store that may lose its history (`histories`). `leaps`: of
-    the store's clock, which the next commit makes up for (`lockgate.group.leaps`).
+    this process's cache. `series`: for a store that may lose its history (`histories`). `jumps`: of
+    the store's clock, which the next commit makes up for (`lockgate.group.clock_jumps`).
     """
 
     name: str
@@ -107,7 +107,7 @@ class Loaded:
     group: Group | None
     confirmed: bool = True
     series: str = ""
-    leaps: tuple[Leap, ...] = ()
+    jumps: tuple[ClockJump, ...] = ()
 
     @property
     def next_version(self) -> int:
@@ -124,7 +124,7 @@ class Loaded:
 @dataclass(frozen=True, slots=True)
 class LoadedSplits:
     """The enumerators of a group's sources at one moment of the store's time. `lost`: the store has
-    lost commits that this process had made or seen. `leaps`: as in `Loaded`.
+    lost commits that this process had made or seen. `jumps`: as in `Loaded`.
     """
 
     name: str
@@ -132,7 +132,7 @@ class LoadedSplits:
     now_ms: int
     sources: Mapping[str, Enumerator] = field(default_factory=dict)
     series: str = ""
-    leaps: tuple[Leap, ...] = ()
+    jumps: tuple[ClockJump, ...] = ()
     lost: bool = False
 
     @property

@@ -88,7 +88,7 @@ class RedisStore:
         seen = self._groups.get(name)
         if seen is None:
             return None
-        leaps = self._clocks.leaps(name)
+        jumps = self._clocks.jumps(name)
         return Loaded(
             name,
             seen.version,
@@ -96,7 +96,7 @@ class RedisStore:
             seen.group,
             confirmed=False,
             series=seen.series,
-            leaps=leaps,
+            jumps=jumps,
         )
 
     async def load(self, name: str) -> Loaded:
@@ -119,7 +119,7 @@ class RedisStore:
         if answer[0] != mark(loaded.next_version, series):
             return await self._merged(name, answer, loaded, sent_ms)
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
-        self._clocks.made_up(name, loaded.leaps)
+        self._clocks.made_up(name, loaded.jumps)
         self._groups.keep(name, CachedGroup(loaded.next_version, group, ahead_ms, series, continues=True))
         if loaded.group is None:
             # and after it: a delete of its predecessor may have taken it off the list meanwhile
@@ -271,8 +271,8 @@ class RedisStore:
             seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
         else:
             self._groups.keep(name, CachedGroup(version, group, ahead_ms, series, continues=False))
-        leaps = self._clocks.leaps(name)
-        return Loaded(name, version, now_ms, group, series=series, leaps=leaps)
+        jumps = self._clocks.jumps(name)
+        return Loaded(name, version, now_ms, group, series=series, jumps=jumps)
 
     async def _read_on(
         self, reading: ReadingGroup, answer: Sequence[Any], ahead_ms: float

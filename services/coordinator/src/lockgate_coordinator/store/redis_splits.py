@@ -32,7 +32,7 @@ REMEMBERED_MS = 3_600_000
 """How long the names of removed records, and ended series, are kept."""
 
 PART = " splits"
-"""Names this part of a group among leaps that were made up for. No group's name has a blank."""
+"""Names this part of a group among jumps that were made up for. No group's name has a blank."""
 
 RECORDS_AT_ONCE = 20
 CHARACTERS_AT_ONCE = 500_000
@@ -78,8 +78,8 @@ class RedisSplits:
             (version, series), records = parts(answer[0]), reading.records
             seen = _Seen(version, series, records, records.enumerators(), continues=False, lost=reading.lost)
             self._keep(name, seen)
-        leaps = self._clocks.leaps(name, PART)
-        return LoadedSplits(name, seen.version, int(answer[1]), seen.sources, seen.series, leaps, seen.lost)
+        jumps = self._clocks.jumps(name, PART)
+        return LoadedSplits(name, seen.version, int(answer[1]), seen.sources, seen.series, jumps, seen.lost)
 
     async def commit(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int) -> bool:
         """As the store's."""
@@ -108,7 +108,7 @@ class RedisSplits:
             raise UnknownGroup(name)
         if answer[0] != mark(loaded.next_version, series):
             return False
-        self._clocks.made_up(name, loaded.leaps, PART)
+        self._clocks.made_up(name, loaded.jumps, PART)
         records = Records.of(name, sources)
         if seen is None or (seen.version, seen.series) == (loaded.version, loaded.series):
             self._keep(name, _Seen(loaded.next_version, series, records, sources, continues=True))

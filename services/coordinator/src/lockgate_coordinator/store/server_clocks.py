@@ -1,11 +1,12 @@
-"""The clocks of a store's servers, beside this machine's monotonic clock. `lockgate.group.leaps`
-has the rule.
+"""The clocks of a store's servers, beside this machine's monotonic clock.
+`lockgate.group.clock_jumps` has the rule.
 """
 
 import logging
 
 from lockgate.duration import spoken
-from lockgate.group.leaps import Leap, StoreClock
+from lockgate.group.clock_jumps import StoreClock
+from lockgate.group.now import ClockJump
 from lockgate_coordinator.store.group_cache import monotonic_ms
 
 log = logging.getLogger("lockgate")
@@ -24,33 +25,33 @@ class ServerClocks:
     def __init__(self, place: str, *, several: bool) -> None:
         self._place, self._several = place, several
         self._clocks: dict[str, StoreClock] = {}
-        self._made_up: dict[str, int] = {}  # the number of each group's last leap
+        self._made_up: dict[str, int] = {}  # the number of each group's last jump
 
     def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
         """Take in the time of an answer about this group, which was asked for at `sent_ms`. Returns
         the server's clock minus the monotonic one, in ms.
         """
         received_ms = monotonic_ms()
-        leapt = self._clock(name).observe(sent_ms, store_ms, received_ms)
-        if leapt:
-            ahead, back = ("ahead", "; leases go on by this machine's monotonic clock") if leapt > 0 else ("back", "")
-            log.warning("%s: its clock has jumped %s by %s%s", self._place, ahead, spoken(round(abs(leapt))), back)
+        jumped = self._clock(name).observe(sent_ms, store_ms, received_ms)
+        if jumped:
+            ahead, back = ("ahead", "; leases go on by this machine's monotonic clock") if jumped > 0 else ("back", "")
+            log.warning("%s: its clock has jumped %s by %s%s", self._place, ahead, spoken(round(abs(jumped))), back)
         return store_ms - (sent_ms + received_ms) / 2
 
-    def leaps(self, name: str, part: str = "") -> tuple[Leap, ...]:
-        """Return the leaps that this process has not made up for in this group, or in a `part` of
+    def jumps(self, name: str, part: str = "") -> tuple[ClockJump, ...]:
+        """Return the jumps that this process has not made up for in this group, or in a `part` of
         it that is stored by itself.
         """
-        leaps = self._clock(name).leaps
-        made_up = self._made_up.get(name + part, 0) if leaps else 0
-        return tuple(leap for leap in leaps if leap.number > made_up)
+        jumps = self._clock(name).jumps
+        made_up = self._made_up.get(name + part, 0) if jumps else 0
+        return tuple(jump for jump in jumps if jump.number > made_up)
 
-    def made_up(self, name: str, leaps: tuple[Leap, ...], part: str = "") -> None:
-        """Record that the store has the group with its times moved by these leaps."""
-        if leaps:
+    def made_up(self, name: str, jumps: tuple[ClockJump, ...], part: str = "") -> None:
+        """Record that the store has the group with its times moved by these jumps."""
+        if jumps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()
-            self._made_up[name + part] = leaps[-1].number
+            self._made_up[name + part] = jumps[-1].number
 
     def _clock(self, name: str) -> StoreClock:
         key = name if self._several else ""

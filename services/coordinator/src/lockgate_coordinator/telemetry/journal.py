@@ -8,14 +8,14 @@ wait.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 
 from lockgate.enumerator.model import Enumerator
-from lockgate.group.group import Group
-from lockgate.group.reader import ReaderKey
+from lockgate.group.commands import Command, Configure, Evict, Expire, Pause, Register, Resume
+from lockgate.group.readers import Moved
+from lockgate.group.turn import Turn
 from lockgate.steps import AT_ONCE, Steps, at_once, parts
-from lockgate_coordinator.store.base import Loaded, LoadedSplits
+from lockgate_coordinator.listeners import TurnListener
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 from lockgate_coordinator.telemetry.kept_changes import KeptChanges
 from lockgate_coordinator.telemetry.split_changes import split_changes
@@ -32,98 +32,59 @@ WARNINGS = frozenset(
 )
 """The kinds that an operator may have to act on."""
 
-ACTS = frozenset(
-    {
-        Kind.GROUP_CREATED,
-        Kind.GROUP_CONFIGURED,
-        Kind.SOURCE_PAUSED,
-        Kind.SOURCE_RESUMED,
-        Kind.EVICTED,
-        Kind.FENCED,
-    }
-)
-"""The kinds that may be an operator's act: the journal has the operator's name."""
+ACTS: Mapping[Kind, type[Command]] = {
+    Kind.GROUP_CREATED: Configure,
+    Kind.GROUP_CONFIGURED: Configure,
+    Kind.SOURCE_PAUSED: Pause,
+    Kind.SOURCE_RESUMED: Resume,
+    Kind.EVICTED: Evict,
+    Kind.FENCED: Register,
+}
+"""The kinds that may be an operator's act, by a command with the operator's name."""
 
 _log = logging.getLogger(LOGGER)
 
 
-class Journal:
-    """Records each successful commit of this process. `counts` are the changes of each kind,
-    `totals` the running totals of each source. `kept` takes what operators read back.
+class Journal(TurnListener):
+    """Records each stored turn of this process. `counts` are the changes of each kind, `totals` the
+    running totals of each source. `kept` takes what operators read back.
     """
 
     def __init__(self, totals: Totals, kept: KeptChanges) -> None:
-        self.kept = kept
         self.counts: Counter[Kind] = Counter()
+        self.kept = kept
         self._totals = totals
-        self._evicting: set[tuple[str, ReaderKey]] = set()
-        self._expiring: set[tuple[str, ReaderKey]] = set()
-        self._operators: dict[str, list[str | None]] = {}
 
-    def committed(self, loaded: Loaded, group: Group) -> Steps[None]:
-        """Record that `group` has replaced the loaded one, in steps of `AT_ONCE` readers."""
-        before = loaded.group
-        readers = moved(before, group)
-        if are_ordinary(before, group, readers):
-            return
-        evicted, expired = _of(group.name, self._evicting), _of(group.name, self._expiring)
-        for some in parts(readers):
-            self._totals.add(group.name, some)
-            yield
-        yield from self._written(group.name, changes(before, group, readers, loaded.now_ms, evicted, expired))
+    def turned(self, turn: Turn) -> Steps[None] | None:
+        """Record what the turn has changed, `AT_ONCE` readers in a step."""
+        if turn.after is turn.before:
+            return None
+        readers = moved(turn.before, turn.group)
+        return None if are_ordinary(turn.before, turn.group, readers) else self._recorded(turn, readers)
 
-    def splits_committed(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator]) -> Steps[None]:
-        """Record what the enumerators of the group's sources have changed."""
-        for source, after in sources.items():
-            before = loaded.sources.get(source)
-            if before is not after:
-                yield from self._written(loaded.name, split_changes(loaded.name, source, before, after))
+    def splits_changed(self, group: str, source: str, before: Enumerator | None, after: Enumerator) -> Steps[None]:
+        """Record what the enumerator of a source has changed."""
+        return self._written(group, split_changes(group, source, before, after))
 
-    def deleted(self, name: str, readers: int, *, expired: bool = False) -> None:
-        """Record that the group was deleted, with so many readers: by request, or since it had
-        expired.
-        """
-        self._totals.forget(name)
+    def deleted(self, group: str, readers: int, *, expired: bool) -> None:
+        """Record that the group was deleted."""
+        self._totals.forget(group)
         why = "none of its readers had lived for long" if expired else "it was deleted by request"
         kind = Kind.GROUP_EXPIRED if expired else Kind.GROUP_DELETED
-        change = Change(kind, name, None, None, why, {"readers": readers})
-        at_once(self._written(name, [change]))
+        at_once(self._written(group, [Change(kind, group, None, None, why, {"readers": readers})]))
 
-    @contextmanager
-    def acting(self, group: str, by: str | None) -> Iterator[None]:
-        """Inside this context an operator acts on the group. `by`: the name of the operator's
-        token. Of two who act at the same moment the journal has the later one's name.
-        """
-        acting = self._operators.setdefault(group, [])
-        acting.append(by)
-        try:
+    async def close(self) -> None:
+        await self.kept.close()
+
+    def _recorded(self, turn: Turn, readers: list[Moved]) -> Steps[None]:
+        for some in parts(readers):
+            self._totals.add(turn.name, some)
             yield
-        finally:
-            acting.remove(by)
-            if not acting:
-                self._operators.pop(group, None)
+        evicted, expired = turn.removed_by(Evict), turn.removed_by(Expire)
+        found = changes(turn.before, turn.group, readers, turn.now.ms, evicted, expired)
+        yield from self._written(turn.name, found, turn.commands)
 
-    @contextmanager
-    def evicting(self, group: str, source: str, subtask: int) -> Iterator[None]:
-        """Inside this context the removal of the reader counts as an eviction."""
-        entry = (group, (source, subtask))
-        self._evicting.add(entry)
-        try:
-            yield
-        finally:
-            self._evicting.discard(entry)
-
-    @contextmanager
-    def expiring(self, group: str, readers: Sequence[ReaderKey]) -> Iterator[None]:
-        """Inside this context the removal of these readers counts as expiry."""
-        entries = {(group, key) for key in readers}
-        self._expiring |= entries
-        try:
-            yield
-        finally:
-            self._expiring -= entries
-
-    def _written(self, group: str, found: Iterable[Change]) -> Steps[None]:
+    def _written(self, group: str, found: Iterable[Change], commands: Sequence[Command] = ()) -> Steps[None]:
         written, beyond = 0, Counter[Kind]()
         for number, change in enumerate(found, 1):
             if number % AT_ONCE == 0:
@@ -132,8 +93,7 @@ class Journal:
             if written < LINES_OF_ONE_COMMIT:
                 written += 1
                 _write_line(change)
-                acting = self._operators.get(group) if change.kind in ACTS else None
-                self.kept.keep(change, acting[-1] if acting else None)
+                self.kept.keep(change, _operator(change, commands))
             else:
                 beyond[change.kind] += 1
         if beyond:
@@ -144,8 +104,15 @@ class Journal:
             _log.log(level, "%d more changes", beyond.total(), extra={"fields": fields})
 
 
-def _of(group: str, entries: Set[tuple[str, ReaderKey]]) -> frozenset[ReaderKey]:
-    return frozenset(key for name, key in entries if name == group) if entries else frozenset()
+def _operator(change: Change, commands: Sequence[Command]) -> str | None:
+    """Return the name of the operator whose command made the change: the last one of several."""
+    if change.kind not in ACTS:
+        return None
+    for command in reversed(commands):
+        if isinstance(command, ACTS[change.kind]) and getattr(command, "source", None) == change.source:
+            by: str | None = getattr(command, "by", None)
+            return by
+    return None
 
 
 def _write_line(change: Change) -> None:

@@ -35,7 +35,7 @@ class Metrics:
     def __init__(self, store: Store) -> None:
         self.totals = Totals()
         self.journal = Journal(self.totals, KeptChanges(store))
-        self.store = ObservedStore(store, self.journal)
+        self.store = ObservedStore(store)
         self.requests = RequestFigures()
         self.process = ProcessCollector(registry=None)
         self.scraping = Lock()

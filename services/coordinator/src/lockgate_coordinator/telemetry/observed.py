@@ -1,5 +1,5 @@
-"""A store that measures: how long each step takes, which steps fail, and what each commit changed.
-Its callers use it like the store itself.
+"""A store that measures how long each step takes, and which steps fail. Its callers use it like the
+store itself.
 """
 
 from collections import Counter
@@ -8,10 +8,8 @@ from time import perf_counter
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
-from lockgate_coordinator.pauses import with_pauses
-from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan, Loaded, LoadedSplits, Store, StoreUnavailable
+from lockgate_coordinator.store.base import JournalSpan, Loaded, LoadedSplits, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
-from lockgate_coordinator.telemetry.journal import Journal
 
 STEPS = (
     "load",
@@ -34,14 +32,13 @@ class ObservedStore:
     commits refused because another came first.
     """
 
-    def __init__(self, store: Store, journal: Journal, clock_s: Callable[[], float] = perf_counter) -> None:
+    def __init__(self, store: Store, clock_s: Callable[[], float] = perf_counter) -> None:
         self.shared = store.shared
         self.cached = store.cached  # from memory: nothing to measure
         self.durations = {step: Histogram() for step in STEPS}
         self.errors: Counter[str] = Counter()
         self.conflicts = 0
         self._store = store
-        self._journal = journal
         self._clock_s = clock_s
         self._commits = self.durations["commit"]
 
@@ -58,9 +55,7 @@ class ObservedStore:
             self.errors["commit"] += 1
             raise
         self._commits.observe(self._clock_s() - began)
-        if instead is None:
-            await with_pauses(self._journal.committed(loaded, group))
-        elif instead.version != loaded.version:
+        if instead is not None and instead.version != loaded.version:
             self.conflicts += 1
         return instead
 
@@ -68,19 +63,13 @@ class ObservedStore:
         """As the store's own, of a group that has expired."""
         with _Step(self, "delete"):
             done = await self._store.delete(loaded)
-        if done:
-            self._journal.deleted(loaded.name, 0 if loaded.group is None else len(loaded.group.readers), expired=True)
-        else:
-            self.conflicts += 1
+        self.conflicts += not done
         return done
 
     async def discard(self, name: str, act: str = "") -> int | None:
         """As the store's own."""
         with _Step(self, "discard"):
-            readers = await self._store.discard(name, act)
-        if readers is not None and readers != DONE_BEFORE:
-            self._journal.deleted(name, readers)
-        return readers
+            return await self._store.discard(name, act)
 
     async def load_splits(self, name: str) -> LoadedSplits:
         """As the store's own."""
@@ -88,13 +77,10 @@ class ObservedStore:
             return await self._store.load_splits(name)
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
-        """As the store's own; the journal gets what changed."""
+        """As the store's own."""
         with _Step(self, "commit_splits"):
             done = await self._store.commit_splits(loaded, sources, reserve_ms)
-        if done:
-            await with_pauses(self._journal.splits_committed(loaded, sources))
-        else:
-            self.conflicts += 1
+        self.conflicts += not done
         return done
 
     async def note(self, name: str, entries: Sequence[str]) -> None:
@@ -137,7 +123,6 @@ class ObservedStore:
         return await self._store.dangers()
 
     async def close(self) -> None:
-        await self._journal.kept.close()
         await self._store.close()
 
     def now_s(self) -> float:

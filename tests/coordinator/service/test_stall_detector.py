@@ -1,5 +1,5 @@
 """A process that stood still leaves the time out where it judges leases (the rule alone:
-tests/core/group/test_hearing.py).
+tests/core/group/test_stalls.py).
 """
 
 import logging
@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from lockgate.group.hearing import ALWAYS, Hearing
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.service.pulse import AFTERWARDS_S, DEAF_S, SPANS_KEPT, Pulse
+from lockgate_coordinator.service.stalls import AFTERWARDS_S, SPANS_KEPT, STALLED_S, StallDetector
 from lockgate_coordinator.store import MemoryStore
 
 CONFIG = GroupConfig(max_drift_ms=10, lease_ms=900, update_interval_ms=600_000, catch_up=CatchUp.STRICT)
@@ -22,8 +21,8 @@ class Stalled:
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
-        store, self.pulse = MemoryStore(lambda: int(self.now_s * 1_000)), Pulse(lambda: self.now_s)
-        self.coordinator = Coordinator(store, pulse=self.pulse)
+        store, self.detector = MemoryStore(lambda: int(self.now_s * 1_000)), StallDetector(lambda: self.now_s)
+        self.coordinator = Coordinator(store, stalls=self.detector)
         self._epochs: dict[str, int] = {}
 
     async def begin(self) -> None:
@@ -37,7 +36,7 @@ class Stalled:
         return (await self.coordinator.report("g", source, event)).max_desired_watermark
 
     async def looks(self) -> int:
-        return (await self.coordinator.look("g")).event.max_desired_watermark
+        return (await self.coordinator.refresh("g")).event.max_desired_watermark
 
 
 async def test_a_look_after_the_process_stood_still_loses_no_reader() -> None:
@@ -63,7 +62,7 @@ async def test_a_reader_that_died_in_a_stop_is_lost_after_it() -> None:
     await stalled.looks()
     for _ in range(40):
         stalled.now_s += 0.1
-        stalled.pulse.beat()
+        stalled.detector.beat()
         ceiling = await stalled.reports("fast", 1_000)
     assert ceiling == 1_010
 
@@ -78,43 +77,43 @@ class Clock:
         return self.now_s
 
 
-async def test_a_late_beat_is_a_deaf_span_that_lasts_as_long_again_or_a_second(
+async def test_late_beat_is_stall_that_lasts_as_long_again_or_a_second(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = Clock()
-    pulse = Pulse(clock)
-    assert pulse.hearing(0) is ALWAYS
-    clock.now_s += DEAF_S
-    assert pulse.hearing(500) is ALWAYS
+    detector = StallDetector(clock)
+    assert detector.now(0).stalls == ()
+    clock.now_s += STALLED_S
+    assert detector.now(500).stalls == ()
     with caplog.at_level(logging.WARNING, "lockgate"):
         clock.now_s += 15
-        assert pulse.hearing(15_500) == Hearing(((0, 15_500 + int(AFTERWARDS_S * 1_000)),))
+        assert detector.now(15_500).stalls == ((0, 15_500 + int(AFTERWARDS_S * 1_000)),)
     assert [record.getMessage() for record in caplog.records] == ["event loop stalled for 15.5 s; extending leases"]
-    pulse.stop()
+    detector.stop()
 
 
-async def test_a_process_that_stops_again_before_it_has_read_all_is_deaf_all_along() -> None:
+async def test_second_stop_before_all_is_read_makes_one_stall() -> None:
     clock = Clock()
-    pulse = Pulse(clock)
-    pulse.hearing(0)
+    detector = StallDetector(clock)
+    detector.now(0)
     clock.now_s += 15
-    pulse.beat()
+    detector.beat()
     clock.now_s += 0.75
-    assert pulse.hearing(15_750) == Hearing(((0, 16_500),))
-    pulse.stop()
+    assert detector.now(15_750).stalls == ((0, 16_500),)
+    detector.stop()
 
 
 async def test_only_the_last_spans_are_kept_and_they_do_not_overlap() -> None:
     clock = Clock()
-    pulse = Pulse(clock)
+    detector = StallDetector(clock)
     for _ in range(SPANS_KEPT + 5):
-        pulse.hearing(0)
-        clock.now_s += 2 * DEAF_S
-        pulse.hearing(0)
+        detector.now(0)
+        clock.now_s += 2 * STALLED_S
+        detector.now(0)
         for _ in range(20):
-            clock.now_s += DEAF_S / 2
-            pulse.beat()
-    spans = pulse.hearing(1_000_000).deaf
+            clock.now_s += STALLED_S / 2
+            detector.beat()
+    spans = detector.now(1_000_000).stalls
     assert len(spans) == SPANS_KEPT
     assert all(ended < began for (_, ended), (began, _) in pairwise(spans))
-    pulse.stop()
+    detector.stop()

@@ -1,0 +1,70 @@
+"""How much one group may hold: what one caller may cost all others.
+
+A command is refused where it would make more. What a group holds already stays: a lower limit than
+before refuses only what is new.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from lockgate.errors import LimitReached
+from lockgate.group.group import Group
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """`splits` of a reader; `readers` and `sources` of a group, expected sources included;
+    `attributes`: bytes of a reader's owner and attributes in UTF-8.
+    """
+
+    splits: int = 10_000
+    readers: int = 10_000
+    sources: int = 1_000
+    attributes: int = 8_192
+
+    def check_config(self, name: str, config: GroupConfig) -> None:
+        """Raise `LimitReached` for a group that expects too many sources."""
+        if len(config.expected_sources) > self.sources:
+            raise LimitReached(
+                "sources", self.sources, f"group {name!r}", "expect fewer sources, or raise --max-sources"
+            )
+
+    def check_splits(self, source: str, subtask: int, splits: int) -> None:
+        """Raise `LimitReached` for a reader with too many splits."""
+        if splits > self.splits:
+            raise LimitReached(
+                "splits",
+                self.splits,
+                f"reader {subtask} of source {source!r}",
+                "spread them over several readers, or raise --max-partitions",
+            )
+
+    def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
+        """Raise `LimitReached` for a reader that says too much of itself, or is one too many."""
+        if event.config is not None:
+            self.check_config(name, event.config)
+        texts = (event.owner, *event.attributes, *event.attributes.values())
+        if sum(len(text.encode()) for text in texts) > self.attributes:
+            raise LimitReached(
+                "bytes of owner and attributes",
+                self.attributes,
+                f"reader {event.subtask} of source {source!r}",
+                "send fewer or shorter ones, or raise --max-attributes",
+            )
+        if group is None or (source, event.subtask) in group.readers:
+            return
+        if len(group.readers) >= self.readers:
+            raise LimitReached(
+                "readers", self.readers, f"group {name!r}", "evict readers that are gone, or raise --max-readers"
+            )
+        if not group.readers.has_source(source) and len(group.readers.sources()) >= self.sources:
+            raise LimitReached(
+                "sources", self.sources, f"group {name!r}", "evict readers that are gone, or raise --max-sources"
+            )
+
+    def check_progress(self, group: Group, source: str, subtask: int, epoch: int, named: Collection[str]) -> None:
+        """Raise `LimitReached` for a reader that would have too many splits with these."""
+        reported = group.readers[source, subtask].reported
+        known = {} if reported is None or reported.epoch != epoch else reported.splits
+        self.check_splits(source, subtask, len(known) + sum(name not in known for name in named))

@@ -1,0 +1,78 @@
+"""Now: the time at which a process judges a group, with what it has found out about its clocks.
+
+`ms` is the time of the store, which all processes share. A process adds two findings of its own:
+
+* `stalls`: the spans in which its event loop stood still. It was at work for one heavy request, or
+  the system had stopped the process. Meanwhile reports waited in its sockets, so afterwards the
+  readers look silent although none of them was.
+* `jumps`: how often the store's clock was put forward since this process last stored the group
+  (`clock_jumps` has the rule).
+
+**Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
+to take reports. To judge a lease is to go back from `ms` over `lease_ms` of such time. A reader
+that was heard at that moment or before is lost. Without a stall that moment is `ms - lease_ms`. So
+a rule asks what has ended by `judged_ms`, which is that moment plus the lease. Parking, long waits
+and the grace of a new group are judged alike.
+
+Why this is safe. The rule only lengthens leases, by no more than the process stood still since the
+reader's last report. A dead reader is lost after one lease of time in which the process ran,
+however often it stands still. Several processes may share a store. Each leaves out its own stalls
+only: a process that runs all the time is right about the readers that it hears. It takes readers
+for lost whose only process has stood still for longer than a lease; to wait for that process would
+hold all readers for another lease after each death of a process. `leases` has the rule for a
+silence of all readers, which needs no stall.
+
+Flink has no leases. Used by all rules of this package that judge by time; the coordinator makes the
+value, once for each turn.
+"""
+
+from dataclasses import dataclass
+
+Span = tuple[int, int]
+"""Its first millisecond, and the first one after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockJump:
+    """The store's clock was put forward by `by_ms` at most; this was noticed at `noticed_ms` of the
+    store's time. `number` counts the jumps that one process has noticed.
+    """
+
+    number: int
+    by_ms: int
+    noticed_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """A moment of the store's time, as one process sees it. `stalls` are in ms of that time: oldest
+    first, none within another, and the last one may end in the future.
+    """
+
+    ms: int
+    stalls: tuple[Span, ...] = ()
+    jumps: tuple[ClockJump, ...] = ()
+
+    def judged_ms(self, span_ms: int) -> int:
+        """Return by which time the end of something that takes `span_ms` is judged: `ms` less the
+        stalls within the last `span_ms` in which the process ran.
+        """
+        if not self.stalls:
+            return self.ms
+        ran_from, left = self.ms, span_ms
+        for began, ended in reversed(self.stalls):
+            if began >= ran_from:
+                continue
+            ran = max(0, ran_from - ended)
+            if ran >= left:
+                break
+            ran_from, left = began, left - ran
+        return ran_from - left + span_ms
+
+    def ends_ms(self, end_ms: int, span_ms: int) -> int:
+        """Return when `judged_ms` becomes `end_ms`, unless the process stalls again."""
+        since = end_ms - span_ms
+        for began, ended in self.stalls:
+            if since < ended and began < end_ms:
+                end_ms += ended - max(began, since)
+        return end_ms

@@ -1,0 +1,254 @@
+"""Take the reports of readers, and the progress that their tasks report in the middle of a batch.
+
+A command makes a new group, or raises a `Refused` and changes nothing.
+
+* Beginning. A reader that has never reported does not count, and a first report of MIN changes
+  nothing. Flink does the same: a source joins when its watermark first leaves MIN. A later MIN
+  counts.
+* Parking. A report may be the last one of a scheduled run (`leases`). The next run's first report
+  ends the parking.
+* Progress. Executors report in any order and more than once. For each split only the newest
+  (batch, attempt) counts, and within it values only rise. Progress may raise the reader's
+  watermark, never lower it, and only where the last report named the splits: a task sees no splits
+  but its own.
+
+Follows Flink's `SourceCoordinator.handleReportedWatermark`. Used by `turn`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from lockgate.errors import Refused
+from lockgate.group.group import Group
+from lockgate.group.leases import is_lost, without_reach
+from lockgate.group.limits import GroupLimits
+from lockgate.group.long_waits import wait_after
+from lockgate.group.now import Now
+from lockgate.group.reader import Arriving, Attempt, Reader, ReaderKey
+from lockgate.group.registering import current, with_heard
+from lockgate.watermark import MIN
+from lockgate.wire.events import (
+    ProgressEvent,
+    ReaderFacts,
+    ReportedWatermarkEvent,
+    SplitProgress,
+    SplitReport,
+    SplitState,
+)
+
+RESTING = (SplitState.IDLE, SplitState.FINISHED)
+"""Splits in these states hold no reader back."""
+
+BEFORE_ANY_ATTEMPT: Attempt = (-1, -1)
+
+
+def report_all(
+    group: Group,
+    reports: Iterable[tuple[str, ReportedWatermarkEvent]],
+    now: Now,
+    limits: GroupLimits,
+) -> tuple[Group, dict[int, Refused]]:
+    """Take many reports, each judged alone. Returns the refusals by index; where all are refused,
+    the group is unchanged.
+    """
+    changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
+    lowests = _Lowests()
+    for index, (source, event) in enumerate(reports):
+        key = (source, event.subtask)
+        try:
+            if event.splits:
+                limits.check_splits(source, event.subtask, len(event.splits))
+            reader = current(changes.get(key) or group.readers.get(key), group, key, event.epoch)
+        except Refused as refusal:
+            refusals[index] = refusal
+            continue
+        if event.reach is not None and group.paused_sources and group.pause_of(source) is not None:
+            event = without_reach(event)
+        changes[key] = reader = _reported(reader, event, group, now.ms, lowests)
+        if reader.reported is not None:
+            counting.add(source)
+    if not changes:
+        return group, refusals
+    return with_heard(group, changes, now.ms, counting), refusals
+
+
+def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group:
+    """Take a task's report about its splits, and renew the lease. Raises `UnknownSource`,
+    `UnknownReader`, `StaleEpoch`.
+    """
+    key = (source, event.subtask)
+    reader = current(group.readers.get(key), group, key, event.epoch)
+    if reader.reported is not None and is_lost(reader, group.config, now):
+        reader = replace(reader, reported=without_reach(reader.reported))
+    merged = replace(_merged(reader, event), heard_at=now.ms, excused=False, lost=False)
+    if merged.reported is not None and _got_on(reader.reported, merged.reported):
+        since, passed_over = wait_after(merged.reported, reader, group, now.ms)
+        merged = replace(
+            merged,
+            progressed_at=now.ms,
+            held_since=since,
+            overdue=merged.overdue and since == reader.held_since,
+            passed_over=passed_over,
+        )
+    return with_heard(group, {key: merged}, now.ms)
+
+
+def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
+    """Renew the lease, as a report does, and change nothing else. Raises as `progress`."""
+    key = (source, subtask)
+    reader = current(group.readers.get(key), group, key, epoch)
+    return with_heard(group, {key: replace(reader, heard_at=now.ms, excused=False, lost=False)}, now.ms)
+
+
+def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
+    """Return the group that knows which splits are on their way to readers of a source, by subtask.
+    Those that are not in the group are left out; the same object where nothing changes.
+    """
+    changes = dict[ReaderKey, Reader | None]()
+    for subtask, split in arriving.items():
+        reader = group.readers.get((source, subtask))
+        if reader is not None and reader.arriving != split:
+            changes[source, subtask] = replace(reader, arriving=split)
+    return replace(group, readers=group.readers.updated(changes)) if changes else group
+
+
+class _Lowests:
+    """The lowest split of each reader that a batch names, found once: a batch may repeat one
+    reader's 10,000 splits 10,000 times.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
+
+    def of(self, splits: Mapping[str, SplitReport]) -> int:
+        """As `_lowest`. The splits are kept, so that no others get their id."""
+        if id(splits) not in self._found:
+            self._found[id(splits)] = (splits, _lowest(splits))
+        return self._found[id(splits)][1]
+
+
+def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
+    """Return the reader after a report. This is the most frequent command, so the constructor is
+    called once: `replace` takes four times as long. A report that names no splits is O(1) in those
+    that the reader has.
+    """
+    old = reader.reported
+    if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
+        return replace(reader, heard_at=now_ms, excused=False, lost=False)
+    if old is not None and old.epoch == event.epoch:
+        if reader.splits_named and not event.splits:
+            event = _repeated(event, old, reader, lowests)
+        if event.facts is None and old.facts is not None:
+            event = _with_facts(event, old.facts)
+    if event.park_ms is not None:
+        event = without_reach(event)
+    since, passed_over = wait_after(event, reader, group, now_ms)
+    return Reader(
+        epoch=reader.epoch,
+        heard_at=now_ms,
+        owner=reader.owner,
+        attributes=reader.attributes,
+        reported=event,
+        progressed_at=now_ms if _got_on(old, event) else reader.progressed_at,
+        held_since=since,
+        overdue=reader.overdue and since == reader.held_since,
+        passed_over=passed_over,
+        splits_named=bool(event.splits),
+        attempts=_attempts_of(event, old, reader) if reader.attempts else {},
+        progress_ignored=reader.progress_ignored,
+        arriving=reader.arriving,
+    )
+
+
+def _attempts_of(
+    event: ReportedWatermarkEvent, old: ReportedWatermarkEvent | None, reader: Reader
+) -> Mapping[str, Attempt]:
+    """Return the attempts of the splits that the report names. Only splits of the last report have
+    any.
+    """
+    if old is not None and event.splits is old.splits:
+        return reader.attempts
+    return {name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
+
+
+def _repeated(
+    event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
+) -> ReportedWatermarkEvent:
+    """Return a report that names no splits repeats the last ones, and undoes no progress that tasks
+    have reported since.
+    """
+    least = lowests.of(old.splits) if reader.attempts else MIN
+    return replace(event, splits=old.splits, watermark=max(event.watermark, least))
+
+
+def _with_facts(event: ReportedWatermarkEvent, facts: ReaderFacts) -> ReportedWatermarkEvent:
+    """Keep the last facts for a report without any. `replace` takes four times as
+    long.
+    """
+    return ReportedWatermarkEvent(
+        subtask=event.subtask,
+        epoch=event.epoch,
+        watermark=event.watermark,
+        idle=event.idle,
+        finished=event.finished,
+        reach=event.reach,
+        batch_id=event.batch_id,
+        park_ms=event.park_ms,
+        facts=facts,
+        splits=event.splits,
+    )
+
+
+def _lowest(splits: Mapping[str, SplitReport]) -> int:
+    return min((split.watermark for split in splits.values() if split.state not in RESTING), default=MIN)
+
+
+def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
+    """Return whether a report shows progress. A reader that hangs still reports: a thread of its
+    own keeps the lease.
+    """
+    if old is None or new.watermark > old.watermark:
+        return True
+    if (new.epoch, new.batch_id, new.idle, new.finished) != (old.epoch, old.batch_id, old.idle, old.finished):
+        return True
+    return new.splits is not old.splits and any(
+        name not in old.splits or old.splits[name].position != split.position for name, split in new.splits.items()
+    )
+
+
+def _merged(reader: Reader, event: ProgressEvent) -> Reader:
+    """Return the reader after a task's progress. Before the epoch's first report there is nothing
+    to merge it into.
+    """
+    reported = reader.reported
+    if reported is None or reported.epoch != event.epoch:
+        return reader
+    attempt = (event.batch_id, event.attempt)
+    newest = {
+        name: split for name, split in event.splits.items() if reader.attempts.get(name, BEFORE_ANY_ATTEMPT) <= attempt
+    }
+    splits = dict(reported.splits)
+    for name, split in newest.items():
+        splits[name] = _risen(splits.get(name), split, same_attempt=reader.attempts.get(name) == attempt)
+    raised = max(reported.watermark, _lowest(splits)) if reader.splits_named else reported.watermark
+    return replace(
+        reader,
+        reported=replace(reported, splits=splits, watermark=raised),
+        attempts={**reader.attempts, **dict.fromkeys(newest, attempt)},
+        progress_ignored=reader.progress_ignored + len(event.splits) - len(newest),
+    )
+
+
+def _risen(old: SplitReport | None, new: SplitProgress, *, same_attempt: bool) -> SplitReport:
+    if old is None:
+        return SplitReport(watermark=new.watermark, position=new.position, rows=new.rows)
+    # `replace` takes four times as long, and a report may name thousands of splits.
+    if not same_attempt:
+        return SplitReport(watermark=new.watermark, state=old.state, position=new.position, end=old.end, rows=new.rows)
+    return SplitReport(
+        watermark=max(old.watermark, new.watermark),
+        state=old.state,
+        position=max(old.position or 0, new.position),
+        end=old.end,
+        rows=max(old.rows or 0, new.rows),
+    )
