@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,178 +25,137 @@ log = logging.getLogger("lockgate")
 LIMITS = Limits()
 WEEK_H = 168.0
 
-# The panels of `lockgate serve --help`.
-LISTEN = "Listening and storage"
-ACCESS = "Access"
-LIMIT = "Limits and expiry"
-TLS_PANEL = "TLS"
-TELEMETRY = "Logs, metrics and dashboard"
-
 commands = typer.Typer()
 
 
-Host = Annotated[str, typer.Option(envvar="LOCKGATE_HOST", rich_help_panel=LISTEN, help="The address to listen on.")]
-Port = Annotated[
-    int,
-    typer.Option(
-        envvar="LOCKGATE_PORT",
-        min=0,
-        max=65535,
-        rich_help_panel=LISTEN,
-        help="The port to listen on; 0 takes a free one.",
-    ),
-]
+def _of(panel: str) -> Callable[..., Any]:
+    """Return how to make an option of one panel of `lockgate serve --help`, by its variable."""
+
+    def option(variable: str, text: str, *flags: str, **more: Any) -> Any:
+        return typer.Option(*flags, envvar=f"LOCKGATE_{variable}", rich_help_panel=panel, help=text, **more)
+
+    return option
+
+
+_listen, _access, _limit, _tls_file, _shown = map(
+    _of, ("Listening and storage", "Access", "Limits and expiry", "TLS", "Logs, metrics and dashboard")
+)
+
+Host = Annotated[str, _listen("HOST", "The address to listen on.")]
+Port = Annotated[int, _listen("PORT", "The port to listen on; 0 takes a free one.", min=0, max=65535)]
 StoreAddress = Annotated[
     str,
-    typer.Option(
+    _listen(
+        "STORE",
+        "Where to keep groups: memory:// (one coordinator; after a restart the readers register again) or "
+        "redis://HOST:PORT/DB (any number of coordinators).",
         "--store",
-        envvar="LOCKGATE_STORE",
         show_envvar=True,
-        rich_help_panel=LISTEN,
-        help=(
-            "Where to keep groups: memory:// (one coordinator; after a restart the readers register again) or "
-            "redis://HOST:PORT/DB (any number of coordinators)."
-        ),
-    ),
-]
-Unauthenticated = Annotated[
-    bool,
-    typer.Option(
-        "--allow-unauthenticated",
-        envvar="LOCKGATE_ALLOW_UNAUTHENTICATED",
-        rich_help_panel=ACCESS,
-        help=(
-            "Listen on a non-loopback address without tokens. Everyone who reaches the port can then read and "
-            "change every group."
-        ),
-    ),
-]
-TokensFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--tokens",
-        envvar="LOCKGATE_TOKENS_FILE",
-        rich_help_panel=ACCESS,
-        help="A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes.",
-    ),
-]
-AllowedHosts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allowed-host",
-        envvar="LOCKGATE_ALLOWED_HOSTS",
-        rich_help_panel=ACCESS,
-        help=(
-            "Without tokens: a host name that clients may use for this service; * allows all. Repeatable. IP "
-            "addresses, names without a dot and names in .local, .internal and .svc are always allowed."
-        ),
-    ),
-]
-RateLimit = Annotated[
-    int | None,
-    typer.Option(
-        envvar="LOCKGATE_RATE_LIMIT",
-        min=1,
-        rich_help_panel=ACCESS,
-        help="Requests a second for each token, with bursts of twice as many. [default: no limit]",
-    ),
-]
-
-
-def _limit(variable: str, least: int, text: str) -> Any:
-    return typer.Option(envvar=f"LOCKGATE_{variable}", min=least, rich_help_panel=LIMIT, help=text)
-
-
-MaxSubscribers = Annotated[
-    int, _limit("MAX_SUBSCRIBERS", 0, "Limit on event streams and long polls open at the same time.")
-]
-MaxPartitions = Annotated[int, _limit("MAX_PARTITIONS", 1, "Limit on partitions per reader.")]
-MaxReaders = Annotated[int, _limit("MAX_READERS", 1, "Limit on readers per group.")]
-MaxSources = Annotated[int, _limit("MAX_SOURCES", 1, "Limit on sources per group, present or expected.")]
-MaxGroups = Annotated[int, _limit("MAX_GROUPS", 1, "Limit on groups in the store.")]
-MaxAttributes = Annotated[int, _limit("MAX_ATTRIBUTES", 0, "Limit on the bytes of a reader's owner and attributes.")]
-ExpireReaders = Annotated[
-    float,
-    typer.Option(
-        envvar="LOCKGATE_EXPIRE_READERS",
-        min=0,
-        metavar="HOURS",
-        rich_help_panel=LIMIT,
-        help="Remove a lost or finished reader after this time, if its group is in use. 0: never.",
-    ),
-]
-ExpireGroups = Annotated[
-    float,
-    typer.Option(
-        envvar="LOCKGATE_EXPIRE_GROUPS",
-        min=0,
-        metavar="HOURS",
-        rich_help_panel=LIMIT,
-        help="Delete a group that has no configuration of its own and no live readers after this time. 0: never.",
-    ),
-]
-Certificate = Annotated[
-    Path | None,
-    typer.Option(
-        "--ssl-certfile",
-        envvar="LOCKGATE_SSL_CERTFILE",
-        rich_help_panel=TLS_PANEL,
-        help="Listen on https with this certificate (PEM).",
-    ),
-]
-Key = Annotated[
-    Path | None,
-    typer.Option(
-        "--ssl-keyfile",
-        envvar="LOCKGATE_SSL_KEYFILE",
-        rich_help_panel=TLS_PANEL,
-        help=f"The certificate's private key, if it is in another file. Its password is read from {PASSWORD_VARIABLE}.",
-    ),
-]
-Authorities = Annotated[
-    Path | None,
-    typer.Option(
-        "--ssl-ca-certs",
-        envvar="LOCKGATE_SSL_CA_CERTS",
-        rich_help_panel=TLS_PANEL,
-        help="Require client certificates signed by one of these authorities (PEM).",
     ),
 ]
 ProbePort = Annotated[
     int | None,
-    typer.Option(
+    _listen(
+        "PROBE_PORT",
+        "Also serve /livez and /readyz on this port, in plain http, for probes without a certificate.",
         "--probe-port",
-        envvar="LOCKGATE_PROBE_PORT",
         min=1,
         max=65535,
-        rich_help_panel=LISTEN,
-        help="Also serve /livez and /readyz on this port, in plain http, for probes without a certificate.",
     ),
 ]
-LogFormat = Annotated[
-    logs.LogFormat,
-    typer.Option(envvar="LOCKGATE_LOG_FORMAT", rich_help_panel=TELEMETRY, help="The format of log lines."),
+Unauthenticated = Annotated[
+    bool,
+    _access(
+        "ALLOW_UNAUTHENTICATED",
+        "Listen on a non-loopback address without tokens. Everyone who reaches the port can then read and change every "
+        "group.",
+        "--allow-unauthenticated",
+    ),
 ]
-LogLevel = Annotated[
-    logs.LogLevel,
-    typer.Option(envvar="LOCKGATE_LOG_LEVEL", rich_help_panel=TELEMETRY, help="Log this level and above."),
+TokensFile = Annotated[
+    Path | None,
+    _access(
+        "TOKENS_FILE", "A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes.", "--tokens"
+    ),
 ]
+AllowedHosts = Annotated[
+    list[str] | None,
+    _access(
+        "ALLOWED_HOSTS",
+        "Without tokens: a host name that clients may use for this service; * allows all. Repeatable. IP addresses, "
+        "names without a dot and names in .local, .internal and .svc are always allowed.",
+        "--allowed-host",
+    ),
+]
+RateLimit = Annotated[
+    int | None,
+    _access(
+        "RATE_LIMIT",
+        "Requests a second for each token, with bursts of twice as many. [default: no limit]",
+        min=1,
+    ),
+]
+MaxSubscribers = Annotated[
+    int, _limit("MAX_SUBSCRIBERS", "Limit on event streams and long polls open at the same time.", min=0)
+]
+MaxPartitions = Annotated[int, _limit("MAX_PARTITIONS", "Limit on partitions per reader.", min=1)]
+MaxReaders = Annotated[int, _limit("MAX_READERS", "Limit on readers per group.", min=1)]
+MaxSources = Annotated[int, _limit("MAX_SOURCES", "Limit on sources per group, present or expected.", min=1)]
+MaxGroups = Annotated[int, _limit("MAX_GROUPS", "Limit on groups in the store.", min=1)]
+MaxAttributes = Annotated[
+    int, _limit("MAX_ATTRIBUTES", "Limit on the bytes of a reader's owner and attributes.", min=0)
+]
+ExpireReaders = Annotated[
+    float,
+    _limit(
+        "EXPIRE_READERS",
+        "Remove a lost or finished reader after this time, if its group is in use. 0: never.",
+        min=0,
+        metavar="HOURS",
+    ),
+]
+ExpireGroups = Annotated[
+    float,
+    _limit(
+        "EXPIRE_GROUPS",
+        "Delete a group that has no configuration of its own and no live readers after this time. 0: never.",
+        min=0,
+        metavar="HOURS",
+    ),
+]
+Certificate = Annotated[
+    Path | None, _tls_file("SSL_CERTFILE", "Listen on https with this certificate (PEM).", "--ssl-certfile")
+]
+Key = Annotated[
+    Path | None,
+    _tls_file(
+        "SSL_KEYFILE",
+        f"The certificate's private key, if it is in another file. Its password is read from {PASSWORD_VARIABLE}.",
+        "--ssl-keyfile",
+    ),
+]
+Authorities = Annotated[
+    Path | None,
+    _tls_file(
+        "SSL_CA_CERTS", "Require client certificates signed by one of these authorities (PEM).", "--ssl-ca-certs"
+    ),
+]
+LogFormat = Annotated[logs.LogFormat, _shown("LOG_FORMAT", "The format of log lines.")]
+LogLevel = Annotated[logs.LogLevel, _shown("LOG_LEVEL", "Log this level and above.")]
 PartitionMetrics = Annotated[
     bool,
-    typer.Option(
+    _shown(
+        "PARTITION_METRICS",
+        "Add three series for each partition to /metrics, for at most 10,000 partitions.",
         "--partition-metrics",
-        envvar="LOCKGATE_PARTITION_METRICS",
-        rich_help_panel=TELEMETRY,
-        help="Add three series for each partition to /metrics, for at most 10,000 partitions.",
     ),
 ]
 Dashboard = Annotated[
     bool,
-    typer.Option(
+    _shown(
+        "DASHBOARD",
+        "Serve the dashboard at /. It shows the groups that the token entered there may read.",
         "--dashboard/--no-dashboard",
-        envvar="LOCKGATE_DASHBOARD",
-        rich_help_panel=TELEMETRY,
-        help="Serve the dashboard at /. It shows the groups that the token entered there may read.",
     ),
 ]
 
