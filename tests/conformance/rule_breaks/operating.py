@@ -147,8 +147,8 @@ OPERATING: tuple[Break, ...] = (
     _Cli(
         "an odd name does not stop an export",
         "transfer.py",
-        "names = [name for name in names if NAME.match(name)]",
-        "",
+        "if not NAME.match(name):",
+        "if False:",
         TRANSFER,
     ),
     _Core(

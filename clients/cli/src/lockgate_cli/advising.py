@@ -1,14 +1,12 @@
 """The commands that tell what a `max_drift` would give: `simulate` a workload, `advise` a group."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lockgate.duration import spoken
@@ -20,7 +18,7 @@ from lockgate_cli.client import OperatorClient
 from lockgate_cli.faults import Fault
 from lockgate_cli.group_loads import Given, GroupLook, load_of, paces_of
 from lockgate_cli.options import GroupArgument, connected, milliseconds
-from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, say
+from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, progress, say
 from lockgate_cli.workloads import read_observed, read_workload
 
 LOOK_S = 1.0  # between two moves of the bar
@@ -33,10 +31,7 @@ Drifts = Annotated[
         show_default=False,
     ),
 ]
-Window = Annotated[
-    str,
-    typer.Option("--window", help="The length of the query's windows, or 0s if it has none."),
-]
+Window = Annotated[str, typer.Option("--window", help="The length of the query's windows, or 0s if it has none.")]
 
 
 def simulate(
@@ -96,7 +91,7 @@ def advise(
         return GroupLook.of([client.whole_source(group, source) for source in readers])
 
     first = look()
-    with _progress(f"watching {group}", output) as advance:
+    with progress(f"watching {group}", shown=output is Output.TABLE) as advance:
         _wait(seconds, advance)
     paces = paces_of(client.samples(group), configured[0]["at"] if configured else 0)
     loaded = load_of(group, found["config"], first, look(), given, paces)
@@ -115,7 +110,7 @@ def _tell(
 ) -> None:
     tried = default_drifts(workload) if drifts is None else tuple(milliseconds(each) for each in drifts.split(","))
     try:
-        with _progress("simulating", output) as advance:
+        with progress("simulating", shown=output is Output.TABLE) as advance:
             found = sweep(workload, tried, advance)
     except InvalidValue as error:
         raise Fault(f"{error}") from error
@@ -142,21 +137,17 @@ def _tell(
 def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
     """Return the advice in sentences. `now_ms`: the `max_drift` that the group has."""
     native, advised = found.native, found.advised
-    sentences = [
-        f"Plain Spark loses {native.lost:,} of {native.rows:,} rows."
-        if native.lost
-        else f"Plain Spark loses none of {native.rows:,} rows."
-    ]
+    sentences = [f"Plain Spark loses {f'{native.lost:,}' if native.lost else 'none'} of {native.rows:,} rows."]
     if advised is None or advised.max_drift_ms is None:
         least = min(found.aligned, key=lambda outcome: outcome.lost)
-        sentences.append(
+        return [
+            *sentences,
             f"Every max_drift that was tried loses rows, {spoken(least.max_drift_ms or 0)} the fewest with "
-            f"{least.lost:,}. Make the watermark delay longer, or try smaller drifts."
-        )
-        return sentences
-    speed = advised.rows_per_second / native.rows_per_second if native.rows_per_second else 1.0
+            f"{least.lost:,}. Make the watermark delay longer, or try smaller drifts.",
+        ]
     sentences.append(
-        f"Take max_drift {spoken(advised.max_drift_ms)}: it loses no row, at {speed:.0%} of plain Spark's speed."
+        f"Take max_drift {spoken(advised.max_drift_ms)}: it loses no row, at {_speed(advised, found)} of plain Spark's "
+        "speed."
     )
     if now_ms is not None and now_ms != advised.max_drift_ms:
         sentences.append(f"The group has {spoken(now_ms)} now.")
@@ -166,36 +157,28 @@ def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[st
     return sentences
 
 
+def _speed(outcome: RunOutcome, found: Sweep) -> str:
+    """Return the speed of a run as a share of plain Spark's."""
+    native = found.native.rows_per_second
+    return f"{outcome.rows_per_second / native if native else 1.0:.0%}"
+
+
 def _table(workload: Workload, found: Sweep) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
     live = any(split.lag_ms is not None for query in workload.queries for split in query.splits)
-    between = len(workload.queries) > 1
-    table.add_column("max_drift")
-    for head in ("rows lost", "drift", *(["between queries"] if between else []), "rows in state", "speed", "batches"):
-        table.add_column(head, justify="right")
-    if live:
-        table.add_column("longest wait", justify="right")
-    for outcome in (found.native, *found.aligned):
-        advised = outcome is found.advised
-        cells = [_name(outcome), f"{outcome.lost:,}", spoken(outcome.peak_drift_ms)]
-        cells += [spoken(outcome.peak_lead_ms)] if between else []
-        speed = outcome.rows_per_second / found.native.rows_per_second if found.native.rows_per_second else 1.0
-        cells += [f"{outcome.state_rows:,}", f"{speed:.0%}", f"{outcome.batches:,}"]
-        cells += [spoken(outcome.longest_wait_ms)] if live else []
-        table.add_row(*cells, style="bold" if advised else "red" if outcome.lost else None)
+    outcomes = (found.native, *found.aligned)
+    columns: dict[str, list[str]] = {
+        "max_drift": ["plain Spark" if o.max_drift_ms is None else spoken(o.max_drift_ms) for o in outcomes],
+        "rows lost": [f"{o.lost:,}" for o in outcomes],
+        "drift": [spoken(o.peak_drift_ms) for o in outcomes],
+        **({"between queries": [spoken(o.peak_lead_ms) for o in outcomes]} if len(workload.queries) > 1 else {}),
+        "rows in state": [f"{o.state_rows:,}" for o in outcomes],
+        "speed": [_speed(o, found) for o in outcomes],
+        "batches": [f"{o.batches:,}" for o in outcomes],
+        **({"longest wait": [spoken(o.longest_wait_ms) for o in outcomes]} if live else {}),
+    }
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name == "max_drift" else "right")
+    for outcome, *cells in zip(outcomes, *columns.values(), strict=True):
+        table.add_row(*cells, style="bold" if outcome is found.advised else "red" if outcome.lost else None)
     return table
-
-
-def _name(outcome: RunOutcome) -> str:
-    return "plain Spark" if outcome.max_drift_ms is None else spoken(outcome.max_drift_ms)
-
-
-@contextmanager
-def _progress(title: str, output: Output) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on standard error, if that is a terminal."""
-    console = Terminal(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    shown = console.is_terminal and output is Output.TABLE
-    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
-        task = progress.add_task(title, total=1.0)
-        yield lambda share: progress.update(task, completed=share)

@@ -5,13 +5,15 @@ terminal of the operator who reads it.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Annotated, Any
 
 import typer
 import yaml
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.text import Text
 
@@ -48,6 +50,19 @@ def print_answer(answer: Any, output: Output) -> None:
 def print_item(item: Any, output: Output) -> None:
     """One of many answers: a line of JSON, or a YAML document."""
     say_lines(f"---\n{_yaml(item)}" if output is Output.YAML else json.dumps(item, ensure_ascii=False))
+
+
+@contextmanager
+def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar on standard error, if that is a terminal. Yield how to move it, to a
+    share of 1.
+    """
+    console = Terminal(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    hidden = not (shown and console.is_terminal)
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
 
 
 class Terminal(Console):

@@ -9,15 +9,14 @@ An import that ends in the middle is made again: groups that are already as in t
 import os
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lockgate.wire.codec import config_to_json
 from lockgate.wire.events import NAME, NAME_RULE
@@ -25,7 +24,8 @@ from lockgate_cli.backup import Saved, read, written
 from lockgate_cli.client import OperatorClient
 from lockgate_cli.faults import Fault, NotFound
 from lockgate_cli.options import Patterns, connected
-from lockgate_cli.output import Terminal, say, say_lines
+from lockgate_cli.output import progress, say, say_lines
+from lockgate_http.errors import AlignmentError
 
 NAMES_SHOWN = 10
 T = TypeVar("T")
@@ -39,32 +39,18 @@ Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the configur
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change, without changing it.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One group to be imported. `etag`: of the configuration to be replaced; None: a new group."""
-
-    saved: Saved
-    etag: str | None
-
-
 @connected()
-def export_command(
-    client: OperatorClient,
-    groups: Patterns = None,
-    output: Output = None,
-) -> None:
+def export_command(client: OperatorClient, groups: Patterns = None, output: Output = None) -> None:
     """Write the groups and their configurations as JSON lines, for `lockgate import`.
 
     GROUP is a name, or a prefix followed by *. Without any, write all groups that the token may
     read.
     """
-    there = [item["group"] for item in client.groups()["items"]]
-    names = _chosen(there, groups or [])
-    for odd in (name for name in names if not NAME.match(name)):
-        say(f"lockgate: group {odd} is left out: a name {NAME_RULE}", err=True)
-    names = [name for name in names if NAME.match(name)]
     saved = list[Saved]()
-    for name in _shown("exporting", names):
+    for name in _shown("exporting", _chosen([item["group"] for item in client.groups()["items"]], groups or ["*"])):
+        if not NAME.match(name):
+            say(f"lockgate: group {name} is left out: a name {NAME_RULE}", err=True)
+            continue
         with suppress(NotFound):  # deleted a moment ago
             saved.append(Saved(name, client.configuration(name).config))
     text = written(saved, datetime.now(timezone.utc))
@@ -76,12 +62,7 @@ def export_command(
 
 
 @connected()
-def import_command(
-    client: OperatorClient,
-    file: File,
-    replace: Replace = False,
-    dry_run: DryRun = False,
-) -> None:
+def import_command(client: OperatorClient, file: File, replace: Replace = False, dry_run: DryRun = False) -> None:
     """Create the groups in a file from `lockgate export`, with their configurations.
 
     If the file has an error, or a group exists with another configuration, nothing changes;
@@ -89,67 +70,52 @@ def import_command(
     """
     client.mark(f"import-{secrets.token_hex(6)}")
     saved = read(_text(file), file)
-    steps = list(_steps(client, _shown("looking", saved)))
-    there = [step.saved.group for step in steps if step.etag is not None]
+    steps = [(each, etag) for each in _shown("looking", saved) if (etag := _replaced(client, each)) is not None]
+    there = [each.group for each, etag in steps if etag]
     if there and not replace:
         raise Fault(
             f"{_groups(len(there))} there with another configuration: {_some(there)}. Nothing was imported; "
             "--replace overwrites"
         )
-    if not dry_run:
-        _write(client, steps)
-    new = len(steps) - len(there)
+    for done, (each, etag) in enumerate(_shown("importing", [] if dry_run else steps)):
+        try:
+            client.configure(each.group, config_to_json(each.config), etag or None)
+        except AlignmentError as fault:
+            raise Fault(
+                f"group {each.group}: {fault}. {done} of {_groups(len(steps))} imported; the same command imports the "
+                "rest"
+            ) from fault
     say(
-        f"{'would be' if dry_run else 'imported'}: {new} new, {len(there)} replaced, "
+        f"{'would be' if dry_run else 'imported'}: {len(steps) - len(there)} new, {len(there)} replaced, "
         f"{len(saved) - len(steps)} already as in the file"
     )
 
 
-def _steps(client: OperatorClient, groups: Iterable[Saved]) -> Iterator[Step]:
-    for saved in groups:
-        try:
-            found = client.configuration(saved.group)
-        except NotFound:
-            yield Step(saved, None)
-        else:
-            if found.config != saved.config:
-                yield Step(saved, found.etag)
-
-
-def _write(client: OperatorClient, steps: Sequence[Step]) -> None:
-    done = 0
+def _replaced(client: OperatorClient, saved: Saved) -> str | None:
+    """Return the `ETag` of the configuration to be replaced; "" for a new group, None if the group
+    has this configuration already.
+    """
     try:
-        for step in _shown("importing", steps):
-            client.configure(step.saved.group, config_to_json(step.saved.config), step.etag)
-            done += 1
-    except Fault as fault:
-        raise Fault(
-            f"group {steps[done].saved.group}: {fault}. {done} of {_groups(len(steps))} imported; the same command "
-            "imports the rest"
-        ) from fault
+        found = client.configuration(saved.group)
+    except NotFound:
+        return ""
+    return None if found.config == saved.config else found.etag
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Raise `Fault` for a pattern that no group fits."""
+    """Return the names that fit a pattern. Raises `Fault` for a pattern that no group fits."""
     for pattern in patterns:
-        if not any(_fits(pattern, name) for name in names):
+        if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
             raise Fault(f"no group fits {pattern}; there are {_some(names) if names else 'none'}")
-    return [name for name in names if not patterns or any(_fits(pattern, name) for pattern in patterns)]
-
-
-def _fits(pattern: str, name: str) -> bool:
-    return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
     """Yield the items, with a progress bar on a terminal."""
-    console = Terminal(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
-        transient=True, disable=not console.is_terminal,
-    )  # fmt: skip
-    with bar:
-        yield from bar.track(items, description=what)
+    with progress(what) as advance:
+        for number, item in enumerate(items, 1):
+            yield item
+            advance(number / len(items))
 
 
 def _replace(path: Path, text: str) -> None:
