@@ -14,8 +14,7 @@ from lockgate_cli.watching import follow, live
 
 Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="Show at most this many readers.")]
 After = Annotated[
-    str | None,
-    typer.Option("--after", help="Continue after this reader: SOURCE/SUBTASK, or SUBTASK with --source."),
+    str | None, typer.Option("--after", help="Continue after this reader: SOURCE/SUBTASK, or SUBTASK with --source.")
 ]
 OfSource = Annotated[str | None, typer.Option("--source", help="Show only the readers of this source.")]
 Splits = Annotated[bool, typer.Option("--partitions", help="Also show the partitions of each reader.")]

@@ -17,21 +17,10 @@ WIDE = 110
 """From this width on readers have a column with their owners."""
 
 NUMBERS = frozenset(
-    {
-        "drift",
-        "waits",
-        "readers",
-        "lease",
-        "progress",
-        "batch",
-        "position",
-        "late rows",
-        "rows saved",
-        "event-time rate",
-        "producers lag",
-    }
+    {"drift", "waits", "readers", "lease", "progress", "batch", "position"}
+    | {"late rows", "rows saved", "event-time rate", "producers lag"}
 )
-WHOLE = frozenset({"watermark", "read limit"})
+WHOLE = ("watermark", "read limit")
 """Columns whose values stay on one line. A duration may break between its two units."""
 
 COLOURS = {
@@ -159,15 +148,10 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
     table = _table("reader", "partition", "state", "watermark", "drift", "position")
     for source, reader in readers:
         for name, split in reader.get("splits", {}).items():
-            place = (
-                "–"
-                if split["position"] is None
-                else f"{split['position']}" + ("" if split["end"] is None else f" of {split['end']}")
-            )
-            where = moment(split["watermark"])
-            table.add_row(
-                f"{source}/{reader['subtask']}", name, _coloured(split["state"]), where, span(split["drift_ms"]), place
-            )
+            place = "–" if split["position"] is None else str(split["position"])
+            place += "" if split["position"] is None or split["end"] is None else f" of {split['end']}"
+            shown = moment(split["watermark"]), span(split["drift_ms"]), place
+            table.add_row(f"{source}/{reader['subtask']}", name, _coloured(split["state"]), *shown)
     return table
 
 

@@ -31,8 +31,7 @@ NAMES_SHOWN = 10
 T = TypeVar("T")
 
 Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", dir_okay=False, help="Write to this file instead of standard output."),
+    Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write to this file instead of standard output.")
 ]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A file from lockgate export; - reads standard input.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite the configuration of existing groups.")]

@@ -49,7 +49,6 @@ StoreAddress = Annotated[
         "STORE",
         "Where to keep groups: memory:// (one coordinator; after a restart the readers register again) or "
         "redis://HOST:PORT/DB (any number of coordinators).",
-        "--store",
         show_envvar=True,
     ),
 ]
@@ -58,7 +57,6 @@ ProbePort = Annotated[
     _listen(
         "PROBE_PORT",
         "Also serve /livez and /readyz on this port, in plain http, for probes without a certificate.",
-        "--probe-port",
         min=1,
         max=65535,
     ),
@@ -74,9 +72,7 @@ Unauthenticated = Annotated[
 ]
 TokensFile = Annotated[
     Path | None,
-    _access(
-        "TOKENS_FILE", "A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes.", "--tokens"
-    ),
+    _access("TOKENS_FILE", "A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes."),
 ]
 AllowedHosts = Annotated[
     list[str] | None,
@@ -84,16 +80,11 @@ AllowedHosts = Annotated[
         "ALLOWED_HOSTS",
         "Without tokens: a host name that clients may use for this service; * allows all. Repeatable. IP addresses, "
         "names without a dot and names in .local, .internal and .svc are always allowed.",
-        "--allowed-host",
     ),
 ]
 RateLimit = Annotated[
     int | None,
-    _access(
-        "RATE_LIMIT",
-        "Requests a second for each token, with bursts of twice as many. [default: no limit]",
-        min=1,
-    ),
+    _access("RATE_LIMIT", "Requests a second for each token, with bursts of twice as many. [default: no limit]", min=1),
 ]
 MaxSubscribers = Annotated[
     int, _limit("MAX_SUBSCRIBERS", "Limit on event streams and long polls open at the same time.", min=0)
@@ -123,22 +114,16 @@ ExpireGroups = Annotated[
         metavar="HOURS",
     ),
 ]
-Certificate = Annotated[
-    Path | None, _tls_file("SSL_CERTFILE", "Listen on https with this certificate (PEM).", "--ssl-certfile")
-]
+Certificate = Annotated[Path | None, _tls_file("SSL_CERTFILE", "Listen on https with this certificate (PEM).")]
 Key = Annotated[
     Path | None,
     _tls_file(
         "SSL_KEYFILE",
         f"The certificate's private key, if it is in another file. Its password is read from {PASSWORD_VARIABLE}.",
-        "--ssl-keyfile",
     ),
 ]
 Authorities = Annotated[
-    Path | None,
-    _tls_file(
-        "SSL_CA_CERTS", "Require client certificates signed by one of these authorities (PEM).", "--ssl-ca-certs"
-    ),
+    Path | None, _tls_file("SSL_CA_CERTS", "Require client certificates signed by one of these authorities (PEM).")
 ]
 LogFormat = Annotated[logs.LogFormat, _shown("LOG_FORMAT", "The format of log lines.")]
 LogLevel = Annotated[logs.LogLevel, _shown("LOG_LEVEL", "Log this level and above.")]
@@ -237,8 +222,7 @@ def token_command(
     ],
     role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
     group: Annotated[
-        list[str] | None,
-        typer.Option(help="Allow only this group; a prefix followed by * allows several. Repeatable."),
+        list[str] | None, typer.Option(help="Allow only this group; a prefix followed by * allows several. Repeatable.")
     ] = None,
 ) -> None:
     """Make a token. Print its entry for the `serve --tokens` file to standard output, and the token
