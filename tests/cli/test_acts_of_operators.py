@@ -1,17 +1,12 @@
 """What operators do to a group and read of it by commands, against a real coordinator."""
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
 from lockgate_cli.looks import findings, line
-from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.lockgate_command import fault, said
 
@@ -19,23 +14,16 @@ T = 1_767_225_600_000
 GROUP = "/v1/groups/checkout"
 
 
-@pytest.fixture(scope="module")
-def coordinator() -> Iterator[CoordinatorProcess]:
-    with CoordinatorProcess() as started:
-        yield started
-
-
 @pytest.fixture
-def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """Yield a group with a reader of orders, and one of payments five minutes ahead."""
-    with httpx.Client(base_url=coordinator.url, timeout=60) as client:
-        client.delete(GROUP)
-        client.put(GROUP, json={"max_drift_ms": 300_000})
-        for source, watermark in (("orders", T), ("payments", T + 300_000)):
-            epoch = client.post(f"{GROUP}/sources/{source}/readers", json={"subtask": 0}).json()["epoch"]
-            report = {"subtask": 0, "epoch": epoch, "watermark": watermark}
-            client.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
-        yield client
+def http(empty: httpx.Client) -> httpx.Client:
+    """Return a client of a group with a reader of orders, and one of payments 5 minutes ahead."""
+    empty.delete(GROUP)
+    empty.put(GROUP, json={"max_drift_ms": 300_000})
+    for source, watermark in (("orders", T), ("payments", T + 300_000)):
+        epoch = empty.post(f"{GROUP}/sources/{source}/readers", json={"subtask": 0}).json()["epoch"]
+        report = {"subtask": 0, "epoch": epoch, "watermark": watermark}
+        empty.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
+    return empty
 
 
 def test_a_source_is_paused_shown_and_resumed(http: httpx.Client) -> None:
@@ -86,14 +74,6 @@ def test_the_journal_tells_what_happened_the_newest_last(http: httpx.Client) -> 
     assert "group created" in lines[0]
     (one,) = said(url, "journal", "checkout", "--kind", "source_paused", "--output", "json").splitlines()
     assert json.loads(one)["details"]["why"] == "night"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_commands_are_completed_in_each_shell(shell: str) -> None:
-    environment = {**os.environ, "_LOCKGATE_COMPLETE": f"source_{shell}"}
-    command = [sys.executable, "-m", "lockgate_cli"]
-    script = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert f"_LOCKGATE_COMPLETE=complete_{shell}" in script
 
 
 def test_check_ends_with_a_status_for_probes(http: httpx.Client) -> None:

@@ -18,7 +18,7 @@ def test_each_split_has_its_reader_state_position_and_age() -> None:
     assert "orders-1 – unassigned earliest –" in lines
 
 
-def test_a_source_says_how_many_of_its_splits_are_assigned_and_what_of_the_others() -> None:
+def test_a_source_counts_its_assigned_splits_and_the_others() -> None:
     counts = {"assigned": 1_200, "revoking": 0, "unassigned": 3, "missing": 1, "finished": 0}
 
     assert assigned_splits("s", counts) == "s: 1,200 of 1,204 partitions assigned, 3 unassigned, 1 missing."

@@ -2,12 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "lockgate_cli"]
+from cli.conftest import COMMAND
 
 
 def asked(line: str, shell: str) -> str:

@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from lockgate_cli.client import OperatorClient
 from lockgate_cli.output import Terminal
 from lockgate_cli.tables import _table
 from lockgate_coordinator import commands
-from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.http_readers import HttpReader
 
@@ -70,16 +68,15 @@ def poisoned(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Yield a group with a paused source, splits, facts, an owner and attributes."""
-    with CoordinatorProcess() as started, httpx.Client(base_url=started.url, timeout=60) as http:
-        http.put("/v1/groups/g", json={"max_drift_ms": 300_000}).raise_for_status()
-        reader = HttpReader(started.url, "g", "orders")
-        split = {"watermark": 0, "state": "active", "position": 0, "end": 9}
-        reader.report(0, splits={"orders-0": split}, facts={"retention_split": "orders-0"})
-        http.put("/v1/groups/g/sources/orders/pause", json={"reason": "why"}).raise_for_status()
-        wait_for(lambda: "source_paused" in http.get("/v1/groups/g/journal").text)
-        yield started.url
+def url(empty: httpx.Client) -> str:
+    """Return a group with a paused source, splits, facts, an owner and attributes."""
+    empty.put("/v1/groups/g", json={"max_drift_ms": 300_000}).raise_for_status()
+    split = {"watermark": 0, "state": "active", "position": 0, "end": 9}
+    reader = HttpReader(str(empty.base_url), "g", "orders")
+    reader.report(0, splits={"orders-0": split}, facts={"retention_split": "orders-0"})
+    empty.put("/v1/groups/g/sources/orders/pause", json={"reason": "why"}).raise_for_status()
+    wait_for(lambda: "source_paused" in empty.get("/v1/groups/g/journal").text)
+    return str(empty.base_url)
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,10 @@ fail.
 """
 
 import json
-import os
-import pty
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +14,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from cli.conftest import on_a_terminal
 from lockgate import __version__
 from lockgate_cli.__main__ import cli
-from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, accepting_only, serving
 from support.lockgate_command import fault, said
 
@@ -27,31 +24,23 @@ T = 1_767_225_600_000  # 2026-01-01
 GROUP = "/v1/groups/checkout"
 
 
-@pytest.fixture(scope="module")
-def coordinator() -> Iterator[CoordinatorProcess]:
-    with CoordinatorProcess() as started:
-        yield started
-
-
 @pytest.fixture
-def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """Yield a group `checkout` with two readers of orders, one of payments that is held, and an
-    idle one.
+def http(empty: httpx.Client) -> httpx.Client:
+    """Return a client of a group `checkout` with two readers of orders, one of payments that
+    waits, and an idle one.
     """
-    with httpx.Client(base_url=coordinator.url, timeout=60) as client:
-        client.delete(GROUP)
-        client.put(GROUP, json={"max_drift_ms": 300_000})
-        reporting(client, "orders", 0, T, batch_id=41)
-        reporting(client, "orders", 1, T + 60_000)
-        reporting(client, "payments", 0, T + 300_000)
-        reporting(client, "clicks", 0, T, idle=True)
-        yield client
+    empty.delete(GROUP)
+    empty.put(GROUP, json={"max_drift_ms": 300_000})
+    reporting(empty, "orders", 0, T, batch_id=41)
+    reporting(empty, "orders", 1, T + 60_000)
+    reporting(empty, "payments", 0, T + 300_000)
+    reporting(empty, "clicks", 0, T, idle=True)
+    return empty
 
 
 def reporting(http: httpx.Client, source: str, subtask: int, watermark: int, **more: Any) -> int:
-    epoch = http.post(f"{GROUP}/sources/{source}/readers", json={"subtask": subtask, "owner": "7c0d1f5e-6e25"}).json()[
-        "epoch"
-    ]
+    registration = {"subtask": subtask, "owner": "7c0d1f5e-6e25"}
+    epoch = http.post(f"{GROUP}/sources/{source}/readers", json=registration).json()["epoch"]
     splits = {f"{source}-0": {"watermark": watermark, "state": "active", "position": 100, "end": 900}}
     report = {"subtask": subtask, "epoch": epoch, "watermark": watermark, "splits": splits, **more}
     http.post(f"{GROUP}/sources/{source}/watermarks", json=report).raise_for_status()
@@ -175,50 +164,36 @@ def test_an_older_service_is_named_with_its_version() -> None:
 
 
 @pytest.mark.parametrize(
-    "args",
+    "words",
     [
-        ("describe", "a/b"),
-        ("describe",),
-        ("evict", "g", "s", "-1"),
-        ("leave", "g", "s", "0"),
-        ("groups", "--output", "json", "--watch"),
-        ("groups", "--output", "xml"),
-        ("groups", "--watch"),
-        ("groups", "--url", "ftp://x"),
-        ("groups", "--url", "http://u:hunter2@x"),
-        ("groups", "--token-file", "nowhere"),
+        "describe a/b",
+        "describe",
+        "evict g s -1",
+        "leave g s 0",
+        "groups --output json --watch",
+        "groups --output xml",
+        "groups --watch",
+        "groups --url ftp://x",
+        "groups --url http://u:hunter2@x",
+        "groups --token-file nowhere",
+        "export a:b c\\d",
+        "export a**",
+        "import",
+        "import f --wrong",
     ],
 )
-def test_a_wrong_use_ends_with_2(args: tuple[str, ...]) -> None:
-    assert "hunter2" not in said("http://127.0.0.1:1", *args, code=2)
+def test_a_wrong_use_ends_with_2(words: str) -> None:
+    assert "hunter2" not in said("http://127.0.0.1:1", *words.split(), code=2)
 
 
 def test_watch_shows_what_changes_until_it_is_interrupted(http: httpx.Client) -> None:
-    screen, slave = pty.openpty()
-    command = [sys.executable, "-m", "lockgate_cli", "groups", "--watch", "--url", str(http.base_url)]
-    with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as watching:
-        os.close(slave)
-        _read_until(screen, b"orders/0")
+    with on_a_terminal("groups", "--watch", "--url", str(http.base_url)) as (watching, read):
+        read(b"orders/0")
         http.delete(f"{GROUP}/sources/orders/readers/0", params={"force": "true"}).raise_for_status()
-        _read_until(screen, b"orders/1")
+        read(b"orders/1")
         watching.send_signal(signal.SIGINT)
-        _read_until(screen, None)
+        read(None)
         assert watching.wait(20) == 0
-    os.close(screen)
-
-
-def _read_until(screen: int, text: bytes | None) -> None:
-    """Read what the command writes, up to `text`, or to its end."""
-    seen = b""
-    while text is None or text not in seen:
-        try:
-            more = os.read(screen, 65_536)
-        except OSError:  # Linux says so at the end of a terminal
-            more = b""
-        if not more:
-            assert text is None, seen
-            return
-        seen += more
 
 
 def test_the_command_tells_its_version() -> None:

@@ -1,13 +1,11 @@
 """The forms in which the reading commands print, against a real coordinator."""
 
 import json
-from collections.abc import Iterator
 
 import httpx
 import pytest
 import yaml
 
-from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
 from support.lockgate_command import said
 
@@ -16,16 +14,15 @@ AGES = {"now", "now_iso", "lease_left_ms", "progress_age_ms", "waiting_ms"}
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """Yield a coordinator with a group whose reader has not reported, and a source that an operator
+def url(empty: httpx.Client) -> str:
+    """Return a group whose reader has not reported, and with a source that an operator
     has paused for a reason that YAML would misread without quotes.
     """
-    with CoordinatorProcess() as started, httpx.Client(base_url=started.url, timeout=60) as http:
-        http.put(GROUP, json={"max_drift_ms": 300_000}).raise_for_status()
-        http.post(f"{GROUP}/sources/orders/readers", json={"subtask": 0}).raise_for_status()
-        http.put(f"{GROUP}/sources/orders/pause", json={"reason": "no: - ünter *x #1"}).raise_for_status()
-        wait_for(lambda: "source_paused" in http.get(f"{GROUP}/journal").text)
-        yield started.url
+    empty.put(GROUP, json={"max_drift_ms": 300_000}).raise_for_status()
+    empty.post(f"{GROUP}/sources/orders/readers", json={"subtask": 0}).raise_for_status()
+    empty.put(f"{GROUP}/sources/orders/pause", json={"reason": "no: - ünter *x #1"}).raise_for_status()
+    wait_for(lambda: "source_paused" in empty.get(f"{GROUP}/journal").text)
+    return str(empty.base_url)
 
 
 @pytest.mark.parametrize(

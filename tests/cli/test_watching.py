@@ -3,11 +3,8 @@ end.
 """
 
 import json
-import os
-import pty
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +12,7 @@ import httpx
 import pytest
 import yaml
 
+from cli.conftest import COMMAND, on_a_terminal
 from lockgate.watermark import MAX
 from lockgate_cli.client import Flags, OperatorClient
 from lockgate_http.calls.answers import Unreachable
@@ -28,19 +26,12 @@ GROUP = "/v1/groups/checkout"
 LEAVES_THE_SCREEN = b"\x1b[?1049l"
 
 
-@pytest.fixture(scope="module")
-def coordinator() -> Iterator[CoordinatorProcess]:
-    with CoordinatorProcess() as started:
-        yield started
-
-
 @pytest.fixture
-def http(coordinator: CoordinatorProcess) -> Iterator[httpx.Client]:
-    """Yield a group with one reader of orders, at `T`."""
-    with httpx.Client(base_url=coordinator.url, timeout=60) as client:
-        client.delete(GROUP)
-        begin(client)
-        yield client
+def http(empty: httpx.Client) -> httpx.Client:
+    """Return a client of a group with one reader of orders, at `T`."""
+    empty.delete(GROUP)
+    begin(empty)
+    return empty
 
 
 def begin(http: httpx.Client) -> None:
@@ -69,7 +60,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @contextmanager
 def watching(url: str, *words: str) -> Iterator[subprocess.Popen[str]]:
     """The command with its output and errors in one pipe."""
-    command = [sys.executable, "-m", "lockgate_cli", "watch", "checkout", "--url", url, *words]
+    command = [*COMMAND, "watch", "checkout", "--url", url, *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             yield process
@@ -128,15 +119,11 @@ def test_a_group_that_goes_and_comes_back_is_watched_on(http: httpx.Client) -> N
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_view_and_leaves_the_terminal_as_it_was(http: httpx.Client, ending: signal.Signals) -> None:
-    screen, slave = pty.openpty()
-    command = [sys.executable, "-m", "lockgate_cli", "watch", "checkout", "--url", str(http.base_url)]
-    with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "100"}) as process:
-        os.close(slave)
-        seen = _read(screen, b"orders/0")
+    with on_a_terminal("watch", "checkout", "--url", str(http.base_url)) as (process, read):
+        seen = read(b"orders/0")
         process.send_signal(ending)
-        seen += _read(screen, None)
+        seen += read(None)
         assert process.wait(20) == 0
-    os.close(screen)
     assert LEAVES_THE_SCREEN in seen
     assert b"Traceback" not in seen
 
@@ -153,18 +140,3 @@ def test_what_a_proxy_answers_for_a_coordinator_that_is_away_may_pass(status: in
         pytest.raises(Unreachable, match=f"answers {status}"),
     ):
         client.group("checkout", MAX)
-
-
-def _read(screen: int, text: bytes | None) -> bytes:
-    """Return what the command writes, up to `text`, or to its end."""
-    seen = b""
-    while text is None or text not in seen:
-        try:
-            more = os.read(screen, 65_536)
-        except OSError:  # Linux says so at the end of a terminal
-            more = b""
-        if not more:
-            assert text is None, seen
-            return seen
-        seen += more
-    return seen
