@@ -68,7 +68,7 @@ LIMITS: tuple[Break, ...] = (
     _Break(
         "heavy bodies leave the sockets some looks between two steps",
         "pauses.py",
-        "for _ in range(LOOKS):",
+        "for _ in range(LOOPS_BETWEEN_STEPS):",
         "for _ in range(1):",
         ("test_long_work.py",),
     ),

@@ -7,7 +7,7 @@ from typing import TypeVar
 from lockgate.steps import AT_ONCE, Steps
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.pauses import LOOKS, InTurn
+from lockgate_coordinator.pauses import LOOPS_BETWEEN_STEPS, InTurn
 from lockgate_coordinator.service.commit_queue import COMMANDS_OF_A_TURN
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import MemoryStore
@@ -96,7 +96,7 @@ async def test_heavy_bodies_take_turns_and_others_are_served_between_their_steps
         nonlocal most_at_once
         while steps_done < 80:
             before = steps_done
-            for _ in range(LOOKS - 1):
+            for _ in range(LOOPS_BETWEEN_STEPS - 1):
                 await asyncio.sleep(0)
             most_at_once = max(most_at_once, steps_done - before)
 

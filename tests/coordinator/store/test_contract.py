@@ -22,7 +22,7 @@ from lockgate.wire.events import (
     SplitState,
 )
 from lockgate_coordinator.store import Store, open_store
-from lockgate_coordinator.store.base import JOURNAL_KEPT, JournalSpan
+from lockgate_coordinator.store.base import JOURNAL_KEPT, JournalSpan, NotDiscarded
 from support.turns import decide, evict, next_deadline, progress, register, report
 
 
@@ -241,8 +241,8 @@ async def test_a_discarded_group_is_gone_whatever_its_version_and_its_readers_ar
     assert await store.discard("g") == 1
     assert (await store.load("g")).group is None
     assert (await store.names("", 10), await store.count()) == ([], 0)
-    assert await store.discard("g") is None
-    assert await store.discard("h") is None
+    assert await store.discard("g") is NotDiscarded.NO_GROUP
+    assert await store.discard("h") is NotDiscarded.NO_GROUP
 
 
 async def test_a_successor_begins_above_all_that_a_discarded_group_gave_out(store: Store) -> None:
@@ -291,37 +291,37 @@ async def test_a_claim_brings_the_newest_group_into_the_cache(store: Store, stor
 
 
 async def test_a_journal_keeps_its_newest_entries_in_order_and_goes_with_its_group(store: Store) -> None:
-    await store.note("g", ["a group that is not there has no journal"])
-    assert await store.noted("g", JournalSpan(), 10) == []
+    await store.append_journal("g", ["a group that is not there has no journal"])
+    assert await store.read_journal("g", JournalSpan(), 10) == []
     await created(store, "g")
-    await store.note("g", ["one", "two"])
-    await store.note("g", ["three"])
-    newest = await store.noted("g", JournalSpan(), 10)
+    await store.append_journal("g", ["one", "two"])
+    await store.append_journal("g", ["three"])
+    newest = await store.read_journal("g", JournalSpan(), 10)
     assert [text for _, text in newest] == ["three", "two", "one"]
-    assert await store.noted("g", JournalSpan(newest_first=False), 10) == newest[::-1]
+    assert await store.read_journal("g", JournalSpan(newest_first=False), 10) == newest[::-1]
     (three, _), (two, _), (one, _) = newest
-    assert await store.noted("g", JournalSpan(before=three), 1) == newest[1:2]
-    assert await store.noted("g", JournalSpan(after=one, newest_first=False), 1) == newest[1:2]
-    assert await store.noted("g", JournalSpan(after=one, before=three), 10) == newest[1:2]
-    assert await store.noted("g", JournalSpan(after=two, before=three), 10) == []
-    await store.note("g", [str(number) for number in range(3 * JOURNAL_KEPT)])
-    kept = await store.noted("g", JournalSpan(), 10 * JOURNAL_KEPT)
+    assert await store.read_journal("g", JournalSpan(before=three), 1) == newest[1:2]
+    assert await store.read_journal("g", JournalSpan(after=one, newest_first=False), 1) == newest[1:2]
+    assert await store.read_journal("g", JournalSpan(after=one, before=three), 10) == newest[1:2]
+    assert await store.read_journal("g", JournalSpan(after=two, before=three), 10) == []
+    await store.append_journal("g", [str(number) for number in range(3 * JOURNAL_KEPT)])
+    kept = await store.read_journal("g", JournalSpan(), 10 * JOURNAL_KEPT)
     assert JOURNAL_KEPT <= len(kept) < 2 * JOURNAL_KEPT
     assert kept[0][1] == str(3 * JOURNAL_KEPT - 1)
     assert await store.discard("g") == 0
-    assert await store.noted("g", JournalSpan(), 10) == []
+    assert await store.read_journal("g", JournalSpan(), 10) == []
     await created(store, "g")
-    assert await store.noted("g", JournalSpan(), 10) == []
+    assert await store.read_journal("g", JournalSpan(), 10) == []
     assert await store.delete(await store.load("g"))
-    assert await store.noted("g", JournalSpan(), 10) == []
+    assert await store.read_journal("g", JournalSpan(), 10) == []
 
 
 async def test_samples_are_kept_once_a_step_and_go_with_their_group(store: Store) -> None:
-    await store.sample("g", "a group that is not there has no samples")
-    assert await store.sampled("g") == []
+    await store.append_sample("g", "a group that is not there has no samples")
+    assert await store.read_samples("g") == []
     await created(store, "g")
-    await store.sample("g", "one")
-    await store.sample("g", "another one too soon")
-    assert [text for _, text in await store.sampled("g")] == ["one"]
+    await store.append_sample("g", "one")
+    await store.append_sample("g", "another one too soon")
+    assert [text for _, text in await store.read_samples("g")] == ["one"]
     assert await store.discard("g") == 0
-    assert await store.sampled("g") == []
+    assert await store.read_samples("g") == []

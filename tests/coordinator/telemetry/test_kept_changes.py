@@ -16,7 +16,7 @@ class Notebook:
         self.there = True
         self.entries: list[tuple[str, str]] = []
 
-    async def note(self, name: str, entries: Sequence[str]) -> None:
+    async def append_journal(self, name: str, entries: Sequence[str]) -> None:
         await asyncio.sleep(0)
         if not self.there:
             raise StoreUnavailable("away")

@@ -7,7 +7,7 @@ from lockgate.steps import Steps
 
 T = TypeVar("T")
 
-LOOKS = 5
+LOOPS_BETWEEN_STEPS = 5
 """How often the event loop looks at its sockets between two steps of heavy bodies. A report of
 another request needs some looks from its first byte to its answer, and should not wait for a step
 at each of them.
@@ -44,7 +44,7 @@ class InTurn:
             while True:
                 async with self._lock:
                     next(steps)
-                    for _ in range(LOOKS):
+                    for _ in range(LOOPS_BETWEEN_STEPS):
                         await asyncio.sleep(0)
         except StopIteration as end:
             result: T = end.value

@@ -10,6 +10,7 @@ from redis import Redis
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store, reading
+from lockgate_coordinator.store.base import NotDiscarded
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_testbed.redis import RedisServer
 from support.turns import evict, register
@@ -206,7 +207,7 @@ async def test_an_unreadable_group_is_logged_once_until_it_can_be_read(
 
 async def test_a_name_without_a_group_leaves_the_list(redis: Redis, store: Store) -> None:
     redis.zadd(keys.GROUPS, {"g": 0})
-    assert await store.discard("g") is None
+    assert await store.discard("g") is NotDiscarded.NO_GROUP
     assert await store.names("", 9) == []
 
 

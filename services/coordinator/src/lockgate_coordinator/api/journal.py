@@ -78,7 +78,7 @@ async def samples(
     one every 10 seconds of the last 10 minutes, every minute of 3 hours and every 10 minutes of 2
     days. No sample exists for times without reports.
     """
-    found = await coordinator.sampled(group)
+    found = await coordinator.read_samples(group)
     if not found:
         await coordinator.refresh(group)
     items = [{"at": at, **json.loads(text)} for at, text in found if after is None or at > after]

@@ -55,7 +55,7 @@ from lockgate_coordinator.service.sampler import Sampler
 from lockgate_coordinator.service.split_news import EnumeratorNews
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Store
-from lockgate_coordinator.store.base import DONE_BEFORE, JournalSpan
+from lockgate_coordinator.store.base import JournalSpan, NotDiscarded
 
 
 class Stopping(Exception):
@@ -119,20 +119,20 @@ class Coordinator:
     async def names(self, after: str, limit: int) -> list[str]:
         return await self._store.names(after, limit)
 
-    async def sampled(self, name: str) -> list[tuple[int, str]]:
+    async def read_samples(self, name: str) -> list[tuple[int, str]]:
         """Return the group's samples by their time, ms."""
-        return await self._store.sampled(name)
+        return await self._store.read_samples(name)
 
-    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+    async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
         """Entries of the group's journal, each with its id."""
-        return await self._store.noted(name, span, limit)
+        return await self._store.read_journal(name, span, limit)
 
     async def delete(self, name: str, act: str = "") -> None:
         """Delete the group. A successor never reuses its revisions and epochs."""
         readers = await self._store.discard(name, act)
-        if readers is None:
+        if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
-        if readers != DONE_BEFORE:
+        if isinstance(readers, int):
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:

@@ -1,8 +1,9 @@
 """The figures of all groups for one scrape of Prometheus. Reports are served in between.
 
-Counting a group of 10,000 readers in one go would keep reports waiting. So after each `AT_ONCE`
-readers and splits other requests are served, and the group is evaluated again. The figures of one
-group are therefore from several moments, but each reader's own are from one.
+Counting a group of 10,000 readers in one go would keep reports waiting. So after each
+`READERS_BETWEEN_LOOKS` readers and splits other requests are served, and the group is evaluated
+again. The figures of one group are therefore from several moments, but each reader's own are from
+one.
 """
 
 import asyncio
@@ -30,10 +31,10 @@ under OTHER.
 MOST_NAMED_SPLITS = 10_000
 """How many splits have figures of their own, over all groups, if splits are wanted at all."""
 
-AT_ONCE = 1_000
+READERS_BETWEEN_LOOKS = 1_000
 """Readers and splits that are counted before other requests are served: about 2 ms."""
 
-LOOKS_AT_ONCE = 16
+GROUPS_AT_ONCE = 16
 """How many groups are evaluated at the same time."""
 
 
@@ -46,8 +47,8 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
     try:
         names = await coordinator.names("", MOST_GROUPS + 1)
         scrape.more_groups = len(names) > MOST_GROUPS
-        for begin in range(0, min(len(names), MOST_GROUPS), LOOKS_AT_ONCE):
-            some = names[begin : min(begin + LOOKS_AT_ONCE, MOST_GROUPS)]
+        for begin in range(0, min(len(names), MOST_GROUPS), GROUPS_AT_ONCE):
+            some = names[begin : min(begin + GROUPS_AT_ONCE, MOST_GROUPS)]
             looks = await asyncio.gather(*(_look(coordinator, scrape, name) for name in some))
             for turn in looks:
                 if turn is not None:
@@ -90,7 +91,7 @@ async def _figures(coordinator: Coordinator, scrape: Scrape, turn: Turn, most_na
         reader = turn.group.readers.get(key)
         if reader is not None:
             looked_at += 1 + _count(figures, turn, key, reader, most_named)
-        if looked_at >= AT_ONCE:
+        if looked_at >= READERS_BETWEEN_LOOKS:
             await asyncio.sleep(0)
             again = await _look(coordinator, scrape, group.name)
             if again is None:

@@ -9,7 +9,7 @@ from lockgate.wire.fields import Json
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store.base import JournalSpan
 
-AT_ONCE = 200
+ENTRIES_OF_A_READ = 200
 """How many entries are read from the store in one step."""
 
 
@@ -39,14 +39,14 @@ async def journal_page(
     """
     span, found = JournalSpan(question.after, question.before, question.newest_first), list[Json]()
     while True:
-        read = await coordinator.noted(group, span, AT_ONCE)
+        read = await coordinator.read_journal(group, span, ENTRIES_OF_A_READ)
         for id, text in read:
             entry = _entry(id, text)
             if question.takes(entry):
                 found.append(entry)
             if len(found) == limit:
                 return found, id
-        if len(read) < AT_ONCE:
+        if len(read) < ENTRIES_OF_A_READ:
             break
         last = read[-1][0]
         span = JournalSpan(span.after, last, True) if span.newest_first else JournalSpan(last, span.before, False)

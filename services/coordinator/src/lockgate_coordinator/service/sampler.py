@@ -63,7 +63,7 @@ class Sampler(TurnListener):
 
     async def _sample(self, turn: Turn) -> None:
         try:
-            await self._store.sample(turn.name, json.dumps(await sample(turn), separators=(",", ":")))
+            await self._store.append_sample(turn.name, json.dumps(await sample(turn), separators=(",", ":")))
         except StoreUnavailable as error:
             log.debug("group %s: no sample: %s", turn.name, error)
 

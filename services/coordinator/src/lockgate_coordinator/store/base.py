@@ -36,6 +36,7 @@ that a report costs nothing more. They go with the group:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, Protocol
 
 from lockgate.enumerator.model import Enumerator
@@ -47,8 +48,13 @@ CACHED_WITHIN_MS = 50
 with this precision.
 """
 
-DONE_BEFORE: Final = -1
-"""In the place of a number of readers: the act has been done before."""
+
+class NotDiscarded(Enum):
+    """Why `discard` has deleted nothing."""
+
+    NO_GROUP = "there is no group"
+    DONE_BEFORE = "the same act deleted the group before"
+
 
 CLAIMED_MS = 40
 """How long a claim keeps other processes away. A claim is advice that saves refused commits; safety
@@ -172,10 +178,9 @@ class Store(Protocol):
 
     async def delete(self, loaded: Loaded) -> bool: ...
 
-    async def discard(self, name: str, act: str = "") -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | NotDiscarded:
         """Delete the group, however large it is, and even if it cannot be read. Returns how many
-        readers it had; None: there was no group; `DONE_BEFORE`: the same `act` had deleted the
-        group, and it, or its successor, is left alone.
+        readers it had. A successor of a group that the same `act` had deleted is left alone.
         """
         ...
 
@@ -189,23 +194,23 @@ class Store(Protocol):
         """
         ...
 
-    async def note(self, name: str, entries: Sequence[str]) -> None:
+    async def append_journal(self, name: str, entries: Sequence[str]) -> None:
         """Add to the journal of a group, which goes with the group. Writes nothing of a group that
         is not there.
         """
         ...
 
-    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+    async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` entries of the group's journal, each with its id. Empty for a group that is
         not there.
         """
         ...
 
-    async def sample(self, name: str, text: str) -> None:
+    async def append_sample(self, name: str, text: str) -> None:
         """Add a sample to each of the group's `SAMPLE_LEVELS` whose newest one is old enough."""
         ...
 
-    async def sampled(self, name: str) -> list[tuple[int, str]]:
+    async def read_samples(self, name: str) -> list[tuple[int, str]]:
         """Return the samples of the group by their time, ms, each as fine as there is for that
         time.
         """

@@ -47,7 +47,7 @@ longer than a slow moment. One timer covers all of it, because redis-py's `socke
 cost as much as the rest of a command.
 """
 
-AT_ONCE = 16
+CONNECTIONS = 16
 """How many commands are under way at most. While no connection breaks, no more are opened."""
 
 _FAULT_OF_A_SCRIPT = re.compile(r"user_script:\d+:")
@@ -73,7 +73,7 @@ class Connections:
         self._outages = Outages(str(address))
         self._read = _written(address)
         self._client, self._others = _clients(address)
-        self._permits = asyncio.Semaphore(AT_ONCE)
+        self._permits = asyncio.Semaphore(CONNECTIONS)
         self._link: Link | None = None
         self._may_link = address.form is not Form.CLUSTER  # a cluster has no single server
         self._linking = False
@@ -132,7 +132,7 @@ class Connections:
         """
         loop = asyncio.get_running_loop()
         ends, link = loop.time() + TIMEOUT_S, self._link
-        if link is not None and not link.ended and link.waiting < AT_ONCE:
+        if link is not None and not link.ended and link.waiting < CONNECTIONS:
             try:
                 return await link.ask(words)
             except AskAgain:
@@ -172,7 +172,7 @@ class Connections:
         """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
         a pooled connection. redis-py closes that one, but retries after its own errors alone.
         """
-        for _ in range(AT_ONCE):
+        for _ in range(CONNECTIONS):
             try:
                 return await self._client.execute_command(*words)
             except RuntimeError as error:

@@ -11,12 +11,12 @@ from lockgate.enumerator.model import Enumerator
 from lockgate.errors import UnknownGroup
 from lockgate.group.group import Group
 from lockgate_coordinator.store.base import (
-    DONE_BEFORE,
     JOURNAL_KEPT,
     SAMPLE_LEVELS,
     JournalSpan,
     Loaded,
     LoadedSplits,
+    NotDiscarded,
     finest,
 )
 
@@ -83,12 +83,12 @@ class MemoryStore:
             if name not in self._groups and self._versions[name] <= until:
                 del self._versions[name]
 
-    async def discard(self, name: str, act: str = "") -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | NotDiscarded:
         loaded = self.cached(name)
         if act and self._gone.get(name, (0, ""))[1] == act:
-            return DONE_BEFORE
+            return NotDiscarded.DONE_BEFORE
         if loaded.group is None:
-            return None
+            return NotDiscarded.NO_GROUP
         await self.delete(loaded, act)
         return len(loaded.group.readers)
 
@@ -104,7 +104,7 @@ class MemoryStore:
         self._splits[loaded.name] = (loaded.next_version, dict(sources))
         return True
 
-    async def note(self, name: str, entries: Sequence[str]) -> None:
+    async def append_journal(self, name: str, entries: Sequence[str]) -> None:
         if name not in self._groups:
             return
         journal = self._journals.setdefault(name, deque(maxlen=JOURNAL_KEPT))
@@ -113,7 +113,7 @@ class MemoryStore:
             now_ms = max(self._clock(), last_ms)
             journal.append(((now_ms, number + 1 if now_ms == last_ms else 0), entry))
 
-    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+    async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
         journal = self._journals.get(name, ())
         after, before = _place(span.after), _place(span.before)
         inside = (
@@ -123,7 +123,7 @@ class MemoryStore:
         )
         return list(islice(inside, limit))
 
-    async def sample(self, name: str, text: str) -> None:
+    async def append_sample(self, name: str, text: str) -> None:
         if name not in self._groups:
             return
         levels = self._samples.setdefault(name, [deque(maxlen=most) for _, most in SAMPLE_LEVELS])
@@ -132,7 +132,7 @@ class MemoryStore:
             if not level or now_ms - level[-1][0] >= step_ms:
                 level.append((now_ms, text))
 
-    async def sampled(self, name: str) -> list[tuple[int, str]]:
+    async def read_samples(self, name: str) -> list[tuple[int, str]]:
         return finest(self._samples.get(name, ()))
 
     async def claim(self, name: str) -> int:

@@ -28,6 +28,7 @@ from lockgate_coordinator.store.base import (
     JournalSpan,
     Loaded,
     LoadedSplits,
+    NotDiscarded,
     StoreUnavailable,
     UnreadableGroup,
     finest,
@@ -138,7 +139,7 @@ class RedisStore:
         self._groups.drop(loaded.name)
         return bool(done)
 
-    async def discard(self, name: str, act: str = "") -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | NotDiscarded:
         """Also takes a name off the list that has no group."""
         call = token_hex(8)
         args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call]
@@ -147,7 +148,9 @@ class RedisStore:
         self._groups.drop(name)
         self._unreadable.discard(name)
         await self._unlist(name)
-        return None if readers is None else int(readers)
+        if readers is None:
+            return NotDiscarded.NO_GROUP
+        return NotDiscarded.DONE_BEFORE if int(readers) < 0 else int(readers)
 
     async def load_splits(self, name: str) -> LoadedSplits:
         return await self._splits.load(name)
@@ -155,23 +158,23 @@ class RedisStore:
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
         return await self._splits.commit(loaded, sources, reserve_ms)
 
-    async def note(self, name: str, entries: Sequence[str]) -> None:
+    async def append_journal(self, name: str, entries: Sequence[str]) -> None:
         args: list[str | bytes | int] = [JOURNAL_KEPT, JOURNAL_KEPT_MS, packed(entries)]
         await self._connections.run(self._note, (keys.state(name), keys.journal(name)), args)
 
-    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+    async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
         low, high = f"({span.after}" if span.after else "-", f"({span.before}" if span.before else "+"
         command, *ends = ("XREVRANGE", high, low) if span.newest_first else ("XRANGE", low, high)
         found = await self._connections.command(command, keys.journal(name), *ends, "COUNT", limit)
         return [(str(id), str(fields["entry"])) for id, fields in found]
 
-    async def sample(self, name: str, text: str) -> None:
+    async def append_sample(self, name: str, text: str) -> None:
         levels = [number for level in SAMPLE_LEVELS for number in level]
         await self._connections.run(
             self._sample, (keys.state(name), *keys.samples(name)), [text, SAMPLES_KEPT_MS, *levels]
         )
 
-    async def sampled(self, name: str) -> list[tuple[int, str]]:
+    async def read_samples(self, name: str) -> list[tuple[int, str]]:
         levels = list[list[tuple[int, str]]]()
         for key in keys.samples(name):
             found = await self._connections.command("XRANGE", key, "-", "+")

@@ -26,7 +26,7 @@ _LAST_WORD_S = 2.0
 class Notes(Protocol):
     """What the journal needs of a store."""
 
-    async def note(self, name: str, entries: Sequence[str]) -> None: ...
+    async def append_journal(self, name: str, entries: Sequence[str]) -> None: ...
 
 
 class KeptChanges:
@@ -61,7 +61,7 @@ class KeptChanges:
             name = next(iter(self._waiting))
             entries = self._waiting.pop(name)
             try:
-                await self._store.note(name, entries)
+                await self._store.append_journal(name, entries)
             except StoreUnavailable:
                 self._waiting[name] = entries + self._waiting.get(name, [])
                 return

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
-from lockgate_coordinator.store.base import JournalSpan, Loaded, LoadedSplits, Store, StoreUnavailable
+from lockgate_coordinator.store.base import JournalSpan, Loaded, LoadedSplits, NotDiscarded, Store, StoreUnavailable
 from lockgate_coordinator.telemetry.histogram import Histogram
 
 STEPS = (
@@ -18,8 +18,8 @@ STEPS = (
     "commit_splits",
     "delete",
     "discard",
-    "noted",
-    "sampled",
+    "read_journal",
+    "read_samples",
     "claim",
     "names",
     "count",
@@ -66,7 +66,7 @@ class ObservedStore:
         self.conflicts += not done
         return done
 
-    async def discard(self, name: str, act: str = "") -> int | None:
+    async def discard(self, name: str, act: str = "") -> int | NotDiscarded:
         """As the store's own."""
         with _Step(self, "discard"):
             return await self._store.discard(name, act)
@@ -83,21 +83,21 @@ class ObservedStore:
         self.conflicts += not done
         return done
 
-    async def note(self, name: str, entries: Sequence[str]) -> None:
-        await self._store.note(name, entries)
+    async def append_journal(self, name: str, entries: Sequence[str]) -> None:
+        await self._store.append_journal(name, entries)
 
-    async def noted(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
+    async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
         """As the store's own."""
-        with _Step(self, "noted"):
-            return await self._store.noted(name, span, limit)
+        with _Step(self, "read_journal"):
+            return await self._store.read_journal(name, span, limit)
 
-    async def sample(self, name: str, text: str) -> None:
-        await self._store.sample(name, text)
+    async def append_sample(self, name: str, text: str) -> None:
+        await self._store.append_sample(name, text)
 
-    async def sampled(self, name: str) -> list[tuple[int, str]]:
+    async def read_samples(self, name: str) -> list[tuple[int, str]]:
         """As the store's own."""
-        with _Step(self, "sampled"):
-            return await self._store.sampled(name)
+        with _Step(self, "read_samples"):
+            return await self._store.read_samples(name)
 
     async def claim(self, name: str) -> int:
         """As the store's own."""
