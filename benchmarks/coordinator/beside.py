@@ -12,7 +12,9 @@ from benchmarks.coordinator.served import CONNECTIONS, rates, serving
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 
-PACKAGES = ("core", "services/coordinator", "clients/spark", "testbed")
+PACKAGES = ("core", "services/coordinator", "clients/http", "clients/cli", "clients/spark")
+OLD_WAY_IN = "services/coordinator/src/lockgate_coordinator/__main__.py"
+"""What a checkout runs that has no `lockgate_cli` yet."""
 HERE = Path(__file__).parents[2]
 
 
@@ -29,7 +31,8 @@ def bench_beside(rounds: int, seconds: float, other: Path) -> dict[str, Any]:
         served = []
         for name, (checkout, store) in places.items():
             sources = ":".join(str(checkout / package / "src") for package in PACKAGES)
-            process = started.enter_context(CoordinatorProcess(store, env={"PYTHONPATH": sources}))
+            module = "lockgate_coordinator" if (checkout / OLD_WAY_IN).exists() else "lockgate_cli"
+            process = started.enter_context(CoordinatorProcess(store, env={"PYTHONPATH": sources}, module=module))
             served.append(serving(name, [process], "bench", CONNECTIONS, CONNECTIONS))
         wall, cpu, _ = rates(served, rounds, seconds)
     return {

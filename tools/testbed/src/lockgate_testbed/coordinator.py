@@ -14,18 +14,24 @@ class CoordinatorProcess(Server):
     `coordinator.url`.
 
     `store` is "memory://" or a Redis URL; `port` 0 is any free one. `options` are further arguments
-    of `lockgate serve`, `env` further environment variables. With `--ssl-certfile` among the
-    options its address is https.
+    of `lockgate serve`, `env` further environment variables, `module` the one that is run. With
+    `--ssl-certfile` among the options its address is https.
     """
 
     def __init__(
-        self, store: str = "memory://", port: int = 0, options: Sequence[str] = (), env: Mapping[str, str] | None = None
+        self,
+        store: str = "memory://",
+        port: int = 0,
+        options: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        module: str = "lockgate_cli",
     ) -> None:
         super().__init__("coordinator", None)
         self._store = store
         self._port = port or free_ports(1)[0]
         self._options = tuple(options)
         self._env = dict(env or {})
+        self._module = module
 
     @property
     def url(self) -> str:
@@ -40,7 +46,7 @@ class CoordinatorProcess(Server):
         command = [
             sys.executable,
             "-m",
-            "lockgate_cli",
+            self._module,
             "serve",
             "--port",
             str(self._port),
