@@ -68,7 +68,7 @@ def warm_up(stage: Stage) -> None:
     topic = replace(stage.topic, name="warm-up", records=max(1, int(stage.topic.records * WARM_UP)))
     topics.load(stage.bootstrap, topic)
     small = replace(stage, topic=topic)
-    small.play(WindowedCount("warm-up-native", budget=small.budget))
+    small.play(WindowedCount("warm-up-plain", budget=small.budget))
     small.play(WindowedCount("warm-up-aligned", budget=small.budget, alignment=Alignment(max_drift=MAX_DRIFT)))
 
 
@@ -81,7 +81,7 @@ def native_and_aligned(stage: Stage) -> tuple[tuple[Run, Run], tuple[Run, Run]]:
         "\n[bold]Act 1, plain Spark[/]: Spark shares a batch's budget by backlog, whatever the event time",
         soft_wrap=True,
     )
-    native = stage.count("native")
+    native = stage.count("plain-spark")
     say(
         "[bold]Act 2, aligned[/]: the same query on align(df): every batch reads all partitions up to one event time",
         soft_wrap=True,
@@ -89,7 +89,7 @@ def native_and_aligned(stage: Stage) -> tuple[tuple[Run, Run], tuple[Run, Run]]:
     aligned = stage.count("aligned", alignment)
     say("[bold]Acts 2 and 1 again[/], for the time they take", soft_wrap=True)
     aligned_again = stage.count("aligned-again", alignment)
-    return (native, stage.count("native-again")), (aligned, aligned_again)
+    return (native, stage.count("plain-spark-again")), (aligned, aligned_again)
 
 
 def two_queries(stage: Stage, url: str, *, keep_group: bool) -> tuple[Run, Run]:

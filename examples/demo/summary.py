@@ -68,7 +68,7 @@ def broken_claims(summary: dict[str, Any]) -> list[str]:
             f"a plan was {span(two['peak_drift_ms'])} ahead of the other query, and {span(two['max_drift_ms'])} "
             "are allowed"
         )
-    read = {"native": summary["plain_spark"]["rows_in"], "aligned": aligned["rows_in"], **two["rows"]}
+    read = {"plain Spark": summary["plain_spark"]["rows_in"], "aligned": aligned["rows_in"], **two["rows"]}
     broken += [
         f"the {name} query read {rows:,} of {records:,} records" for name, rows in read.items() if rows != records
     ]

@@ -47,7 +47,7 @@ ENDS_WITHIN_S = 1_800  # on a machine that does other things, too
 WHOLE = ("-m", "examples.demo")
 # A demo takes its time for its batches, and hardly any for its records. So these demos have no
 # warm-up, play the first two acts once instead of twice, and have fewer batches in the third act.
-# Fewer in the first two would let native Spark lose less. The checkpoints use plain files.
+# Fewer in the first two would let plain Spark lose less. The checkpoints use plain files.
 FEW_BATCHES = """
 import sys
 from functools import partial

@@ -98,7 +98,7 @@ def _outlook(reader: Json) -> str:
     late = f"it is {span(behind)} behind the clock"
     if rate == 0:
         return f", but its watermark does not rise: {late}"
-    speed = f" {_speed(rate)} event seconds a second: {late}"
+    speed = f" {_speed(rate)} s of event time per second: {late}"
     if rate <= 1000:
         return f"{speed}, and does not catch up at this rate"
     left = behind * 1000 // (rate - 1000)

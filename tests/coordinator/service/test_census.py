@@ -118,14 +118,14 @@ BLOCKER = {"source": "orders", "subtask": 0}
         ({"behind_ms": 59_999}, "Reader orders/0 reads, and has caught up."),
         (
             {},
-            "Reader orders/0 reads 14 event seconds a second: it is 4 h 20 min behind the clock, and will catch up "
+            "Reader orders/0 reads 14 s of event time per second: it is 4 h 20 min behind the clock, and will catch up "
             "in about 20 min at this rate.",
         ),
-        ({"facts": {"event_time_rate": 1_863_400}}, "Reader orders/0 reads 1,863 event seconds a second: it is"),
+        ({"facts": {"event_time_rate": 1_863_400}}, "Reader orders/0 reads 1,863 s of event time per second: it is"),
         ({"facts": {"event_time_rate": 0}}, "Reader orders/0 reads, but its watermark does not rise"),
         (
             {"facts": {"event_time_rate": 1000}},
-            "Reader orders/0 reads 1 event seconds a second: it is 4 h 20 min behind the clock, and does not "
+            "Reader orders/0 reads 1 s of event time per second: it is 4 h 20 min behind the clock, and does not "
             "catch up at this rate.",
         ),
     ],

@@ -39,7 +39,7 @@ export class Figures {
     part > 1 ? "overdue" : null);
     this.held(group, samples, sources);
     const rate = samples.groupRate();
-    this.set("pace", pace(rate), rate === null ? "measuring" : rate <= 0.001 ? "the watermark does not move" : "event seconds a second",
+    this.set("pace", pace(rate), rate === null ? "measuring" : rate <= 0.001 ? "the watermark does not move" : "seconds of event time per second",
       rate !== null && rate <= 0.001 && known ? "waiting" : null);
     this.wait(group, samples, sources, ceiling);
     this.clock(group, samples, known);

@@ -54,7 +54,7 @@ class GroupPage {
       h("div", { class: "pair-grid" },
         panel("Event time", h("span", { class: "dim small" }, "of the group and of each source, over wall time (UTC)"), this.chart.element),
         h("div", { class: "stack" },
-          panel("Event-time rate", h("span", { class: "dim small" }, "event seconds a second; 1× keeps up"), this.paces.element),
+          panel("Event-time rate", h("span", { class: "dim small" }, "seconds of event time per second; 1× keeps up"), this.paces.element),
           panel("Journal", null, this.journal.element))),
       panel("Sources", mayNot(), this.sourceList.element),
       panel("Drift by partition", this.heat.tools, this.heat.element),
