@@ -126,14 +126,14 @@ def test_two_looks_give_density_speed_and_batches() -> None:
         reader({"a": (T0, 1_000, 9_000), "b": (T0, 0, 500)}, batch=4),
         reader({"a": (T0 + HOUR, 3_000, 9_000), "b": (T0 + HOUR, 100, 500)}, batch=6),
     )
-    loaded = load_of("g", {}, first, second, GIVEN)
-    (query,) = loaded.workload.queries
+    workload, _ = load_of("g", {}, first, second, GIVEN, {})
+    (query,) = workload.queries
     # a: 2,000 records an hour, 6,000 left. b: 100 an hour, 400 left.
     spans = {s.name: (s.records, s.stretches[0].end - s.stretches[0].first, s.lag_ms) for s in query.splits}
     assert spans == {"a": (6_000, 3 * HOUR, None), "b": (400, 4 * HOUR, None)}
     assert query.budget == 2_100 // 2
     assert query.records_per_second == pytest.approx(2_100 / (10 - 2 * 0.1))
-    assert loaded.workload.begin == NOW
+    assert workload.begin == NOW
 
 
 def test_a_source_that_waited_reads_as_fast_as_its_history_shows() -> None:
@@ -146,9 +146,9 @@ def test_a_source_that_waited_reads_as_fast_as_its_history_shows() -> None:
     assert paces_of(history) == {"orders": 7 * HOUR / 1_000}
     paces = paces_of(history, since=500)
     assert paces == {"orders": HOUR / 1_000}, "what was before the last configuration does not count"
-    loaded = load_of("g", {}, first, second, GIVEN, paces)
-    assert loaded.workload.queries[0].records_per_second == pytest.approx(1_000)
-    assert "orders reads 1,000 records a second, by the fastest rise of its watermark in the samples." in loaded.assumed
+    workload, assumed = load_of("g", {}, first, second, GIVEN, paces)
+    assert workload.queries[0].records_per_second == pytest.approx(1_000)
+    assert "orders reads 1,000 records a second, by the fastest rise of its watermark in the samples." in assumed
 
 
 def test_producers_that_append_go_on_for_an_hour_with_their_lag() -> None:
@@ -157,7 +157,7 @@ def test_producers_that_append_go_on_for_an_hour_with_their_lag() -> None:
         reader({"a": (NOW - lag - 11_000, 100, 100)}, batch=1, lag=lag),
         reader({"a": (NOW - lag - 1_000, 200, 200)}, batch=2, lag=lag),
     )
-    (query,) = load_of("g", {}, first, second, GIVEN).workload.queries
+    (query,) = load_of("g", {}, first, second, GIVEN, {})[0].queries
     (split,) = query.splits
     assert (split.records, split.lag_ms) == (100 * 360, lag)
     assert split.stretches[-1].end - split.stretches[-1].first == HOUR
@@ -165,12 +165,12 @@ def test_producers_that_append_go_on_for_an_hour_with_their_lag() -> None:
 
 def test_a_group_that_stands_still_is_told_to_be_assumed() -> None:
     still = reader({"a": (T0, 0, 9_000)}, batch=1)
-    loaded = load_of("g", {}, *looks(still, still), GIVEN)
-    assert "No split of orders has moved" in " ".join(loaded.assumed)
-    assert "orders reads 100,000 records a second, for nothing tells." in loaded.assumed
-    assert loaded.workload.queries[0].splits[0].stretches[0].end == NOW
+    workload, assumed = load_of("g", {}, *looks(still, still), GIVEN, {})
+    assert "No split of orders has moved" in " ".join(assumed)
+    assert "orders reads 100,000 records a second, for nothing tells." in assumed
+    assert workload.queries[0].splits[0].stretches[0].end == NOW
     with pytest.raises(Fault, match="no reader of group g reports splits with positions"):
-        load_of("g", {}, *looks(reader({}, 1), reader({}, 2)), GIVEN)
+        load_of("g", {}, *looks(reader({}, 1), reader({}, 2)), GIVEN, {})
 
 
 def test_a_living_group_is_watched_and_advised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,14 @@ from lockgate_cli.output import Output, OutputOption, print_answer, say
 
 Reason = Annotated[str, typer.Option("--reason", help="Reason to show in the journal and in the query's status.")]
 
+Given = str | None
+
 config = typer.Typer(no_args_is_help=True, help="Show or change a group's configuration.")
+
+
+def setting(text: str) -> Any:
+    """Return an option that takes its name from its parameter."""
+    return typer.Option(help=text)
 
 
 @connected()
@@ -57,35 +64,16 @@ def get(client: OperatorClient, group: GroupArgument, output: OutputOption = Out
 def set_(
     client: OperatorClient,
     group: GroupArgument,
-    max_drift: Annotated[
-        str | None, typer.Option("--max-drift", help="How far readers may drift apart, such as 5min.")
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option("--mode", help="enforce, or observe to show read limits without any waiting.")
-    ] = None,
-    catch_up: Annotated[
-        str | None, typer.Option("--catch-up", help="joint, or strict to keep to max_drift during a backlog too.")
-    ] = None,
-    lease: Annotated[
-        str | None, typer.Option("--lease", help="Consider a reader lost after this silence, such as 30s.")
-    ] = None,
-    update_interval: Annotated[
-        str | None, typer.Option("--update-interval", help="How often readers report, such as 1s.")
-    ] = None,
-    on_lost_reader: Annotated[
-        str | None, typer.Option("--on-lost-reader", help="exclude a lost reader, or hold: wait until it returns.")
-    ] = None,
-    max_wait: Annotated[
-        str | None,
-        typer.Option("--max-wait", help="The longest time to wait for a slow reader, such as 10min, or none."),
-    ] = None,
-    on_max_wait: Annotated[
-        str | None,
-        typer.Option("--on-max-wait", help="After the longest wait: alarm, or proceed without the slow reader."),
-    ] = None,
-    expected: Annotated[
-        str | None,
-        typer.Option("--expected-sources", help="Sources to wait for at the start, separated by commas, or none."),
+    max_drift: Annotated[Given, setting("How far readers may drift apart, such as 5min.")] = None,
+    mode: Annotated[Given, setting("enforce, or observe to show read limits without any waiting.")] = None,
+    catch_up: Annotated[Given, setting("joint, or strict to keep to max_drift during a backlog too.")] = None,
+    lease: Annotated[Given, setting("Consider a reader lost after this silence, such as 30s.")] = None,
+    update_interval: Annotated[Given, setting("How often readers report, such as 1s.")] = None,
+    on_lost_reader: Annotated[Given, setting("exclude a lost reader, or hold: wait until it returns.")] = None,
+    max_wait: Annotated[Given, setting("The longest time to wait for a slow reader, such as 10min, or none.")] = None,
+    on_max_wait: Annotated[Given, setting("After the longest wait: alarm, or proceed without the slow reader.")] = None,
+    expected_sources: Annotated[
+        Given, setting("Sources to wait for at the start, separated by commas, or none.")
     ] = None,
     yes: Yes = False,
 ) -> None:
@@ -98,8 +86,8 @@ def set_(
     wanted |= {key: milliseconds(value) for key, value in spans.items() if value is not None}
     if max_wait is not None:
         wanted["max_wait_ms"] = None if max_wait == "none" else milliseconds(max_wait)
-    if expected is not None:
-        wanted["expected_sources"] = [] if expected == "none" else expected.split(",")
+    if expected_sources is not None:
+        wanted["expected_sources"] = [] if expected_sources == "none" else expected_sources.split(",")
     if not wanted:
         raise typer.BadParameter(
             "give at least one option, such as --max-drift 5min; lockgate config set --help lists them"

@@ -94,8 +94,8 @@ def advise(
     with progress(f"watching {group}", shown=output is Output.TABLE) as advance:
         _wait(seconds, advance)
     paces = paces_of(client.samples(group), configured[0]["at"] if configured else 0)
-    loaded = load_of(group, found["config"], first, look(), given, paces)
-    _tell(loaded.workload, max_drift, output, loaded.assumed, found["config"]["max_drift_ms"])
+    workload, assumed = load_of(group, found["config"], first, look(), given, paces)
+    _tell(workload, max_drift, output, assumed, found["config"]["max_drift_ms"])
 
 
 def _wait(seconds: float, advance: Callable[[float], None]) -> None:

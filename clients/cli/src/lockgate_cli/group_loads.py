@@ -6,8 +6,8 @@ appended. A source that waits for others shows in its history how fast it reads 
 it. What had to be assumed is told in sentences.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -55,14 +55,6 @@ class GroupLook:
         }
 
 
-@dataclass(slots=True)
-class GroupLoad:
-    """The workload of a group, and what had to be assumed for it."""
-
-    workload: Workload
-    assumed: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """What the coordinator cannot know of the queries, in ms and records."""
@@ -75,35 +67,29 @@ class Given:
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
-    """By source, the fastest rise of its watermark between two samples after `since` (ms), in ms of
-    event time a ms of the clock: so fast the source reads where nothing holds it.
+    """Return the fastest rise of each source's watermark between two samples after `since` (ms), in
+    ms of event time per ms of the clock: the source reads that fast when it does not wait.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
         passed = after["at"] - before["at"]
-        for name, later in after["sources"].items():
-            earlier = before["sources"].get(name)
-            if earlier is None or passed <= 0 or not MIN < earlier["watermark"] <= later["watermark"] < MAX:
-                continue
-            paces[name] = max(paces.get(name, 0.0), (later["watermark"] - earlier["watermark"]) / passed)
+        for name in before["sources"].keys() & after["sources"].keys():
+            earlier, later = (each["sources"][name]["watermark"] for each in (before, after))
+            if passed > 0 and MIN < earlier <= later < MAX:
+                paces[name] = max(paces.get(name, 0.0), (later - earlier) / passed)
     return paces
 
 
 def load_of(
-    group: str,
-    config: Json,
-    first: GroupLook,
-    second: GroupLook,
-    given: Given,
-    paces: Mapping[str, float] | None = None,
-) -> GroupLoad:
-    """Return the workload of the group as of the second look. `paces`: as of `paces_of`. Raises
-    `Fault` where no reader tells positions.
+    group: str, config: Json, first: GroupLook, second: GroupLook, given: Given, paces: Mapping[str, float]
+) -> tuple[Workload, list[str]]:
+    """Return the workload of the group as of the second look, and what had to be assumed for it.
+    `paces`: as of `paces_of`. Raises `Fault` if no reader reports positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:
         if second.splits(name):
-            queries.append(_query(name, first, second, given, (paces or {}).get(name), assumed))
+            queries.append(_query(name, first, second, given, paces.get(name), assumed))
         else:
             assumed.append(f"{name} reports no splits with positions, so it is left out.")
     if not queries:
@@ -113,7 +99,7 @@ def load_of(
         "--delay and --window set them."
     )
     joint = config.get("catch_up", "joint") == "joint"
-    return GroupLoad(Workload(queries=tuple(queries), joint=joint, start_ms=second.now), assumed)
+    return Workload(queries=tuple(queries), joint=joint, start_ms=second.now), assumed
 
 
 def _query(
@@ -127,19 +113,14 @@ def _query(
             f"evenly up to now, or over {spoken(SPAN_MS)}. Call again while the query reads."
         )
     usual = median(density.values()) if density else None
-    lag = max((_lag(reader) for reader in second.readers[name]), default=0)
-    splits = [
-        split
-        for split_name, found in after.items()
-        if (
-            split := _split(
-                split_name, before.get(split_name), found, density.get(split_name, usual), lag, first.now, second.now
-            )
-        )
-    ]
+    lag = max(((each.get("facts") or {}).get("producer_lag_ms") or 0 for each in second.readers[name]), default=0)
+    found = (
+        _split(each, before.get(each), split, density.get(each, usual), lag, first.now, second.now)
+        for each, split in after.items()
+    )
     rows = sum(after[each]["position"] - before[each]["position"] for each in after if each in before)
     seconds = (second.now - first.now) / 1000
-    batches = sum(_batches(name, first, second))
+    batches = _batches(name, first, second)
     rate = given.records_per_second
     if rate is None:
         busy = max(0.05 * seconds, seconds - batches * given.overhead_ms / 1000)
@@ -150,7 +131,7 @@ def _query(
         assumed.append(f"{name} reads {rate:,.0f} records a second, {why if now or unheld else 'for nothing tells'}.")
     return QueryLoad(
         name=name,
-        splits=tuple(splits) or (SplitLoad("none", ()),),
+        splits=tuple(filter(None, found)) or (SplitLoad("none", ()),),
         records_per_second=rate,
         delay_ms=given.delay_ms,
         window_ms=given.window_ms,
@@ -161,15 +142,10 @@ def _query(
 
 
 def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
-    """Record a ms of event time, of each split that was read between the looks."""
-    found = {}
-    for name, split in after.items():
-        if name in before:
-            rows = split["position"] - before[name]["position"]
-            risen = split["watermark"] - before[name]["watermark"]
-            if rows > 0 and risen > 0:
-                found[name] = rows / risen
-    return found
+    """Return the records per ms of event time, of each split that was read between the looks."""
+    rows = {each: after[each]["position"] - before[each]["position"] for each in after if each in before}
+    risen = {each: after[each]["watermark"] - before[each]["watermark"] for each in rows}
+    return {each: rows[each] / risen[each] for each in rows if rows[each] > 0 and risen[each] > 0}
 
 
 def _split(
@@ -193,14 +169,9 @@ def _split(
     return SplitLoad(name, (*stretches, Stretch(hourly, begin, begin + LIVE_MS)), max(0, now - begin))
 
 
-def _lag(reader: Json) -> int:
-    return ((reader.get("facts") or {}).get("producer_lag_ms")) or 0
-
-
-def _batches(name: str, first: GroupLook, second: GroupLook) -> Iterator[int]:
-    """How many batches each reader has ended between the looks."""
-    before = {reader["subtask"]: reader for reader in first.readers.get(name, [])}
-    for reader in second.readers[name]:
-        old = before.get(reader["subtask"])
-        if old is not None and old["batch_id"] is not None and reader["batch_id"] is not None:
-            yield max(0, reader["batch_id"] - old["batch_id"])
+def _batches(name: str, first: GroupLook, second: GroupLook) -> int:
+    """Return how many batches the readers of a source have ended between the looks."""
+    before = {reader["subtask"]: reader["batch_id"] for reader in first.readers.get(name, [])}
+    after = {reader["subtask"]: reader["batch_id"] for reader in second.readers[name]}
+    both = (each for each in after if None not in (before.get(each), after[each]))
+    return sum(max(0, after[each] - before[each]) for each in both)
