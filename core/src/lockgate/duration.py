@@ -71,7 +71,7 @@ def written(text: str) -> int | None:
 
 
 def spoken(ms: int) -> str:
-    """`ms` for a person, in two units, the rest cut off: "12 min 20 s", "15.5 s", "40 ms"."""
+    """Return `ms` for people, in two units, the rest cut off: "12 min 20 s", "15.5 s"."""
     if ms >= MAX:
         return "for ever"
     if ms < 0:
@@ -88,5 +88,5 @@ def spoken(ms: int) -> str:
 
 
 def spoken_s(seconds: float) -> str:
-    """As `spoken`, of seconds."""
+    """Return seconds as `spoken` does."""
     return spoken(round(seconds * 1000))

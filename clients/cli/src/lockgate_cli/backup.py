@@ -24,7 +24,7 @@ FAULTS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A group's name and its configuration."""
+    """Hold a group's name and its configuration."""
 
     group: str
     config: GroupConfig

@@ -43,7 +43,7 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """The options of the connection, named in errors as on the command line."""
+    """Hold the options of the connection, and name them in errors as on the command line."""
 
     __slots__ = ()
 
@@ -58,14 +58,14 @@ class Flags(Access):
 
 @dataclass(frozen=True, slots=True)
 class FoundConfig:
-    """A group's configuration and its `ETag`."""
+    """Hold a group's configuration and its `ETag`."""
 
     config: GroupConfig
     etag: str
 
 
 class OperatorClient:
-    """A client of one coordinator and all its groups, for one thread. `transport` is httpx's, for
+    """Ask one coordinator about all its groups, from one thread. `transport` is httpx's, for
     tests. Raises `ConfigurationError` if the files of `access` cannot be used.
     """
 

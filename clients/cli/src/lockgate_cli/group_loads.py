@@ -46,7 +46,7 @@ class GroupLook:
         )
 
     def splits(self, source: str) -> dict[str, Json]:
-        """Return the splits of a source that tell where they stand."""
+        """Return the splits of a source that report a position, an end and a watermark."""
         return {
             name: split
             for reader in self.readers.get(source, [])
@@ -57,7 +57,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What the coordinator cannot know of the queries, in ms and records."""
+    """Hold what the coordinator cannot know of the queries, in ms and records."""
 
     delay_ms: int
     window_ms: int

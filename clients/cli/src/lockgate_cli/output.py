@@ -21,7 +21,7 @@ from lockgate.printable import printable
 
 
 class Output(str, Enum):
-    """The form in which a command prints what it has read."""
+    """Name the form in which a command prints what it has read."""
 
     TABLE = "table"
     JSON = "json"
@@ -43,12 +43,12 @@ def say_lines(text: str) -> None:
 
 
 def print_answer(answer: Any, output: Output) -> None:
-    """One answer for programs, over several lines."""
+    """Print one answer for programs, over several lines."""
     say_lines(_yaml(answer) if output is Output.YAML else json.dumps(answer, indent=2, ensure_ascii=False))
 
 
 def print_item(item: Any, output: Output) -> None:
-    """One of many answers: a line of JSON, or a YAML document."""
+    """Print one of many answers: a line of JSON, or a YAML document."""
     say_lines(f"---\n{_yaml(item)}" if output is Output.YAML else json.dumps(item, ensure_ascii=False))
 
 
@@ -66,7 +66,7 @@ def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], No
 
 
 class Terminal(Console):
-    """Where tables and progress are shown. No text in them is markup, a link or a control code."""
+    """Show tables and progress. No text in them is markup, a link or a control code."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)

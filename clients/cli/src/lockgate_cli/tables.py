@@ -124,7 +124,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
-    """Return what the readers' queries tell beside their watermarks."""
+    """Return what the readers' queries report besides their watermarks."""
     table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]
@@ -156,7 +156,7 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
 
 
 def _assignments(found: Json) -> Table:
-    """Who reads which split of a source that has an enumerator, and where it stands."""
+    """Return the reader and the position of each split of a source that has an enumerator."""
     table = _table("partition", "reader", "state", "position", "assigned")
     for item in found["items"]:
         table.add_row(
@@ -179,13 +179,13 @@ def _coloured(state: str) -> Text:
 
 
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
-    """How to see the next page of the group, or of the one source asked for."""
+    """Return how to see the next page of the group, or of the one source asked for."""
     after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
     return [] if after is None else [Text(f"more readers: use --after {after}, or a higher --limit", style="italic")]
 
 
 def _table(*columns: str) -> Table:
-    """Aligns numbers to the right. No time is ever cut; long names are folded."""
+    """Return a table with numbers on the right. It cuts no time, and folds long names."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")

@@ -118,7 +118,7 @@ def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write beside the file and move over it, so that no half of a file is ever there."""
+    """Write another file and move it over this one, so that no half of a file is ever there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("x", encoding="utf-8") as file:

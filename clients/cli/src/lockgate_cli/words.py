@@ -19,7 +19,7 @@ LONG_WAIT = {
 
 
 def distance(group: Json) -> str:
-    """How far apart the group's readers are in event time, and what that means for them now."""
+    """Return how far apart the group's readers are in event time, and what that means for them."""
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])
     if drift is None:

@@ -12,7 +12,7 @@ _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta
 
 
 def milliseconds(name: str, value: Duration) -> int:
-    """`value` in ms, 0 or more. Raises `ConfigurationError` that names the option `name`."""
+    """Return `value` in ms, 0 or more. Raises `ConfigurationError` that names the option `name`."""
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)
     elif isinstance(value, str):
@@ -27,8 +27,8 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """`ms` as a user writes it in an option or in `withWatermark`, exact: "10 minutes", "5 minutes
-    31 seconds". Prose has its durations from `lockgate.duration.spoken`.
+    """Return `ms` as a user writes it in an option or in `withWatermark`, exact: "10 minutes",
+    "5 minutes 31 seconds". For prose see `lockgate.duration.spoken`.
     """
     parts, rest = [], ms
     for unit, size in _MS.items():

@@ -36,8 +36,8 @@ T = TypeVar("T")
 
 
 class Connection:
-    """To one coordinator. Thread-safe. `transport` is httpx's, for tests and for proxies.
-    `most_bytes`: of one answer.
+    """Send requests to one coordinator. Thread-safe. `transport` is httpx's, for tests and for
+    proxies. `most_bytes`: of one answer.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Connection:
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
-        """Return the answer with its whole body. Raises `NotACoordinator` where the body is too
+        """Return the answer with its whole body. Raises `NotACoordinator` if the body is too
         long.
         """
         body = bytearray()

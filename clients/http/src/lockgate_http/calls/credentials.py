@@ -29,7 +29,7 @@ _State = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of a coordinator, what a client shows to it, and which authorities it trusts.
+    """Hold a coordinator's address, a client's credentials, and the authorities that it trusts.
     A subclass names the options in error messages as its users set them.
     """
 
@@ -56,8 +56,8 @@ class Access:
 
 
 class ShownCredentials:
-    """Of one coordinator; for one thread. `tls`: what httpx takes as `verify`. Raises
-    `ConfigurationError` where a file cannot be used.
+    """Keep what is shown to one coordinator up to date with its files, for one thread. `tls`: what
+    httpx takes as `verify`. Raises `ConfigurationError` if a file cannot be used.
     """
 
     def __init__(self, access: Access) -> None:
@@ -72,14 +72,14 @@ class ShownCredentials:
         self.tls: ssl.SSLContext | bool = self._context() if trusting else True
 
     def headers(self) -> Mapping[str, str]:
-        """Of the next request. Looks at the files first."""
+        """Return those of the next request, after a look at the files."""
         changed = set(self._changed())
         if changed:
             self._read_again(changed)
         return _bearer(self.token)
 
     def headers_before(self) -> Mapping[str, str]:
-        """Of the same request with the token before this one; empty where there was none."""
+        """Return those of the same request with the previous token; empty if there was none."""
         return _bearer(self._before)
 
     def forget_before(self) -> None:
@@ -146,7 +146,7 @@ class ShownCredentials:
 
 def distrust(error: Exception, access: Access) -> str | None:
     """Return what is wrong with a certificate, or with TLS itself, where a connection has ended
-    with `error`; None where it is something else.
+    with `error`; None if it is something else.
     """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
