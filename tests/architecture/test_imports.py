@@ -52,7 +52,6 @@ WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "progress
 KNOWN_TO = {
     "lockgate_coordinator": {
         "redis": ("lockgate_coordinator.store.connections",),
-        "hiredis": ("lockgate_coordinator.store.redis_link",),
         "fastapi": ("lockgate_coordinator.api", "lockgate_coordinator.app", "lockgate_coordinator.dashboard"),
         "starlette": (
             "lockgate_coordinator.api",

@@ -24,7 +24,6 @@ TWICE_IN_FLINK = {"AscendingTimestamps"}
 # Classes of two packages that never meet: neither package imports the other.
 IN_TWO_PACKAGES = {
     "Coordinator",  # the coordinator's service, and the client's configuration of it
-    "Link",  # the coordinator's to Redis, and the test bed's proxy
     "Problem",  # a problem document (RFC 9457), as it is written and as it is read
 }
 

@@ -72,7 +72,7 @@ GROWTH: tuple[Break, ...] = (
     _Break(
         "a group that changes while it is read is as in the last answer",
         "store/redis.py",
-        "            found = await self._run(self._load, name, [known], large=True)\n",
+        "            found = await self._run(self._load, name, [known])\n",
         "            found = [known, sent_ms]\n",
         READING,
     ),

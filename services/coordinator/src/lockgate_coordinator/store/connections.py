@@ -1,21 +1,17 @@
 """Connections to a Redis of any form, through redis-py. The driver's errors leave here as
 `StoreUnavailable`, with advice.
-
-Scripts go over one connection of their own (`redis_link`), where there is one server to
-connect to. All other commands, and scripts that failed there, go over redis-py's pool. In a cluster
-all commands do.
 """
 
 import asyncio
 import logging
 import os
 import re
+import sys
 from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any
 
-from anyio import fail_after
 from redis.asyncio import Redis, RedisCluster, Sentinel
 from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
@@ -37,7 +33,11 @@ from lockgate.tls_alerts import refusal
 from lockgate_coordinator.store.addresses import PASSWORD, TLS_FILES, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
 from lockgate_coordinator.store.outages import Outages
-from lockgate_coordinator.store.redis_link import AskAgain, Link
+
+if sys.version_info >= (3, 11):
+    from asyncio import timeout
+else:  # a dependency of redis-py there
+    from async_timeout import timeout
 
 log = logging.getLogger("lockgate")
 
@@ -74,31 +74,21 @@ class Connections:
         self._read = _written(address)
         self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(CONNECTIONS)
-        self._link: Link | None = None
-        self._may_link = address.form is not Form.CLUSTER  # a cluster has no single server
-        self._linking = False
         self._may_ask = True
 
-    async def run(
-        self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int], *, large: bool = False
-    ) -> Any:
+    async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
         """Return the script's answer. Its text is sent only where Redis does not have it. All keys
         must have the same hash tag.
-
-        `large`: the answer may be large, and other commands must not wait behind it.
         """
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
-            answer = await (self.command(*words) if large else self._quickly(words))
+            return await self.command(*words)
         except _ScriptUnknown:
             return await self.command("EVAL", script.text, *words[2:])
-        if self._outages.now:
-            self._outages.over()
-        return answer
 
     async def command(self, *words: str | bytes | int) -> Any:
         """Return the answer to one command of Redis."""
-        answer = await self._pooled(words, TIMEOUT_S)
+        answer = await self._pooled(words)
         if self._outages.now:
             self._outages.over()
         return answer
@@ -110,7 +100,7 @@ class Connections:
         if not self._may_ask:
             return None
         try:
-            with fail_after(TIMEOUT_S):
+            async with timeout(TIMEOUT_S):
                 nodes = {"target_nodes": RedisCluster.ALL_NODES} if self._address.form is Form.CLUSTER else {}
                 told = await self._client.info("memory", **nodes)
         except (RedisError, RedisClusterException, OSError, TimeoutError, RuntimeError) as error:
@@ -120,40 +110,19 @@ class Connections:
         return {str(each.get("maxmemory_policy", "")) for each in answers if isinstance(each, dict)}
 
     async def close(self) -> None:
-        self._may_link = False
-        if self._link is not None:
-            await self._link.close()
         for client in (self._client, *self._others):
             await client.aclose()
 
-    async def _quickly(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """By the link, if there is one. A command that fails there is sent again through redis-py.
-        That is safe: scripts compare before they set.
-        """
-        loop = asyncio.get_running_loop()
-        ends, link = loop.time() + TIMEOUT_S, self._link
-        if link is not None and not link.ended and link.waiting < CONNECTIONS:
-            try:
-                return await link.ask(words)
-            except AskAgain:
-                pass
-            except TimeoutError as error:
-                raise self._unavailable(error) from error
-        return await self._pooled(words, ends - loop.time())
-
-    async def _pooled(self, words: tuple[str | bytes | int, ...], timeout_s: float) -> Any:
-        """By redis-py. Reconnects the link first if it has ended."""
+    async def _pooled(self, words: tuple[str | bytes | int, ...]) -> Any:
         try:
-            with fail_after(timeout_s):
-                async with self._permits:
-                    await self._linked_anew()
-                    return await self._executed(words)
+            async with timeout(TIMEOUT_S), self._permits:
+                return await self._executed(words)
         except NoScriptError:
             raise _ScriptUnknown from None
         except (RedisError, RedisClusterException, OSError, TimeoutError) as error:
             if not self._renewed():
                 raise self._unavailable(error) from error
-        return await self._pooled(words, timeout_s)
+        return await self._pooled(words)
 
     def _renewed(self) -> bool:
         """Return whether files of TLS have changed since the client was made. It keeps what it has
@@ -175,21 +144,14 @@ class Connections:
         for _ in range(CONNECTIONS):
             try:
                 return await self._client.execute_command(*words)
+            except ReadOnlyError:
+                if self._address.form is not Form.CLUSTER:  # only a new connection finds the new master
+                    await self._client.connection_pool.disconnect(inuse_connections=False)
+                raise
             except RuntimeError as error:
                 if "closed" not in str(error):
                     raise
         raise NotConnected("every connection was closed by the server")
-
-    async def _linked_anew(self) -> None:
-        if not self._may_link or self._linking or (self._link is not None and not self._link.ended):
-            return
-        self._linking = True
-        connection = self._client.connection_pool.make_connection()
-        try:
-            await connection.connect()
-            self._link = Link(connection._writer.transport, TIMEOUT_S, connection._close)
-        finally:
-            self._linking = False
 
     def _unavailable(self, error: Exception) -> StoreUnavailable:
         distrusted = None if self._address.tls is None else _distrusted(error)

@@ -102,7 +102,7 @@ class RedisStore:
 
     async def load(self, name: str) -> Loaded:
         sent_ms, seen = monotonic_ms(), self._groups.get(name)
-        answer = await self._run(self._load, name, [_mark(seen)], large=seen is None)
+        answer = await self._run(self._load, name, [_mark(seen)])
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
@@ -228,14 +228,12 @@ class RedisStore:
         name: str,
         args: Sequence[str | bytes | int],
         more: Sequence[str] = (),
-        *,
-        large: bool = False,
     ) -> list[Any]:
         """Return a script over the keys of one group, and `more`. Raises `UnreadableGroup` where
         they hold what is no group.
         """
         try:
-            answer: list[Any] = await self._connections.run(script, (*keys.of_group(name), *more), args, large=large)
+            answer: list[Any] = await self._connections.run(script, (*keys.of_group(name), *more), args)
         except StoreUnavailable as error:
             if not is_no_group(error.__cause__):
                 raise
@@ -286,12 +284,12 @@ class RedisStore:
         name = reading.name
 
         async def values(fields: list[str]) -> list[Any]:
-            return await self._run(self._values, name, [packed(fields)], large=True)
+            return await self._run(self._values, name, [packed(fields)])
 
         async def since(known: str) -> list[Any]:
             nonlocal ahead_ms
             sent_ms = monotonic_ms()
-            found = await self._run(self._load, name, [known], large=True)
+            found = await self._run(self._load, name, [known])
             ahead_ms = self._clocks.answered(name, int(found[1]), sent_ms)
             return found
 

@@ -151,7 +151,7 @@ class RedisSplits:
         self, script: Script, name: str, args: Sequence[str | bytes | int], more: Sequence[str] = ()
     ) -> list[Any]:
         try:
-            answer: list[Any] = await self._connections.run(script, (*keys.of_splits(name), *more), args, large=True)
+            answer: list[Any] = await self._connections.run(script, (*keys.of_splits(name), *more), args)
         except StoreUnavailable as error:
             if not is_no_group(error.__cause__):
                 raise

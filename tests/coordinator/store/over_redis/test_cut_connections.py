@@ -1,6 +1,4 @@
-"""The one connection that the steps of a turn go over: what it takes, and what happens where
-anything goes wrong on it.
-"""
+"""A connection to Redis that is cut, or answers by an error, while a store uses it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -58,23 +56,14 @@ async def connections(operator: Redis) -> set[str]:
     return {client["id"] for client in await operator.client_list()} - {own}
 
 
-async def test_steps_at_once_go_over_one_connection_behind_each_other(store: Store, operator: Redis) -> None:
-    before = await connections(operator)
-    found = await asyncio.gather(*(store.load("g") for _ in range(10)))
-    assert len({loaded.version for loaded in found}) == 1
-    assert await connections(operator) == before
-
-
-async def test_a_connection_that_was_cut_is_noticed_by_nobody_who_asks(store: Store, operator: Redis) -> None:
+async def test_command_over_a_cut_connection_succeeds(store: Store, operator: Redis) -> None:
     for subtask in range(3):
         await operator.client_kill_filter(_type="normal", skipme=True)
         group = await joined(store, subtask)
     assert (await store.load("g")).group == group
 
 
-async def test_a_connection_that_is_cut_before_the_answer_is_noticed_by_nobody_who_asks(
-    store: Store, operator: Redis
-) -> None:
+async def test_command_whose_connection_is_cut_before_the_answer_succeeds(store: Store, operator: Redis) -> None:
     await operator.client_pause(60_000, all=False)
     asked = asyncio.ensure_future(joined(store, 0))
     while not (stuck := [client["id"] for client in await operator.client_list() if "b" in client["flags"]]):
@@ -85,7 +74,7 @@ async def test_a_connection_that_is_cut_before_the_answer_is_noticed_by_nobody_w
     assert (await store.load("g")).group == group
 
 
-async def test_an_error_is_told_by_its_text_and_leaves_the_connection(store: Store, operator: Redis) -> None:
+async def test_error_of_redis_keeps_its_text_and_the_connection(store: Store, operator: Redis) -> None:
     await joined(store, 0)
     before = await connections(operator)
     await operator.config_set("maxmemory", EVERYTHING_IS_TOO_MUCH)
@@ -96,7 +85,7 @@ async def test_an_error_is_told_by_its_text_and_leaves_the_connection(store: Sto
     assert await connections(operator) == before
 
 
-async def test_a_master_that_has_become_a_replica_is_left(store: Store, operator: Redis) -> None:
+async def test_connection_to_a_master_turned_replica_is_closed(store: Store, operator: Redis) -> None:
     await joined(store, 0)
     await operator.replicaof("127.0.0.1", "1")
     before = await connections(operator)
@@ -107,7 +96,7 @@ async def test_a_master_that_has_become_a_replica_is_left(store: Store, operator
     assert set((await joined(store, 1)).readers) == {("a", 0), ("a", 1)}
 
 
-async def test_scripts_that_redis_has_forgotten_are_sent_again(store: Store, operator: Redis) -> None:
+async def test_script_that_redis_has_forgotten_is_sent_again(store: Store, operator: Redis) -> None:
     await operator.script_flush()
     group = await joined(store, 0)
     assert (await store.load("g")).group == group
