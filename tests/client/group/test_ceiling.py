@@ -33,7 +33,7 @@ def answered(revision: int, ceiling: int, version: int | None = VERSION) -> Ceil
 
 def test_before_the_first_answer_the_ceiling_is_min_and_no_news_count() -> None:
     ceiling = Ceiling("a")
-    assert not ceiling.hear(event(5, 1_000), now=0.0, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(5, 1_000), now=0.0, lease_s=LEASE_S)
     assert (ceiling.value, ceiling.event) == (MIN, None)
 
 
@@ -44,7 +44,7 @@ def test_an_answer_is_the_ceiling_and_its_lease_begins_when_the_report_was_sent(
 
 def test_higher_news_of_the_same_configuration_count_within_the_lease() -> None:
     ceiling = answered(5, 1_000)
-    assert not ceiling.hear(event(6, 2_000), now=LEASE_S - 0.1, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(6, 2_000), now=LEASE_S - 0.1, lease_s=LEASE_S)
     assert ceiling.value == 2_000
 
 
@@ -55,23 +55,23 @@ def test_higher_news_of_the_same_configuration_count_within_the_lease() -> None:
 )
 def test_higher_news_that_cannot_be_trusted_only_make_the_query_report(version: int | None, now: float) -> None:
     ceiling = answered(5, 1_000)
-    assert ceiling.hear(event(6, 2_000, version), now, LEASE_S)
+    assert ceiling.on_event(event(6, 2_000, version), now, LEASE_S)
     assert ceiling.value == 1_000
 
 
 def test_higher_news_that_were_made_without_this_query_only_make_it_report() -> None:
     ceiling = answered(5, 1_000)
     ceiling.asks(lowest=700)
-    assert ceiling.hear(event(6, MAX, lowest=MAX), now=0.0, lease_s=LEASE_S)
-    assert ceiling.hear(event(7, 1_701, lowest=701), now=0.0, lease_s=LEASE_S)
+    assert ceiling.on_event(event(6, MAX, lowest=MAX), now=0.0, lease_s=LEASE_S)
+    assert ceiling.on_event(event(7, 1_701, lowest=701), now=0.0, lease_s=LEASE_S)
     assert ceiling.value == 1_000
-    assert not ceiling.hear(event(8, 1_700, lowest=700), now=0.0, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(8, 1_700, lowest=700), now=0.0, lease_s=LEASE_S)
     assert ceiling.value == 1_700
 
 
 def test_news_without_a_version_are_not_trusted_after_an_answer_without_one() -> None:
     ceiling = answered(5, 1_000, version=None)
-    assert ceiling.hear(event(6, 2_000, version=None), now=0.0, lease_s=LEASE_S)
+    assert ceiling.on_event(event(6, 2_000, version=None), now=0.0, lease_s=LEASE_S)
     assert ceiling.value == 1_000
 
 
@@ -80,28 +80,28 @@ def test_lower_news_always_count_and_make_the_query_report_where_they_cannot_be_
     version: int | None, now: float
 ) -> None:
     ceiling = answered(5, 1_000)
-    assert ceiling.hear(event(6, 500, version), now, LEASE_S)
+    assert ceiling.on_event(event(6, 500, version), now, LEASE_S)
     assert ceiling.value == 500
 
 
 @pytest.mark.parametrize("revision", [4, 5])
 def test_news_that_are_no_newer_are_passed_over(revision: int) -> None:
     ceiling = answered(5, 1_000)
-    assert not ceiling.hear(event(revision, 500), now=0.0, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(revision, 500), now=0.0, lease_s=LEASE_S)
     assert ceiling.value == 1_000
 
 
 def test_news_that_overtake_an_answer_stay_the_ceiling() -> None:
     ceiling = answered(5, 1_000)
     ceiling.asks()
-    ceiling.hear(event(7, 500), now=1.0, lease_s=LEASE_S)
+    ceiling.on_event(event(7, 500), now=1.0, lease_s=LEASE_S)
     ceiling.answered(event(6, 2_000), asked_at=1.0)
     assert (ceiling.value, ceiling.answered_at) == (500, 1.0)
 
 
 def test_an_answer_of_a_lower_revision_counts_where_no_news_came_since_its_report() -> None:
     ceiling = answered(5, 1_000)
-    ceiling.hear(event(7, 500), now=1.0, lease_s=LEASE_S)
+    ceiling.on_event(event(7, 500), now=1.0, lease_s=LEASE_S)
     ceiling.asks()
     # the coordinator lost its memory, and counts from the beginning
     ceiling.answered(event(1, 800, VERSION + 1), asked_at=2.0)
@@ -117,7 +117,7 @@ def test_no_sequence_of_news_lifts_the_ceiling_above_the_trusted_events(heard: l
     for each, now in heard:
         if now < LEASE_S and each.config_version == VERSION:
             highest = max(highest, each.max_desired_watermark)
-        ceiling.hear(each, now, LEASE_S)
+        ceiling.on_event(each, now, LEASE_S)
         assert ceiling.value <= highest
 
 
@@ -127,25 +127,25 @@ def test_news_without_a_reason_to_report_leave_the_newest_event_as_the_ceiling(
 ) -> None:
     ceiling = answered(5, 1_000)
     for each, now in heard:
-        if not ceiling.hear(each, now, LEASE_S):
+        if not ceiling.on_event(each, now, LEASE_S):
             assert ceiling.event is not None
             assert each.revision <= ceiling.event.revision
 
 
 def test_a_pause_of_the_own_source_is_a_ceiling_of_min_and_one_of_another_source_is_none() -> None:
     ceiling, pause = answered(5, 1_000), SourcePause(source="a", at=3)
-    ceiling.hear(replace(event(6, 1_000), paused_sources=(replace(pause, source="b"),)), 0.0, LEASE_S)
+    ceiling.on_event(replace(event(6, 1_000), paused_sources=(replace(pause, source="b"),)), 0.0, LEASE_S)
     assert (ceiling.value, ceiling.paused) == (1_000, None)
-    ceiling.hear(replace(event(7, 1_000), paused_sources=(pause,)), 0.0, LEASE_S)
+    ceiling.on_event(replace(event(7, 1_000), paused_sources=(pause,)), 0.0, LEASE_S)
     assert (ceiling.value, ceiling.paused) == (MIN, pause)
-    ceiling.hear(event(8, 1_000), 0.0, LEASE_S)
+    ceiling.on_event(event(8, 1_000), 0.0, LEASE_S)
     assert (ceiling.value, ceiling.paused) == (1_000, None)
 
 
 def test_a_pause_counts_also_where_higher_news_would_not_and_a_resumption_needs_an_answer() -> None:
     ceiling, late = answered(5, 1_000), LEASE_S + 1
     paused = replace(event(6, 2_000), paused_sources=(SourcePause(source="a", at=3),))
-    assert ceiling.hear(paused, late, LEASE_S)
+    assert ceiling.on_event(paused, late, LEASE_S)
     assert ceiling.value == MIN
-    assert ceiling.hear(event(7, 2_000), late, LEASE_S)
+    assert ceiling.on_event(event(7, 2_000), late, LEASE_S)
     assert ceiling.value == MIN

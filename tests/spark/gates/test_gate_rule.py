@@ -247,7 +247,7 @@ def waiting(own: Gate, step: Callable[[], None]) -> Callable[[], None]:
 
     def stepped() -> None:
         step()
-        own.membership.doubt()  # as news on the stream would make it
+        own.membership.invalidate()  # as news on the stream would make it
 
     return stepped
 

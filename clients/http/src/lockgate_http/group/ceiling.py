@@ -63,7 +63,7 @@ class Ceiling:
         self.event = self._news if newer else event
         self.version, self.answered_at = event.config_version, asked_at
 
-    def hear(self, event: Event, now: float, lease_s: float) -> bool:
+    def on_event(self, event: Event, now: float, lease_s: float) -> bool:
         """Take in news. Returns whether the query has to report at once, since it cannot go by the
         news.
         """

@@ -34,14 +34,14 @@ class Member(Protocol):
     def answered(self, event: Event, asked_at: float) -> None:
         """Take in the answer to its reports, which were sent after `asked_at`."""
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take in news: what the group announced to another query, or to all."""
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Record that the last event may no longer hold: the query reports by itself, at once."""
 
-    def keep(self) -> None:
-        """Has the query report by itself, if it can, since it has not done so for long."""
+    def renew_lease(self) -> None:
+        """Make the query report by itself, if it can, since it has not done so for long."""
 
 
 @dataclass(slots=True, eq=False)
@@ -89,7 +89,7 @@ class CombinedReports:
         except Exception as error:
             for pending in sending:
                 pending.done, pending.error = True, error
-                pending.member.doubt()
+                pending.member.invalidate()
             return
         first = 0
         for pending, reports in zip(sending, reports_of_each, strict=True):
@@ -97,7 +97,7 @@ class CombinedReports:
             pending.done, pending.error = True, errors[0] if errors else None
             first += len(reports)
             if errors:
-                pending.member.doubt()
+                pending.member.invalidate()
             else:
                 pending.member.answered(reported.alignment, asked_at)
         self._tell(reported.alignment, [pending.member for pending in sending])

@@ -113,7 +113,7 @@ class GroupSession:
         with self.changed:
             for member in self._members:
                 if member not in but:
-                    member.hear(event)
+                    member.on_event(event)
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
@@ -139,7 +139,7 @@ class GroupSession:
     def _gone(self) -> None:
         with self.changed:
             for member in self._members:
-                member.doubt()
+                member.invalidate()
             self.changed.notify_all()
 
     def _keep(self) -> None:
@@ -151,7 +151,7 @@ class GroupSession:
         while not self._closed.wait(min(self.update_interval_s, self.lease_s / 12, ASK_AGAIN_S)):
             for member in self._members:
                 if self.outage.asks_now if self.outage.lasts else member.is_due(self.lease_s / 6):
-                    member.keep()
+                    member.renew_lease()
 
 
 _open: dict[Coordinator, GroupSession] = {}

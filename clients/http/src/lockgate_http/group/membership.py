@@ -189,16 +189,16 @@ class Membership:
             self._ceiling.answered(event, asked_at)
             self._reporting.answered()
 
-    def hear(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Take in news of the group. With `session.changed` held."""
-        if self._ceiling.hear(event, self._session.now(), self._session.lease_s):
+        if self._ceiling.on_event(event, self._session.now(), self._session.lease_s):
             self._reporting.in_doubt = True
 
-    def doubt(self) -> None:
+    def invalidate(self) -> None:
         """Record that the last event may no longer hold, so that the query reports at once."""
         self._reporting.in_doubt = True
 
-    def keep(self) -> None:
+    def renew_lease(self) -> None:
         """Report on the keeper's thread, unless a plan is being made, which reports by itself."""
         if not self._lock.acquire(blocking=False):
             return

@@ -248,7 +248,7 @@ class JoinedPlace:
         except Interrupted:
             return
         except (NotRegistered, Stale):
-            self._membership.doubt()  # the next report finds out, and registers
+            self._membership.invalidate()  # the next report finds out, and registers
             return
         except Unreachable as error:
             self._not_before = self._now() + ASK_AGAIN_S
