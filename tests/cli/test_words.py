@@ -4,7 +4,7 @@ import pytest
 
 from lockgate.sentences import moment, waits_for
 from lockgate.watermark import MAX, MIN
-from lockgate_cli.words import dated, distance, rules
+from lockgate_cli.words import dated, distance, event_time_rate, rules
 
 
 def group(drift_ms: int | None, **config: object) -> dict[str, Any]:
@@ -79,3 +79,8 @@ def test_group_without_a_blocker_says_why() -> None:
     ):
         event = {"blocked_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
         assert reason in waits_for({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})
+
+
+@pytest.mark.parametrize(("ms", "shown"), [(0, "0×"), (1_500, "1.5×"), (14_000, "14×"), (1_286_400, "1,286×")])
+def test_a_rate_is_a_multiple_of_the_clock_and_never_a_power_of_ten(ms: int, shown: str) -> None:
+    assert event_time_rate(ms) == shown

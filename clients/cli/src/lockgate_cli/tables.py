@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockgate.sentences import assigned_splits, moment, paused_by, reader_name, span, waits_for
-from lockgate_cli.words import dated, distance, rules
+from lockgate_cli.words import dated, distance, event_time_rate, rules
 
 Json = dict[str, Any]
 
@@ -133,7 +133,7 @@ def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
             f"{source}/{reader['subtask']}",
             _count(facts["late_rows"]),
             _count(facts["rows_saved"]),
-            "–" if facts["event_time_rate"] is None else f"{facts['event_time_rate'] / 1000:,.3g}×",
+            "–" if facts["event_time_rate"] is None else event_time_rate(facts["event_time_rate"]),
             span(facts["producer_lag_ms"]),
             left if facts["retention_split"] is None else f"{left} ({facts['retention_split']})",
         )

@@ -48,6 +48,11 @@ def dated(time: int, now: int) -> str:
     return f"{instant(time)} ({age})"
 
 
+def event_time_rate(ms: int) -> str:
+    """Return a rate, given in ms of event time per second, as a multiple of the clock's."""
+    return f"{ms / 1000:,.0f}×" if ms >= 100_000 else f"{ms / 1000:.3g}×"
+
+
 def rules(config: Json) -> list[tuple[str, str]]:
     """Return the group's rules, each with what it means; a row each."""
     rows = [
