@@ -166,10 +166,10 @@ def test_producers_that_append_go_on_for_an_hour_with_their_lag() -> None:
 def test_a_group_that_stands_still_is_told_to_be_assumed() -> None:
     still = reader({"a": (T0, 0, 9_000)}, batch=1)
     workload, assumed = load_of("g", {}, *looks(still, still), GIVEN, {})
-    assert "No split of orders has moved" in " ".join(assumed)
+    assert "No partition of orders has moved" in " ".join(assumed)
     assert "orders reads 100,000 records a second, for nothing tells." in assumed
     assert workload.queries[0].splits[0].stretches[0].end == NOW
-    with pytest.raises(Fault, match="no reader of group g reports splits with positions"):
+    with pytest.raises(Fault, match="no reader of group g reports partitions with positions"):
         load_of("g", {}, *looks(reader({}, 1), reader({}, 2)), GIVEN, {})
 
 

@@ -91,9 +91,9 @@ def load_of(
         if second.splits(name):
             queries.append(_query(name, first, second, given, paces.get(name), assumed))
         else:
-            assumed.append(f"{name} reports no splits with positions, so it is left out.")
+            assumed.append(f"{name} reports no partitions with positions, so it is left out.")
     if not queries:
-        raise Fault(f"no reader of group {group} reports splits with positions: there is nothing to simulate")
+        raise Fault(f"no reader of group {group} reports partitions with positions: there is nothing to simulate")
     assumed.append(
         f"The watermark delay is {spoken(given.delay_ms)} and windows have {spoken(given.window_ms)}: "
         "--delay and --window set them."
@@ -109,7 +109,7 @@ def _query(
     density = _densities(before, after)
     if not density:
         assumed.append(
-            f"No split of {name} has moved between the two looks, so the unread records of each are taken to lie "
+            f"No partition of {name} has moved between the two looks, so the unread records of each are taken to lie "
             f"evenly up to now, or over {spoken(SPAN_MS)}. Call again while the query reads."
         )
     usual = median(density.values()) if density else None

@@ -90,7 +90,11 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name, help="The alignment group.")]
 Patterns = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[GROUP]…", callback=lambda values: [_pattern(value) for value in values or []]),
+    typer.Argument(
+        metavar="GROUP",
+        callback=lambda values: [_pattern(value) for value in values or []],
+        help="A group, or a prefix followed by * for several. [default: all that the token may read]",
+    ),
 ]
 SourceArgument = Annotated[
     str, typer.Argument(metavar="SOURCE", callback=_name, help="The source's name in the group.")

@@ -40,11 +40,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change
 
 @connected()
 def export_command(client: OperatorClient, groups: Patterns = None, output: Output = None) -> None:
-    """Write the groups and their configurations as JSON lines, for `lockgate import`.
-
-    GROUP is a name, or a prefix followed by *. Without any, write all groups that the token may
-    read.
-    """
+    """Write the groups and their configurations as JSON lines, for `lockgate import`."""
     saved = list[Saved]()
     for name in _shown("exporting", _chosen([item["group"] for item in client.groups()["items"]], groups or ["*"])):
         if not NAME.match(name):
