@@ -17,8 +17,8 @@ from lockgate.group.commands import Register, Reports
 from lockgate.group.group import Group, create
 from lockgate.group.now import Now
 from lockgate.group.turn import turn as turned
-from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.api.decoding import report_from_bytes
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate_coordinator.api.bodies import decoded
 from lockgate_coordinator.store.records import reader_from_text, reader_to_text
 from lockgate_coordinator.telemetry.changes import are_ordinary, moved
 
@@ -47,8 +47,8 @@ def steps(readers: int, turns: int) -> dict[str, list[float]]:
     for turn in range(turns):
         now, before = NOW + 1_000 + turn, group
         bodies = [b'{"subtask":%d,"epoch":%d,"watermark":%d}' % (n, epoch, now) for n, epoch in enumerate(epochs)]
-        events = timed("decode", lambda bodies=bodies: [report_from_bytes(body) for body in bodies])  # type: ignore[misc]
-        said = [("s", event) for event in events if event is not None]
+        events = timed("decode", lambda bodies=bodies: [decoded(ReportedWatermarkEvent, body) for body in bodies])  # type: ignore[misc]
+        said = [("s", event) for event in events]
         group = timed("turn", lambda group=group, said=said, now=now: turned(group, [Reports(said)], Now(now)).group)  # type: ignore[misc]
         changed = timed("journal", lambda before=before, group=group: moved(before, group))  # type: ignore[misc]
         assert are_ordinary(before, group, changed) or turn == 0

@@ -44,6 +44,8 @@ BETWEEN_ROOMS = {
 }
 # An extra of the core: its column forms need them, and its event-by-event forms do not.
 COLUMNS = {"numpy", "pyarrow"}
+# What the core uses where it is installed.
+IF_INSTALLED = {"msgspec"}
 
 # The client's outermost modules, one for each way to use it.
 WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "progress"))
@@ -197,7 +199,7 @@ def test_the_root_of_the_core_knows_no_room() -> None:
 
 
 def test_the_core_needs_nothing_but_the_standard_library() -> None:
-    allowed = sys.stdlib_module_names | COLUMNS | {"lockgate"}
+    allowed = sys.stdlib_module_names | COLUMNS | IF_INSTALLED | {"lockgate"}
 
     assert [i for i in imports_of("lockgate") if root(i.imported) not in allowed] == []
 

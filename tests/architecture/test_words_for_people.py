@@ -33,7 +33,6 @@ RAW = re.compile(
 NO_PROSE = {
     "jvm/event_time.py": "Spark SQL",
     "jvm/batch.py": "Spark SQL",
-    "api/decoding.py": "JSON",
     "telemetry/metrics.py": "Prometheus' text",
     "telemetry/group_metrics.py": "Prometheus' text",
     "report/pictures.py": "SVG",

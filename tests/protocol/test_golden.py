@@ -4,15 +4,20 @@ docs/internals/protocol.md has to say it too.
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from lockgate.steps import at_once
-from lockgate.wire import codec, split_codec
-from lockgate.wire.source_pauses import reason_from_json
+from lockgate.wire.codec import from_json, to_json
+from lockgate.wire.events import (
+    PauseRequest,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    WatermarkAlignmentEvent,
+)
+from lockgate.wire.split_codec import split_from_text
+from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.store import MemoryStore
@@ -29,14 +34,14 @@ async def test_the_service_answers_as_the_golden_exchanges_say() -> None:
     assert len(now) == len(EXCHANGES), REMEDY
 
 
-PAIRS: dict[str, tuple[Callable[[object], Any], Callable[[Any], Any]]] = {
-    "readers": (codec.registration_from_json, codec.registration_to_json),
-    "watermarks": (codec.report_from_json, codec.report_to_json),
-    "progress": (codec.progress_from_json, codec.progress_to_json),
-    "pause": (reason_from_json, lambda reason: {"reason": reason}),
-    "exchange": (lambda body: split_codec.exchange_from_json(body, 0), split_codec.exchange_to_json),
-    "splits": (lambda body: at_once(split_codec.discovered_in_steps(body)), split_codec.discovered_to_json),
-    "events": (split_codec.source_event_from_json, asdict),
+KINDS: dict[str, type[Any]] = {
+    "readers": ReaderRegistrationEvent,
+    "watermarks": ReportedWatermarkEvent,
+    "progress": ProgressEvent,
+    "pause": PauseRequest,
+    "exchange": SplitExchange,
+    "splits": SplitList,
+    "events": SourceEventToReaders,
 }
 ANSWERED = [e for e in EXCHANGES if "frames" not in e]
 STREAMED = [e for e in EXCHANGES if "frames" in e and "/readers/" not in e["path"]]
@@ -50,16 +55,16 @@ BODIES = [e for e in EXCHANGES if e["status"] < 300 and "/sources/" in e["path"]
 
 @pytest.mark.parametrize("exchange", EVENTS, ids=lambda exchange: exchange["path"])
 def test_a_client_reads_every_golden_event_without_losing_anything(exchange: dict[str, Any]) -> None:
-    assert codec.alignment_to_json(codec.alignment_from_json(exchange["answer"])) == exchange["answer"]
+    assert to_json(from_json(WatermarkAlignmentEvent, exchange["answer"])) == exchange["answer"]
 
 
 @pytest.mark.parametrize("exchange", BODIES, ids=lambda exchange: exchange["path"])
 def test_a_client_writes_every_golden_body(exchange: dict[str, Any]) -> None:
     kind = exchange["path"].rsplit("/", 1)[1]
-    read, write = PAIRS["exchange" if "held" in exchange["body"] else kind]
-    event = read(exchange["body"])
-    assert read(json.loads(json.dumps(write(event)))) == event
-    assert exchange["body"].keys() <= write(event).keys()
+    message = KINDS["exchange" if "held" in exchange["body"] else kind]
+    event = from_json(message, exchange["body"])
+    assert from_json(message, json.loads(json.dumps(to_json(event)))) == event
+    assert exchange["body"].keys() <= to_json(event).keys()
 
 
 @pytest.mark.parametrize("exchange", STREAMED, ids=lambda exchange: str(exchange.get("request_headers")))
@@ -77,7 +82,7 @@ def test_a_client_reads_every_golden_frame_of_an_event_stream_by_the_rules_of_se
                 "alignment",
                 str(event["revision"]),
             )
-            assert codec.alignment_to_json(codec.alignment_from_json(event)) == event
+            assert to_json(from_json(WatermarkAlignmentEvent, event)) == event
         kinds.append("event" if fields else "heartbeat")
     first = "heartbeat" if f"\nid: {last}\n" in STREAMED[0]["frames"][0] else "event"
     assert kinds == [first, "heartbeat"][: len(kinds)]
@@ -89,11 +94,11 @@ def test_the_stream_of_one_reader_begins_with_every_level() -> None:
     events = [dict(line.split(": ", 1) for line in frame.strip().split("\n")) for frame in stream[:3]]
     levels = {event["event"]: json.loads(event["data"]) for event in events}
     assert levels.keys() == {"add-splits", "is-processing-backlog", "watermark-alignment"}
-    assert [split_codec.split_from_text(each["split"]).split_id for each in levels["add-splits"]["splits"]] == [
+    assert [split_from_text(each["split"]).split_id for each in levels["add-splits"]["splits"]] == [
         "orders-0",
         "orders-1",
     ]
-    assert codec.alignment_from_json(levels["watermark-alignment"]).group == "enrich"
+    assert from_json(WatermarkAlignmentEvent, levels["watermark-alignment"]).group == "enrich"
 
 
 ANSWERS = [e for e in ANSWERED if e["status"] == 200 and "add_splits" in (e["answer"] or {})]
@@ -102,7 +107,7 @@ ANSWERS = [e for e in ANSWERED if e["status"] == 200 and "add_splits" in (e["ans
 @pytest.mark.parametrize("exchange", ANSWERS, ids=lambda exchange: exchange["path"])
 def test_a_reader_reads_every_golden_answer_without_losing_anything(exchange: dict[str, Any]) -> None:
     answer = exchange["answer"]
-    assert split_codec.answer_to_json(split_codec.answer_from_json(answer)) == answer
+    assert to_json(from_json(SplitAnswer, answer)) == answer
 
 
 def test_the_golden_exchanges_hold_every_route_with_every_good_status() -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from lockgate.wire.codec import BATCH_LIMIT
-from lockgate.wire.fields import COUNTED, TOLD
-from lockgate.wire.split_events import SOURCE_EVENT_SIZE, SOURCE_EVENTS_KEPT
+from lockgate.wire.codec import COUNTED, TOLD
+from lockgate.wire.events import BATCH_LIMIT
+from lockgate.wire.split_codec import SOURCE_EVENT_SIZE
+from lockgate.wire.split_events import SOURCE_EVENTS_KEPT
 from lockgate_cli.__main__ import cli
 from lockgate_coordinator.access.under_way import LARGE, MOST_LARGE, MOST_UNANSWERED
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL, TABLE

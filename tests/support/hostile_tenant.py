@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lockgate.flink.splits import KafkaPartitionSplit
-from lockgate.wire.codec import BATCH_LIMIT
+from lockgate.wire.events import BATCH_LIMIT
 from lockgate.wire.split_codec import split_to_text
 from lockgate_coordinator.limits import BodyLimit, Limits
 from support.hostile_exchanges import Attack

@@ -49,14 +49,14 @@ def waits_for(group: Json) -> str:
             "all readers are idle, finished, lost or gone." if started else "none has reported yet."
         )
     names = [_placed(held) for held in event["blocked_by"]]
-    ceiling = event.get("would_be", event["max_desired_watermark"])
+    ceiling = event["max_desired_watermark"] if event["would_be"] is None else event["would_be"]
     limit = "" if ceiling == MAX else f"; read limit {moment(ceiling)}"
     waits = "Would wait" if observes else "Waiting"
     return f"{waits} for {_listed(names)} at {moment(event['group_watermark'])}{limit}."
 
 
 def _placed(held: Json) -> str:
-    return reader_name(held) + (f" (partition {held['split']})" if "split" in held else "")
+    return reader_name(held) + (f" (partition {held['split']})" if held["split"] is not None else "")
 
 
 def _listed(names: list[str]) -> str:

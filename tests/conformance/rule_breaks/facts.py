@@ -27,13 +27,6 @@ FACTS: tuple[Break, ...] = (
         ("test_commands.py",),
     ),
     Service(
-        "facts that are out of bounds are left to the codec",
-        "api/decoding.py",
-        "        and (event.facts is None or _plain_facts(event.facts))\n",
-        "",
-        ("test_decoding.py",),
-    ),
-    Service(
         "what is left of a retention is as of now, and never below nothing",
         "service/inspection.py",
         '"retention_left_ms": None if until is None else max(0, until - now_ms),',

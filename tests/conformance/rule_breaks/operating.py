@@ -125,7 +125,7 @@ OPERATING: tuple[Break, ...] = (
     ),
     _Core(
         "a step of a path is no name",
-        "wire/events.py",
+        "wire/fields.py",
         'NAME = re.compile(rf"(?=.{{1,255}}\\Z){NAME_PATTERN}\\Z")',
         'NAME = re.compile(r"[A-Za-z0-9._:-]{1,255}\\Z")',
         ("test_name_rule.py",),
@@ -138,10 +138,10 @@ OPERATING: tuple[Break, ...] = (
         ("test_groups.py",),
     ),
     _Break(
-        "the lean routes judge names as the others do",
-        "api/lean_reports.py",
-        "if path is None or not all(map(NAME.match, filter(None, path.groups()))) or not",
-        "if path is None or not",
+        "the routes of reports judge names as the others do",
+        "api/reports.py",
+        "if path is None or not NAME.match(path[1]) or not (path[2] is None or NAME.match(path[2])):",
+        "if path is None:",
         ("test_groups.py",),
     ),
     _Cli(

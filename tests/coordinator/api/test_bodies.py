@@ -1,92 +1,103 @@
-"""A large body is read with pauses, and as `json.loads` reads a small one."""
+"""A body becomes a message: the compiled decoder and the codec agree, and large bodies hold nobody
+up.
+"""
 
+import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lockgate.steps import at_once
+from lockgate.errors import InvalidMessage
+from lockgate.wire.codec import from_json, to_json
+from lockgate.wire.events import BATCH_LIMIT, ReportedWatermarkEvent, SourcedReport
 from lockgate_coordinator.api import bodies
+from lockgate_coordinator.api.reports import reports_of
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.limits import BodyLimit, Limits
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
 from support.examples import examples
+from support.messages import drawn, spoiled
 
 GROUP = "/v1/groups/g"
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=5), inner, max_size=5),
-    max_leaves=20,
-)
+SPLITS = b'{"a":{"watermark":1,"state":"active","end":9}}'
+REPORT = b'{"subtask":0,"epoch":7,"watermark":1767225600000,"idle":false,"splits":%b}' % SPLITS
+KINDS = list(bodies._decoders)
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bodies are large from a few bytes on."""
-    monkeypatch.setattr(bodies, "PIECE", 8)
-    monkeypatch.setattr(bodies, "DEEPEST", 50)
-
-
-@pytest.mark.usefixtures("small")
-@examples(300)
-@given(values, st.sampled_from([None, 1, "\t"]))
-def test_a_body_in_parts_has_the_values_that_it_has_as_a_whole(value: Any, indent: int | str | None) -> None:
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
-    assert at_once(bodies.parsed(text.encode())) == json.loads(text) == value
-
-
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": [1, 2, 3, 4], "b": NaN}',
-        '{"a": [1, 2, 3, 4], "b": [1, 2, tru]}',
-        '{"a": [1, 2, 3, 4], "b": 01}',
-        '{"a": [1, 2, 3, 4]} {}',
-        '{"a": [1, 2, 3, 4],}',
-        '["aaaaaaaa", "bbbbbbbbbb\x01"]',
-        "[1, 2, 3, 4, 5, 6, 7, 8",
-        "                    ",
-        "12345678901234567890x",
-    ],
-)
-def test_a_body_in_parts_is_refused_where_it_is_no_json(text: str) -> None:
-    assert not is_json(lambda: json.loads(text, parse_constant=bodies._no_number))
-    assert not is_json(lambda: at_once(bodies.parsed(text.encode())))
-
-
-def is_json(read: Callable[[], object]) -> bool:
+def by_the_codec(kind: type[Any], body: bytes) -> Any:
+    """Return the message, or None."""
     try:
-        read()
-    except ValueError:
-        return False
-    return True
+        body.decode()
+        return from_json(kind, json.loads(body, parse_constant=lambda text: pytest.fail(text)))
+    except (ValueError, RecursionError):
+        return None
 
 
-def test_a_large_value_that_is_nested_deeper_than_the_protocol_needs_is_refused() -> None:
-    text = b'"%b"' % (b"x" * bodies.PIECE)
-    assert at_once(bodies.parsed(b"[" * bodies.DEEPEST + text + b"]" * bodies.DEEPEST))
-    for depth in (bodies.DEEPEST + 2, 100_000):
-        with pytest.raises(RecursionError):
-            at_once(bodies.parsed(b"[" * depth + text + b"]" * depth))
+def agrees(kind: type[Any], body: bytes) -> None:
+    """Fail if the compiled decoder takes what the codec refuses, or reads it otherwise."""
+    try:
+        message = bodies._decoders[kind](body)
+    except (ValueError, RecursionError):
+        return
+    if body.isascii():  # others are checked before
+        assert message == by_the_codec(kind, body)
 
 
-def lengths_of_steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """From now on: how many bytes each call of `json.loads` has got."""
-    found, loads = list[int](), json.loads
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_message_of_a_client_is_decoded_by_the_compiled_decoder(kind: type[Any]) -> None:
+    @given(drawn(kind))
+    def claim(message: Any) -> None:
+        assert bodies._decoders[kind](json.dumps(to_json(message)).encode()) == message
 
-    def noted(text: str, **more: Any) -> Any:
-        found.append(len(text))
-        return loads(text, **more)
+    claim()
 
-    monkeypatch.setattr(bodies.json, "loads", noted)  # type: ignore[attr-defined]
-    return found
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_compiled_decoder_takes_only_what_the_codec_takes(kind: type[Any]) -> None:
+    @examples(300)
+    @given(drawn(kind), st.data())
+    def claim(message: Any, data: st.DataObject) -> None:
+        spoilt = data.draw(st.composite(lambda draw: spoiled(draw, to_json(message)))())
+        agrees(kind, json.dumps(spoilt).encode())
+
+    claim()
+
+
+@examples(300)
+@given(at=st.integers(0, len(REPORT)), until=st.integers(0, 8), piece=st.binary(max_size=8))
+@example(at=42, until=2, piece=b"1.0")
+@example(at=42, until=2, piece=b'1,"watermark":2')
+@example(at=1, until=0, piece=b'"unknown \\ud800":1,')
+@example(at=1, until=0, piece=b'"unknown":' + b"[" * 100_000)
+def test_a_report_with_bytes_changed_is_read_alike(at: int, until: int, piece: bytes) -> None:
+    agrees(ReportedWatermarkEvent, REPORT[:at] + piece + REPORT[at + until :])
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{", b"{}x", b'{"x":NaN}', b'{"x":01}', b"[" * 100_000])
+def test_a_body_that_is_no_message_is_refused(body: bytes) -> None:
+    with pytest.raises(InvalidMessage) as refused:
+        bodies.decoded(ReportedWatermarkEvent, body)
+    assert refused.value.faults[0][0] in ("body", "subtask")
+
+
+def test_each_report_of_a_batch_is_judged_alone() -> None:
+    good = b'{"source":"orders","subtask":0,"epoch":1,"watermark":5}'
+    one, two = reports_of(b'{"reports":[%b,{"source":"a/b","subtask":0}]}' % good)
+    assert one == ("orders", SourcedReport(source="orders", subtask=0, epoch=1, watermark=5))
+    assert isinstance(two, InvalidMessage)
+    assert [field for field, _ in two.faults] == ["epoch", "watermark", "source"]
+
+
+def test_a_batch_of_more_reports_than_the_limit_is_refused_and_one_of_as_many_is_not() -> None:
+    assert len(reports_of(b'{"reports":[%b0]}' % (b"0," * (BATCH_LIMIT - 1)))) == BATCH_LIMIT
+    for body in (b'{"reports":[%b0]}' % (b"0," * BATCH_LIMIT), b'{"reports":1}', b"{}", b"[]"):
+        with pytest.raises(InvalidMessage):
+            reports_of(body)
 
 
 def client(limits: Limits = Limits()) -> httpx.AsyncClient:  # noqa: B008 – frozen
@@ -94,8 +105,7 @@ def client(limits: Limits = Limits()) -> httpx.AsyncClient:  # noqa: B008 – fr
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lockgate")
 
 
-async def test_the_longest_report_is_parsed_in_parts_and_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = lengths_of_steps(monkeypatch)
+async def test_the_longest_report_is_taken() -> None:
     number = -(2**63)
     split = {"watermark": number, "state": "finished", "position": number, "end": number, "rows": 2**63 - 1}
     async with client() as api:
@@ -106,10 +116,23 @@ async def test_the_longest_report_is_parsed_in_parts_and_taken(monkeypatch: pyte
         answer = await api.post(f"{GROUP}/sources/a/watermarks", content=body)
         assert answer.status_code == 200, answer.text
         assert len(body) > Limits().report_body.size * 0.9
-        assert max(found) <= bodies.PIECE + 3 * 5_000, "the parts, with their commas"
         many = {"splits": {name: {"watermark": 1, "position": 1, "rows": 1} for name in splits}}
         progress = {"subtask": 0, "epoch": report["epoch"], "batch_id": 1, "attempt": 1, **many}
         assert (await api.post(f"{GROUP}/sources/a/progress", json=progress)).status_code == 200
+
+
+async def test_others_are_answered_while_a_large_faulty_body_is_read() -> None:
+    async with client() as api:
+        await api.put(GROUP, json={})
+        splits = {f"{n}": {"watermark": 1} for n in range(30_000)}
+        body = {"subtask": 0, "epoch": 1, "watermark": 1, "splits": {**splits, "bad": {}}}
+        reading = asyncio.create_task(api.post(f"{GROUP}/sources/a/watermarks", json=body))
+        answered = 0
+        while not reading.done():
+            assert (await api.get(f"{GROUP}/alignment")).status_code == 200
+            answered += 1
+        assert (await reading).json()["errors"] == [{"field": "splits.bad.watermark", "detail": "is missing"}]
+        assert answered > 3
 
 
 async def test_the_longest_configuration_and_registration_are_taken() -> None:
@@ -139,26 +162,8 @@ async def test_a_body_without_splits_may_be_shorter_than_one_with_splits() -> No
                 assert (refused.status_code, refused.json()["type"]) == (413, "urn:lockgate:too-large")
 
 
-async def test_a_rejected_report_may_repeat_what_utf_8_cannot_carry() -> None:
+async def test_text_that_utf_8_cannot_carry_is_refused() -> None:
     async with client() as api:
-        await api.put(GROUP, json={})
-        body = '{"reports":[{"source":"a","subtask":0,"epoch":1,"watermark":1,"splits":{"\\ud800":{}}}]}'
-        answer = await api.post(f"{GROUP}/watermarks", content=body)
-        assert answer.status_code == 200
-        assert answer.json()["rejected"][0]["errors"][0]["field"] == "splits.\ud800"
-
-
-def test_parts_have_at_most_so_many_bytes_and_items() -> None:
-    raws = msgspec.json.decode(b"[%b0]" % (b"0," * 20_000), type=list[msgspec.Raw])
-    assert max(map(len, bodies._parts(raws))) <= 5_000
-    raws = msgspec.json.decode(b"[%b0]" % (b'"%b",' % (b"x" * 40_000) * 5), type=list[msgspec.Raw])
-    assert max(map(len, bodies._parts(raws))) == 2
-
-
-@examples(300)
-@given(values)
-def test_an_answer_in_parts_is_the_answer_as_a_whole(value: Any) -> None:
-    assert json.loads(at_once(bodies.written(value))) == value
-    assert json.loads(at_once(bodies.written({"x": [value] * 120}))) == {"x": [value] * 120}
-    many = {f"{n}": value for n in range(700)}
-    assert json.loads(at_once(bodies.written(many))) == many
+        for text in (b'"\\ud800"', b'"\xff"'):
+            answer = await api.post(f"{GROUP}/watermarks", content=b'{"unknown":%b}' % text)
+            assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "body")

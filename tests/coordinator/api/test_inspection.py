@@ -161,7 +161,7 @@ async def test_the_list_says_who_holds_and_how_far_the_foremost_is(service: Serv
         await service.report(source, await service.reader(source), T + ahead, idle=source == "idle")
     (item,) = (await service.http.get("/v1/groups")).json()["items"]
     assert (item["drift_ms"], item["readers"]) == (700, 3)
-    assert item["blocked_by"] == [{"source": "a", "subtask": 0, "watermark": T}]
+    assert item["blocked_by"] == [{"source": "a", "subtask": 0, "watermark": T, "split": None}]
 
 
 async def pages(http: httpx.AsyncClient, path: str, limit: int) -> list[dict[str, Any]]:

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate.wire.codec import BATCH_LIMIT
-from lockgate.wire.fields import COUNTED, TOLD
+from lockgate.wire.codec import COUNTED, TOLD
+from lockgate.wire.events import BATCH_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.limits import Limits
@@ -44,7 +44,7 @@ LIMIT_REACHED = (409, "urn:lockgate:limit-reached")
 
 async def test_the_first_of_very_many_faults_are_told_and_the_others_counted() -> None:
     async with client(MemoryStore(), Limits()) as api:
-        splits = {f"topic-{n}": {"watermark": "late"} for n in range(90)}  # two faults each
+        splits = {f"topic-{n}": {"watermark": "late", "rows": -1} for n in range(90)}  # two faults each
         answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, "splits": splits})
         assert answer.status_code == 422
         assert len(answer.json()["errors"]) == TOLD

@@ -5,12 +5,12 @@ import pytest
 from lockgate.errors import LimitReached
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import GroupConfig
-from lockgate.wire.split_events import DiscoveredSplits
+from lockgate.wire.split_events import SplitList
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store.memory import MemoryStore
 
-SPLITS = DiscoveredSplits(splits=(KafkaPartitionSplit("orders", 0),))
+SPLITS = SplitList(splits=(KafkaPartitionSplit("orders", 0),))
 
 
 async def test_a_group_has_enumerators_for_as_many_sources_as_it_may_have_and_for_no_more() -> None:

@@ -10,12 +10,12 @@ from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
+from lockgate.wire.split_events import SplitExchange, SplitList
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store import Store, open_store
 
 CONFIG = GroupConfig(update_interval_ms=20, lease_ms=60_000)
-SPLITS = DiscoveredSplits(splits=(KafkaPartitionSplit("orders", 0, 7),))
+SPLITS = SplitList(splits=(KafkaPartitionSplit("orders", 0, 7),))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lockgate.enumerator.model import Enumerator, FreeSplit
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
 from lockgate.steps import at_once
-from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
+from lockgate.wire.split_events import DiscoveredSplits, SplitExchange, SplitList
 
 NOW = 1_000_000
 
@@ -72,7 +72,7 @@ def list_of(enumerator: Enumerator) -> tuple[frozenset[str], frozenset[str], boo
 def test_more_splits_may_come_while_a_missing_one_is_not_read_to_its_end() -> None:
     fleet = settled(partitions=2, readers=1)
     id = (0, fleet.processes[0].epoch)
-    rest = DiscoveredSplits(splits=(split(0),), bounded=True)
+    rest = SplitList(splits=(split(0),), bounded=True)
     gone = at_once(with_static_list(fleet.enumerator, rest, fleet.now))
     assert has_no_more(gone, id), "the reader itself holds the missing one"
     assert not has_no_more(
@@ -135,7 +135,7 @@ def test_a_list_that_is_asked_for_once_is_asked_for_until_it_has_come() -> None:
 
 def test_an_operators_list_replaces_discovery() -> None:
     fleet = settled(partitions=1)
-    fleet.enumerator = at_once(with_static_list(fleet.enumerator, DiscoveredSplits(splits=(split(7, 70),)), fleet.now))
+    fleet.enumerator = at_once(with_static_list(fleet.enumerator, SplitList(splits=(split(7, 70),)), fleet.now))
     listed(fleet, split(8))
 
     assert set(fleet.enumerator.ids()) == {"orders-0", "orders-7"}

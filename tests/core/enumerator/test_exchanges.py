@@ -10,7 +10,7 @@ from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.group.now import Now
 from lockgate.steps import at_once
-from lockgate.wire.split_events import DiscoveredSplits, SourceEvent, SplitExchange
+from lockgate.wire.split_events import SourceEvent, SplitExchange, SplitList
 
 
 def settled(partitions: int = 4, readers: int = 2) -> Fleet:
@@ -132,7 +132,7 @@ def test_a_reader_of_capacity_0_gives_back_all_it_holds() -> None:
 def test_no_more_splits_is_said_when_all_that_others_hold_is_finished() -> None:
     fleet = settled(partitions=2)
     first, second = fleet.processes
-    listed = DiscoveredSplits(splits=fleet.splits(), bounded=True)
+    listed = SplitList(splits=fleet.splits(), bounded=True)
     fleet.enumerator = at_once(with_static_list(fleet.enumerator, listed, fleet.now))
     bounded = SplitExchange(epoch=first.epoch, held=tuple(first.held.values()))
     assert not said(fleet, 0, bounded).no_more_splits

@@ -18,7 +18,7 @@ from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
 from lockgate.steps import AT_ONCE, Steps, at_once
 from lockgate.wire.events import GroupConfig
-from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange
+from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, SplitList
 from support.examples import ALL
 from support.lines import lines_of_each_step
 
@@ -176,7 +176,7 @@ KINDS: Mapping[str, Kind | Act] = {
         lambda count: replace(of_many(count), heard_at=NOW - 50_000), lambda count: {"held": claims(splits(count))}
     ),
     "an operator's list": Act(
-        of_one, lambda before, count: with_static_list(before, DiscoveredSplits(splits=splits(count, 10**6)), NOW)
+        of_one, lambda before, count: with_static_list(before, SplitList(splits=splits(count, 10**6)), NOW)
     ),
     "a reader leaves": Act(of_one, lambda before, count: leave(before, ATTACKER, NOW)),
     "a loss that the coordinator notices": Act(of_nobody, lambda before, count: careful(before, CONFIG, NOW)),

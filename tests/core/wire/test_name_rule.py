@@ -8,8 +8,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidMessage, InvalidValue
-from lockgate.wire import codec
-from lockgate.wire.events import NAME, GroupConfig
+from lockgate.wire.codec import from_json
+from lockgate.wire.events import (
+    GroupConfig,
+    ProgressEvent,
+    ReaderRegistrationEvent,
+    ReportBatch,
+    ReportedWatermarkEvent,
+)
+from lockgate.wire.fields import NAME
 
 LETTERS = st.text(st.sampled_from("aZ09._:-"), max_size=258)
 STEPS = (".", "..")
@@ -31,16 +38,15 @@ def test_a_step_of_a_path_is_no_name_in_any_message(name: str) -> None:
     report = {"subtask": 0, "epoch": 1, "watermark": 0}
     split = {"watermark": 0, "state": "active"}
     progress = {"subtask": 0, "epoch": 1, "batch_id": 0, "attempt": 0, "splits": {name: {}}}
-    for read, body in (
-        (codec.report_from_json, {**report, "splits": {name: split}}),
-        (codec.report_from_json, {**report, "facts": {"retention_split": name}}),
-        (codec.progress_from_json, progress),
-        (codec.config_from_json, {"expected_sources": [name]}),
-        (codec.registration_from_json, {"subtask": 0, "config": {"expected_sources": [name]}}),
+    for kind, body in (
+        (ReportedWatermarkEvent, {**report, "splits": {name: split}}),
+        (ReportedWatermarkEvent, {**report, "facts": {"retention_split": name}}),
+        (ProgressEvent, progress),
+        (GroupConfig, {"expected_sources": [name]}),
+        (ReaderRegistrationEvent, {"subtask": 0, "config": {"expected_sources": [name]}}),
+        (ReportBatch, {"reports": [{**report, "source": name}]}),
     ):
         with pytest.raises(InvalidMessage, match=r"neither \. nor \.\."):
-            read(body)
+            from_json(kind, body)
     with pytest.raises(InvalidValue):
         GroupConfig(expected_sources=(name,))
-    (rejected,) = codec.reports_from_json({"reports": [{**report, "source": name}]})
-    assert "neither . nor .." in str(rejected)

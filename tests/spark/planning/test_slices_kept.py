@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate.plan.windows import Windows
+from lockgate.wire.codec import to_json
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.slices import Slices
 from lockgate_spark.telemetry.batch_slice import BatchSlice
@@ -97,7 +98,7 @@ def test_a_plan_that_reads_nothing_has_no_slice(memory: TwoTexts) -> None:
 
 # -- texts that this release cannot have written --
 
-WHOLE = json.loads(taken(TwoTexts(), 100, 300)._last.text())  # type: ignore[union-attr]
+WHOLE = to_json(taken(TwoTexts(), 100, 300)._last)
 
 
 @settings(max_examples=100, deadline=None)

@@ -8,7 +8,8 @@ import typer
 
 from lockgate.duration import spoken
 from lockgate.errors import InvalidMessage
-from lockgate.wire.codec import config_from_json, config_to_json
+from lockgate.wire.codec import from_json, to_json
+from lockgate.wire.events import GroupConfig
 from lockgate_cli.client import Json, OperatorClient
 from lockgate_cli.options import GroupArgument, SourceArgument, Yes, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, print_answer, say
@@ -51,7 +52,7 @@ def resume(client: OperatorClient, group: GroupArgument, source: SourceArgument)
 @connected()
 def get(client: OperatorClient, group: GroupArgument, output: OutputOption = Output.TABLE) -> None:
     """Show a group's configuration."""
-    found = config_to_json(client.configuration(group).config)
+    found = to_json(client.configuration(group).config)
     if output is not Output.TABLE:
         print_answer(found, output)
         return
@@ -93,8 +94,8 @@ def set_(
             "give at least one option, such as --max-drift 5min; lockgate config set --help lists them"
         )
     found = client.configuration(group)
-    before = config_to_json(found.config)
-    after = config_to_json(_checked({**before, **wanted}))
+    before = to_json(found.config)
+    after = to_json(_checked({**before, **wanted}))
     changed = [key for key in after if before[key] != after[key]]
     if not changed:
         say(f"group {group} already has this configuration")
@@ -109,7 +110,7 @@ def set_(
 
 def _checked(wanted: Json) -> Any:
     try:
-        return config_from_json(wanted)
+        return from_json(GroupConfig, wanted)
     except InvalidMessage as error:
         raise typer.BadParameter("; ".join(f"{field} {detail}" for field, detail in error.faults)) from error
 

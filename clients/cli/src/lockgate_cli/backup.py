@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lockgate.errors import InvalidMessage
-from lockgate.wire.codec import config_from_json, config_to_json
-from lockgate.wire.events import NAME, NAME_RULE, GroupConfig
+from lockgate.wire.codec import from_json, to_json
+from lockgate.wire.events import GroupConfig
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_cli.faults import Fault
 
 VERSION = 1
@@ -33,7 +34,7 @@ class Saved:
 def written(groups: Sequence[Saved], made_at: datetime) -> str:
     """Return the text of the file."""
     lines: list[dict[str, object]] = [{"lockgate_export": VERSION, "made_at": made_at.strftime("%Y-%m-%dT%H:%M:%SZ")}]
-    lines += [{"group": saved.group, "config": config_to_json(saved.config)} for saved in groups]
+    lines += [{"group": saved.group, "config": to_json(saved.config)} for saved in groups]
     lines.append({"end": len(groups)})
     return "".join(json.dumps(line) + "\n" for line in lines)
 
@@ -73,7 +74,7 @@ def _checked(entries: Iterable[tuple[int, dict[str, object]]], where: str) -> li
             faults.append(f"line {number}: group {name} is there twice")
         else:
             try:
-                found[name] = Saved(name, config_from_json(entry.get("config")))
+                found[name] = Saved(name, from_json(GroupConfig, entry.get("config")))
             except InvalidMessage as error:
                 faults += [f"line {number}: config.{key} {detail}" for key, detail in error.faults]
     if faults:

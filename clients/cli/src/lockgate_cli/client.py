@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockgate import __version__
 from lockgate.errors import InvalidMessage
-from lockgate.wire.codec import config_from_json
+from lockgate.wire.codec import from_json
 from lockgate.wire.events import GroupConfig
 from lockgate_cli.faults import Fault, NotFound
 from lockgate_http.calls.answers import PASSING, Answer, Problem, Unreachable, Untrusted
@@ -85,7 +85,7 @@ class OperatorClient:
         """Return the group's configuration. Raises `NotFound`."""
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
-            return FoundConfig(config_from_json(answer.json()["config"]), answer.headers["etag"])
+            return FoundConfig(from_json(GroupConfig, answer.json()["config"]), answer.headers["etag"])
         except (ValueError, LookupError, TypeError, InvalidMessage) as error:
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 

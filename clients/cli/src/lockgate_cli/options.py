@@ -13,7 +13,7 @@ import typer
 
 from lockgate.duration import written
 from lockgate.watermark import MAX
-from lockgate.wire.events import NAME, NAME_RULE
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_cli.client import Flags, OperatorClient
 from lockgate_cli.faults import NotFound
 from lockgate_cli.output import say

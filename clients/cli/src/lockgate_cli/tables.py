@@ -89,7 +89,7 @@ def _head(group: Json) -> RenderableType:
     table.add_row("group", Text(group["group"], style="bold"))
     table.add_row("watermark", dated(event["group_watermark"], now))
     table.add_row("read limit", dated(event["max_desired_watermark"], now))
-    if "would_be" in event:
+    if event["would_be"] is not None:
         table.add_row("would be", f"{dated(event['would_be'], now)}, under enforce")
     table.add_row("drift", distance(group))
     for paused in group.get("paused_sources", []):

@@ -18,8 +18,8 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from lockgate.wire.codec import config_to_json
-from lockgate.wire.events import NAME, NAME_RULE
+from lockgate.wire.codec import to_json
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_cli.backup import Saved, read, written
 from lockgate_cli.client import OperatorClient
 from lockgate_cli.faults import Fault, NotFound
@@ -74,7 +74,7 @@ def import_command(client: OperatorClient, file: File, replace: Replace = False,
         )
     for done, (each, etag) in enumerate(_shown("importing", [] if dry_run else steps)):
         try:
-            client.configure(each.group, config_to_json(each.config), etag or None)
+            client.configure(each.group, to_json(each.config), etag or None)
         except AlignmentError as fault:
             raise Fault(
                 f"group {each.group}: {fault}. {done} of {_groups(len(steps))} imported; the same command imports the "

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from lockgate.wire.events import NAME, NAME_RULE, CatchUp
+from lockgate.wire.events import CatchUp
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_http.duration import Duration, milliseconds
 from lockgate_http.errors import ConfigurationError
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lockgate.duration import Duration
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.flink.strategy import WatermarkStrategy
-from lockgate.wire.events import NAME, NAME_RULE
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_http.config import Coordinator, Named
 from lockgate_http.duration import Duration as Length
 from lockgate_http.duration import milliseconds

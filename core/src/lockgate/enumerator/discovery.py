@@ -28,12 +28,12 @@ from lockgate.enumerator.work import Work
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.group import tick
 from lockgate.steps import Steps, for_each
-from lockgate.wire.split_events import DiscoveredSplits
+from lockgate.wire.split_events import DiscoveredSplits, SplitList
 
 BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
-def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None]:
+def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
     """Take the whole list of the source's splits, from the reader `by`; None: from an operator."""
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
@@ -55,7 +55,7 @@ def take_list(work: Work, found: DiscoveredSplits, by: int | None) -> Steps[None
     )
 
 
-def with_static_list(enumerator: Enumerator, found: DiscoveredSplits, now_ms: int) -> Steps[Enumerator]:
+def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> Steps[Enumerator]:
     """Return the enumerator with an operator's list, which ends discovery."""
     work = Work(enumerator, now_ms)
     yield from take_list(work, found, None)

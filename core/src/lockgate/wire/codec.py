@@ -1,399 +1,362 @@
-"""The wire events as JSON-able dicts: one pair of functions each.
+"""The JSON of every message, by the types of its fields: decoding, checking and encoding.
 
-An absent field is left out of the JSON; where a field may be absent, null counts as absent. Times
-are integers of 64 bits, so a JSON library has to keep them exact (`json` does).
+A message that is half understood is worse than a refused one. `{"epoch": true}` is not epoch 1.
+`{"watermark": 1.0}` has been a double, and may have lost its last digits. No time has more than 64
+bits. So each field is checked for its exact type and range, and nothing is converted. One
+`InvalidMessage` carries the first faults of a message, and how many more there are. A message with
+very many faults is read no further.
 
-Unknown fields of events are ignored, so that either side may be the newer one. Unknown fields of a
-configuration are faults: `{"max_drift": 30000}` must not silently mean five minutes. All functions
-`…_from_json` raise `InvalidMessage`, which carries the faults.
-
-A report may have thousands of splits, and a batch thousands of reports. `…_in_steps` read them with
-pauses after each `steps.AT_ONCE`.
+Unknown fields are ignored, so that either side may be the newer one. In a message that is `CLOSED`
+they are faults. A field with a default may be absent; one that may be None may be null as well. All
+fields are written, null where they are None.
 
 Used by the coordinator's API and by the clients.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import Enum
+from types import NoneType
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
-from lockgate.errors import InvalidMessage
-from lockgate.steps import AT_ONCE, Steps, at_once
+from lockgate.errors import InvalidMessage, InvalidValue
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import (
-    CONFIG_FLOORS,
-    MAX_WAIT_FLOOR,
-    Blocker,
-    CatchUp,
-    GroupConfig,
-    Mode,
-    OnLostReader,
-    OnMaxWait,
-    ProgressEvent,
-    ReaderRegistrationEvent,
-    RegistrationAnswer,
-    ReportedWatermarkEvent,
-    SplitProgress,
-    SplitReport,
-    SplitState,
-    WatermarkAlignmentEvent,
-)
-from lockgate.wire.facts import facts_of, facts_to_json
-from lockgate.wire.fields import Fields, Json
-from lockgate.wire.source_pauses import pause_to_json, pauses_from_json
+from lockgate.wire.fields import Json, JsonForm, Meta, Required
 
-BATCH_LIMIT = 10_000
-"""The most reports that one batch may carry."""
+T = TypeVar("T")
+
+TOLD = 20
+"""Faults of one message that are told; the others are counted."""
+
+COUNTED = 1_000
+"""Faults after which a message is read no further."""
+
+_LONGEST = 100  # characters of a field's path in a fault
+
+Path = tuple[Any, str] | None
+"""Where a value stands in a message: the path of the object or list around it, and the last step.
+It becomes text only for a fault.
+"""
 
 
-def config_to_json(config: GroupConfig) -> Json:
-    return {
-        "max_drift_ms": config.max_drift_ms,
-        "update_interval_ms": config.update_interval_ms,
-        "lease_ms": config.lease_ms,
-        "on_lost_reader": config.on_lost_reader.value,
-        "mode": config.mode.value,
-        "catch_up": config.catch_up.value,
-        "expected_sources": list(config.expected_sources),
-        "max_wait_ms": config.max_wait_ms,
-        "on_max_wait": config.on_max_wait.value,
-    }
+def from_json(kind: type[T], value: object) -> T:
+    """Return the message of parsed JSON. Raises `InvalidMessage` with its faults."""
+    faults = Faults()
+    made: T = shape_of(kind).read(value, None, faults)
+    faults.finish()
+    return made
 
 
-def config_from_json(value: object) -> GroupConfig:
-    """Decode a configuration. An absent field has its default; an unknown one is a fault."""
-    taken = Fields(value)
-    config = _config(taken)
-    taken.finish()
-    return config
-
-
-def report_to_json(report: ReportedWatermarkEvent) -> Json:
-    out: Json = {
-        "subtask": report.subtask,
-        "epoch": report.epoch,
-        "watermark": report.watermark,
-        "idle": report.idle,
-        "finished": report.finished,
-        "reach": report.reach,
-        "batch_id": report.batch_id,
-        "park_ms": report.park_ms,
-        "facts": None if report.facts is None else _present(facts_to_json(report.facts)),
-        "splits": {name: _present(split_to_json(split)) for name, split in report.splits.items()},
-    }
-    return _present(out)
-
-
-def report_from_json(value: object) -> ReportedWatermarkEvent:
-    return at_once(report_in_steps(value))
-
-
-def report_in_steps(value: object) -> Steps[ReportedWatermarkEvent]:
-    """As `report_from_json`."""
-    taken = Fields(value)
-    report = yield from report_from_fields(taken)
-    taken.finish()
-    return report
-
-
-def split_to_json(split: SplitReport) -> Json:
-    return {
-        "watermark": split.watermark,
-        "state": split.state.value,
-        "position": split.position,
-        "end": split.end,
-        "rows": split.rows,
-    }
-
-
-def reports_to_json(reports: Sequence[tuple[str, ReportedWatermarkEvent]]) -> Json:
-    """Return the body of one batch, out of `(source, report)`."""
-    return {"reports": [{"source": source, **report_to_json(report)} for source, report in reports]}
-
-
-def reports_from_json(value: object) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    """Return the reports of a batch, each judged alone. A faulty report is replaced by its faults.
-    Raises `InvalidMessage` for a body that is no batch.
+def to_json(message: object) -> Json:
+    """Return the message as a dict for a JSON library. Times are integers of 64 bits, which the
+    library has to keep exact.
     """
-    return at_once(reports_in_steps(value))
+    return shape_of(type(message)).write(message)
 
 
-def reports_in_steps(value: object) -> Steps[list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]]:
-    """As `reports_from_json`."""
-    reports, work = list[tuple[str, ReportedWatermarkEvent] | InvalidMessage](), 0
-    for item in _batch_items(value):
-        report = yield from _report_of_batch(item)
-        reports.append(report)
-        if isinstance(report, InvalidMessage):
-            work += 10 * (len(report.faults) + report.more)  # each takes as long as ten splits
-        else:
-            work += 1 + len(report[1].splits)
-        if work >= AT_ONCE:
-            work = 0
-            yield
-    return reports
-
-
-def _batch_items(value: object) -> list[object]:
-    """Return the reports of a batch, unread. Raises `InvalidMessage` for a body that is no
-    batch.
+def check(message: object) -> None:
+    """Raise `InvalidValue` for the first field of a message made in Python that breaks its
+    definition.
     """
-    taken = Fields(value)
-    items = taken.objects("reports", limit=BATCH_LIMIT)
-    taken.finish()
-    return items
+    for field in shape_of(type(message)).fields:
+        value, faults = getattr(message, field.name), Faults()
+        if value is not None or not field.may_be_none:
+            field.shape.read(value, (None, field.step), faults)
+        for _, detail in faults.told:
+            raise InvalidValue(field.name, f"{detail}, not {value!r}")
 
 
-def _report_of_batch(value: object) -> Steps[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    """One report of a batch with its source, or its faults."""
-    taken = Fields(value)
-    source = taken.name("source")
+class Faults:
+    """The faults of one message."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.count = 0
+
+    def note(self, path: Path, detail: str) -> None:
+        """Record one fault. Raises `InvalidMessage` if there are too many to read on."""
+        self.count += 1
+        if len(self.told) < TOLD:
+            self.told.append((_text(path), detail))
+        if self.count >= COUNTED:
+            self.finish()
+
+    def wrong(self, path: Path, value: object, expected: str) -> None:
+        """Record a value of another type."""
+        self.note(path, f"must be {expected}, not {_kind(value)}")
+
+    def finish(self) -> None:
+        """Raise `InvalidMessage`, if there are any."""
+        if self.count:
+            raise InvalidMessage(self.told, self.count - len(self.told))
+
+
+class Shape:
+    """The JSON of one type."""
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        """Return the value, or record its faults and return None."""
+        raise NotImplementedError
+
+    def write(self, value: Any) -> Any:
+        """Return the JSON of a value."""
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Shape):
+    """A whole number within `low` and `high`, both included."""
+
+    low: int
+    high: int
+    description: str
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        if type(value) is not int:
+            return faults.wrong(path, value, "an integer")
+        return value if self.low <= value <= self.high else faults.note(path, self.rule())
+
+    def rule(self) -> str:
+        """Return the rule for a person. The ends of 64 bits are no figures to read."""
+        if self.high < MAX:
+            return f"must be {self.low} to {self.high}"
+        return "must fit into 64 bits" if self.low == MIN else f"must be {self.low} or more, and fit into 64 bits"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Shape):
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        return value if type(value) is bool else faults.wrong(path, value, "true or false")
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Shape):
+    """A string. `rule`: what a person reads of the pattern and the lengths."""
+
+    least: int = 0
+    most: int = MAX
+    pattern: re.Pattern[str] | None = None
+    rule: str = ""
+
+    def holds(self, value: str) -> bool:
+        return (
+            self.least <= len(value) <= self.most
+            and (self.pattern is None or self.pattern.match(value) is not None)
+            and _is_text(value)
+        )
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        if not isinstance(value, str):
+            return faults.wrong(path, value, "a name" if self.rule else "a string")
+        if self.holds(value):
+            return value
+        if self.rule or not _is_text(value):
+            return faults.note(path, self.rule or "must have no characters that UTF-8 cannot carry")
+        bounds = f"{self.least} to {self.most} characters" if self.least else f"{self.most} characters at most"
+        return faults.note(path, f"must have {bounds}, not {len(value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Shape):
+    """One of the values of an Enum."""
+
+    members: Mapping[str, Enum]
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        if isinstance(value, str) and value in self.members:
+            return self.members[value]
+        return faults.note(path, f"must be one of {', '.join(self.members)}")
+
+    def write(self, value: Any) -> object:
+        return value.value
+
+
+@dataclass(frozen=True, slots=True)
+class Formed(Shape):
+    """A value with a form of its own in JSON."""
+
+    form: JsonForm
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        try:
+            return self.form.read(value)
+        except InvalidValue as error:
+            named = path is not None and path[1] == f".{error.field}"
+            return faults.note(path, error.expectation if named else str(error))
+
+    def write(self, value: Any) -> object:
+        return self.form.write(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Items(Shape):
+    """A list of `most` items at the most."""
+
+    item: Shape
+    most: int | None
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        if not isinstance(value, (list, tuple)):
+            return faults.wrong(path, value, "a list")
+        if self.most is not None and len(value) > self.most:
+            return faults.note(path, f"must have at most {self.most} items, not {len(value)}")
+        return tuple(self.item.read(each, (path, f"[{index}]"), faults) for index, each in enumerate(value))
+
+    def write(self, value: Any) -> list[Any]:
+        return list(map(self.item.write, value))
+
+
+@dataclass(frozen=True, slots=True)
+class ByName(Shape):
+    """A map whose keys are names, or any text."""
+
+    key: Text
+    item: Shape
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        if not isinstance(value, Mapping):
+            return faults.wrong(path, value, "a map of names to objects" if self.key.rule else "a map of strings")
+        made = dict[str, Any]()
+        for name, each in value.items():
+            at = (path, f".{name}")
+            if not self.key.holds(name):
+                faults.note(at, f"the name {self.key.rule}" if self.key.rule else "has a name that UTF-8 cannot carry")
+            made[name] = self.item.read(each, at, faults)
+        return made
+
+    def write(self, value: Any) -> Json:
+        return {name: self.item.write(each) for name, each in value.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a message. `default` is MISSING if the field is required."""
+
+    name: str
+    shape: Shape
+    may_be_none: bool
+    default: Any
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message(Shape):
+    """An object. `closed`: an unknown field is a fault."""
+
+    kind: type[Any]
+    fields: tuple[Field, ...]
+    closed: bool
+
+    def read(self, value: object, path: Path, faults: Faults) -> Any:
+        if not isinstance(value, Mapping):
+            return faults.wrong(path, value, "an object")
+        before, made = faults.count, dict[str, Any]()
+        for field in self.fields:
+            found = value.get(field.name, MISSING)
+            if found is MISSING:
+                if field.default is MISSING:
+                    faults.note((path, field.step), "is missing")
+            elif found is not None or not field.may_be_none:
+                made[field.name] = field.shape.read(found, (path, field.step), faults)
+        if self.closed:
+            self._refuse_others(value, path, faults)
+        if faults.count > before:
+            return None
+        try:
+            return self.kind(**made)
+        except InvalidValue as error:  # a rule of several fields
+            return faults.note((path, f".{error.field}"), error.expectation)
+
+    def write(self, value: Any) -> Json:
+        values = [(field, getattr(value, field.name)) for field in self.fields]
+        return {field.name: None if found is None else field.shape.write(found) for field, found in values}
+
+    def _refuse_others(self, value: Mapping[Any, object], path: Path, faults: Faults) -> None:
+        known = [field.name for field in self.fields]
+        for name in value:
+            if name not in known:
+                faults.note((path, f".{name}"), f"is unknown; the known fields are {', '.join(sorted(known))}")
+
+
+_shapes: dict[type[Any], Message] = {}
+
+
+def shape_of(kind: type[Any]) -> Message:
+    """Return the shape of a message, out of the types of its fields."""
+    if kind not in _shapes:
+        _shapes[kind] = _message(kind)
+    return _shapes[kind]
+
+
+def _message(kind: type[Any]) -> Message:
+    hints = get_type_hints(kind, include_extras=True)
+    found = list[Field]()
+    for each in fields(kind):
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        if Required in get_args(hints[each.name]):
+            default = MISSING
+        options = [part for part in get_args(hints[each.name]) if part is not NoneType]
+        may_be_none = NoneType in get_args(hints[each.name])
+        shape = _shape(options[0] if may_be_none else hints[each.name])
+        found.append(Field(each.name, shape, may_be_none, default, f".{each.name}"))
+    return Message(kind, tuple(found), getattr(kind, "CLOSED", False))
+
+
+def _shape(hint: Any) -> Shape:
+    base, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    for extra in extras:
+        if isinstance(extra, JsonForm):
+            return Formed(extra)
+    meta = next((extra for extra in extras if isinstance(extra, Meta)), Meta())
+    origin, inner = get_origin(base), get_args(base)
+    if base is int:
+        low, high = (MIN if meta.ge is None else int(meta.ge)), (MAX if meta.le is None else int(meta.le))
+        return Whole(low, high, meta.description or "")
+    if base is bool:
+        return Flag()
+    if base is str:
+        pattern = None if meta.pattern is None else re.compile(meta.pattern)
+        return Text(meta.min_length or 0, meta.max_length or MAX, pattern, (meta.description or "") if pattern else "")
+    if origin is tuple:
+        return Items(_shape(inner[0]), meta.max_length)
+    if origin is Mapping:
+        key = _shape(inner[0])
+        assert isinstance(key, Text)
+        return ByName(key, _shape(inner[1]))
+    if is_dataclass(base) and isinstance(base, type):
+        return shape_of(base)
+    assert issubclass(base, Enum), f"no field of a message may be {hint}"
+    return Choice({member.value: member for member in base})
+
+
+def _is_text(value: str) -> bool:
+    """Return whether UTF-8 can carry the string: JSON can spell a lone surrogate."""
     try:
-        report = yield from report_from_fields(taken)
-        taken.finish()
-    except InvalidMessage as faults:
-        return faults.with_traceback(None)  # which keeps all that was read
-    return source, report
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def progress_to_json(progress: ProgressEvent) -> Json:
-    return {
-        "subtask": progress.subtask,
-        "epoch": progress.epoch,
-        "batch_id": progress.batch_id,
-        "attempt": progress.attempt,
-        "splits": {
-            name: {"watermark": split.watermark, "position": split.position, "rows": split.rows}
-            for name, split in progress.splits.items()
-        },
-    }
+def _text(path: Path) -> str:
+    steps = list[str]()
+    while path is not None:
+        path, step = path
+        steps.append(step)
+    text = "".join(reversed(steps)).removeprefix(".") or "body"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def progress_from_json(value: object) -> ProgressEvent:
-    return at_once(progress_in_steps(value))
+def _kind(value: object) -> str:
+    return "null" if value is None else _KINDS.get(type(value), type(value).__name__)
 
 
-def progress_in_steps(value: object) -> Steps[ProgressEvent]:
-    """As `progress_from_json`."""
-    taken = Fields(value)
-    subtask, epoch = taken.integer("subtask", low=0), taken.integer("epoch", low=1)
-    batch_id, attempt = taken.integer("batch_id", low=0), taken.integer("attempt", low=0)
-    splits = dict[str, SplitProgress]()
-    for name, item in taken.by_name("splits", required=True).items():
-        taken.check_name("splits", name)
-        splits[name] = _plain_progress(item) or _progress_of(taken.nested_in("splits", name, item))
-        if not len(splits) % AT_ONCE:
-            yield
-    taken.finish()
-    return ProgressEvent(subtask=subtask, epoch=epoch, batch_id=batch_id, attempt=attempt, splits=splits)
-
-
-def registration_to_json(registration: ReaderRegistrationEvent) -> Json:
-    return _present(
-        {
-            "subtask": registration.subtask,
-            "owner": registration.owner,
-            "takeover": registration.takeover,
-            "attributes": dict(registration.attributes),
-            "config": None if registration.config is None else config_to_json(registration.config),
-            "ceiling": registration.ceiling,
-            "configured_at": registration.configured_at,
-        }
-    )
-
-
-def registration_from_json(value: object) -> ReaderRegistrationEvent:
-    taken = Fields(value)
-    config = taken.nested_or_none("config")
-    registration = ReaderRegistrationEvent(
-        subtask=taken.integer("subtask", low=0),
-        owner=taken.text("owner", default=""),
-        takeover=taken.boolean("takeover", default=False),
-        attributes=taken.texts("attributes"),
-        config=None if config is None else _config(config),
-        ceiling=taken.integer_or_none("ceiling"),
-        configured_at=taken.integer_or_none("configured_at", low=1),
-    )
-    taken.finish()
-    return registration
-
-
-def alignment_to_json(alignment: WatermarkAlignmentEvent) -> Json:
-    out: Json = {
-        "group": alignment.group,
-        "revision": alignment.revision,
-        "group_watermark": alignment.group_watermark,
-        "max_desired_watermark": alignment.max_desired_watermark,
-        "would_be": alignment.would_be,
-        "config_version": alignment.config_version,
-        "blocked_by": [_blocker_to_json(held) for held in alignment.blocked_by],
-        "paused_sources": [pause_to_json(each) for each in alignment.paused_sources] or None,
-    }
-    return _present(out)
-
-
-def alignment_from_json(value: object) -> WatermarkAlignmentEvent:
-    taken = Fields(value)
-    alignment = alignment_from_fields(taken)
-    taken.finish()
-    return alignment
-
-
-def answer_to_json(answer: RegistrationAnswer) -> Json:
-    return {
-        "subtask": answer.subtask,
-        "epoch": answer.epoch,
-        "lease_ms": answer.lease_ms,
-        "update_interval_ms": answer.update_interval_ms,
-        "alignment": alignment_to_json(answer.alignment),
-    }
-
-
-def answer_from_json(value: object) -> RegistrationAnswer:
-    taken = Fields(value)
-    answer = RegistrationAnswer(
-        subtask=taken.integer("subtask", low=0),
-        epoch=taken.integer("epoch", low=1),
-        lease_ms=taken.integer("lease_ms", low=1),
-        update_interval_ms=taken.integer("update_interval_ms", low=1),
-        alignment=alignment_from_fields(taken.nested("alignment")),
-    )
-    taken.finish()
-    return answer
-
-
-def _config(taken: Fields) -> GroupConfig:
-    """Return the configuration, or the default where there are faults: `GroupConfig` itself would
-    raise for one fault alone. The caller's `finish` raises for all.
-    """
-    default = GroupConfig()
-    numbers = {
-        key: taken.integer(key, default=getattr(default, key), low=floor) for key, floor in CONFIG_FLOORS.items()
-    }
-    max_wait_ms = taken.integer_or_none("max_wait_ms", low=MAX_WAIT_FLOOR)
-    on_lost_reader = taken.choice("on_lost_reader", OnLostReader, default=default.on_lost_reader)
-    mode = taken.choice("mode", Mode, default=default.mode)
-    catch_up = taken.choice("catch_up", CatchUp, default=default.catch_up)
-    expected_sources = taken.names("expected_sources", default=default.expected_sources)
-    on_max_wait = taken.choice("on_max_wait", OnMaxWait, default=default.on_max_wait)
-    taken.refuse_others()
-    if taken.faulty:
-        return default
-    return GroupConfig(
-        **numbers,
-        on_lost_reader=on_lost_reader,
-        mode=mode,
-        catch_up=catch_up,
-        expected_sources=expected_sources,
-        max_wait_ms=max_wait_ms,
-        on_max_wait=on_max_wait,
-    )
-
-
-def report_from_fields(taken: Fields) -> Steps[ReportedWatermarkEvent]:
-    """Decode a report inside another message, which collects its faults."""
-    return ReportedWatermarkEvent(
-        subtask=taken.integer("subtask", low=0),
-        epoch=taken.integer("epoch", low=1),
-        watermark=taken.integer("watermark"),
-        idle=taken.boolean("idle", default=False),
-        finished=taken.boolean("finished", default=False),
-        reach=taken.integer_or_none("reach"),
-        batch_id=taken.integer_or_none("batch_id", low=0),
-        park_ms=taken.integer_or_none("park_ms", low=1),
-        facts=facts_of(taken.nested_or_none("facts")),
-        splits=(yield from _splits(taken)),
-    )
-
-
-_STATES = {state.value: state for state in SplitState}
-
-
-def _splits(taken: Fields) -> Steps[dict[str, SplitReport]]:
-    """Return the splits of a report, of which there may be thousands: where nothing is wrong,
-    without a `Fields` for each.
-    """
-    splits = dict[str, SplitReport]()
-    for name, value in taken.by_name("splits").items():
-        taken.check_name("splits", name)
-        splits[name] = _plain_split(value) or _split(taken.nested_in("splits", name, value))
-        if not len(splits) % AT_ONCE:
-            yield
-    return splits
-
-
-def _plain_split(value: object) -> SplitReport | None:
-    """Return the split, or None if a field is wrong."""
-    if type(value) is not dict:
-        return None
-    watermark, state = value.get("watermark"), value.get("state")
-    position, end, rows = value.get("position"), value.get("end"), value.get("rows")
-    if type(watermark) is not int or not MIN <= watermark <= MAX or type(state) is not str or state not in _STATES:
-        return None
-    if any(number is not None and (type(number) is not int or not MIN <= number <= MAX) for number in (position, end)):
-        return None
-    if rows is not None and (type(rows) is not int or not 0 <= rows <= MAX):
-        return None
-    return SplitReport(watermark=watermark, state=_STATES[state], position=position, end=end, rows=rows)
-
-
-def _split(taken: Fields) -> SplitReport:
-    return SplitReport(
-        watermark=taken.integer("watermark"),
-        state=taken.choice("state", SplitState),
-        position=taken.integer_or_none("position"),
-        end=taken.integer_or_none("end"),
-        rows=taken.integer_or_none("rows", low=0),
-    )
-
-
-def _plain_progress(value: object) -> SplitProgress | None:
-    """Return a split's progress, or None if a field is wrong."""
-    if type(value) is not dict:
-        return None
-    watermark, position, rows = value.get("watermark"), value.get("position"), value.get("rows")
-    if type(watermark) is not int or type(position) is not int or type(rows) is not int:
-        return None
-    if not MIN <= watermark <= MAX or not 0 <= position <= MAX or not 0 <= rows <= MAX:
-        return None
-    return SplitProgress(watermark=watermark, position=position, rows=rows)
-
-
-def _progress_of(taken: Fields) -> SplitProgress:
-    return SplitProgress(
-        watermark=taken.integer("watermark"),
-        position=taken.integer("position", low=0),
-        rows=taken.integer("rows", low=0),
-    )
-
-
-def alignment_from_fields(taken: Fields) -> WatermarkAlignmentEvent:
-    """Return an event inside another message."""
-    return WatermarkAlignmentEvent(
-        group=taken.name("group"),
-        revision=taken.integer("revision", low=0),
-        group_watermark=taken.integer("group_watermark"),
-        max_desired_watermark=taken.integer("max_desired_watermark"),
-        blocked_by=tuple(
-            _blocker(taken.inside("blocked_by", index, item)) for index, item in enumerate(taken.objects("blocked_by"))
-        ),
-        would_be=taken.integer_or_none("would_be"),
-        config_version=taken.integer_or_none("config_version", low=0),
-        paused_sources=pauses_from_json(taken),
-    )
-
-
-def _blocker_to_json(held: Blocker) -> Json:
-    out: Json = {"source": held.source, "subtask": held.subtask, "watermark": held.watermark}
-    return out if held.split is None else {**out, "split": held.split}
-
-
-def _blocker(taken: Fields) -> Blocker:
-    return Blocker(
-        source=taken.name("source"),
-        subtask=taken.integer("subtask", low=0),
-        watermark=taken.integer("watermark"),
-        split=taken.name_or_none("split"),
-    )
-
-
-def _present(values: Json) -> Json:
-    return {key: value for key, value in values.items() if value is not None}
+_KINDS: Final[Mapping[type, str]] = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number with a fraction or an exponent",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}

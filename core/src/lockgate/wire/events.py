@@ -5,25 +5,24 @@ They follow Flink's operator events between `SourceOperator` and `SourceCoordina
 one number each. These carry an epoch as well: over HTTP only the epoch tells a reader from its
 predecessor. They also carry the numbers that show a person which reader waits for which.
 
-This module has values only: `codec` has their JSON form, `lockgate.group` the rules. Times are
-milliseconds since the Unix epoch, `watermark.MIN` to `watermark.MAX`. Used by the coordinator and
-by its clients.
+Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of
+its fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch,
+`watermark.MIN` to `watermark.MAX`. Used by the coordinator and by its clients.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Annotated, ClassVar
 
-from lockgate.errors import InvalidValue
-from lockgate.watermark import MAX
+from lockgate.wire.codec import check
+from lockgate.wire.fields import Count, Integer, Meta, Name, Positive, Time, at_least
 
-NAME_PATTERN = r"(?:\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9._:-]*"
-"""The form of a name, whose length is bounded besides. Names stand in paths, where `.` and `..` are
-steps and no names.
-"""
-NAME = re.compile(rf"(?=.{{1,255}}\Z){NAME_PATTERN}\Z")
-NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :, and neither . nor .."
+BATCH_LIMIT = 10_000
+"""The most reports that one batch may carry."""
+
+REASON_LIMIT = 500
+"""The most characters of an operator's reason. Each event of the group carries it."""
 
 
 class SplitState(str, Enum):
@@ -70,43 +69,33 @@ class CatchUp(str, Enum):
     STRICT = "strict"
 
 
-CONFIG_FLOORS: Mapping[str, int] = {"max_drift_ms": 0, "update_interval_ms": 10, "lease_ms": 100}
-"""The least value of each number that a group's configuration always has; the greatest is
-`watermark.MAX` for all.
-"""
-
-MAX_WAIT_FLOOR = 50
-"""The least `max_wait_ms` of a group. Each end of a wait is a commit and a line in the log."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
     """A group's configuration. `max_wait_ms`: the longest wait of a reader for the others; None: no
     limit.
 
-    Raises `InvalidValue` for a number below its floor, and for a source that is no valid name.
+    Raises `InvalidValue` for a number below its floor, and for a source that is no valid name. In
+    JSON a field that is not known is a fault: `{"max_drift": 30000}` must not mean five minutes.
     """
 
-    max_drift_ms: int = 300_000
-    update_interval_ms: int = 1_000
-    lease_ms: int = 30_000
+    CLOSED: ClassVar[bool] = True
+
+    max_drift_ms: Count = 300_000
+    update_interval_ms: Annotated[int, at_least(10)] = 1_000
+    lease_ms: Annotated[int, at_least(100)] = 30_000
     on_lost_reader: OnLostReader = OnLostReader.EXCLUDE
     mode: Mode = Mode.ENFORCE
     catch_up: CatchUp = CatchUp.JOINT
-    expected_sources: tuple[str, ...] = ()
-    max_wait_ms: int | None = None
+    expected_sources: tuple[Name, ...] = ()
+    # each end of a wait is a commit and a line in the log
+    max_wait_ms: Annotated[int, at_least(50)] | None = None
     on_max_wait: OnMaxWait = OnMaxWait.ALARM
 
     def __post_init__(self) -> None:
-        for key, floor in CONFIG_FLOORS.items():
-            value = getattr(self, key)
-            if not floor <= value <= MAX:
-                raise InvalidValue(key, f"must be {floor} or more, not {value}")
-        if self.max_wait_ms is not None and not MAX_WAIT_FLOOR <= self.max_wait_ms <= MAX:
-            raise InvalidValue("max_wait_ms", f"must be {MAX_WAIT_FLOOR} or more, or none, not {self.max_wait_ms}")
-        for source in self.expected_sources:
-            if not NAME.match(source):
-                raise InvalidValue("expected_sources", f"{source!r} {NAME_RULE}")
+        check(self)
+        once = tuple(dict.fromkeys(self.expected_sources))
+        if once != self.expected_sources:
+            object.__setattr__(self, "expected_sources", once)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +104,11 @@ class SplitReport:
     number of rows read so far.
     """
 
-    watermark: int
+    watermark: Time
     state: SplitState = SplitState.ACTIVE
-    position: int | None = None
-    end: int | None = None
-    rows: int | None = None
+    position: Integer | None = None
+    end: Integer | None = None
+    rows: Count | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,12 +122,12 @@ class ReaderFacts:
     of event time by which the reader's watermark has risen in a second of the clock.
     """
 
-    late_rows: int | None = None
-    rows_saved: int | None = None
-    retained_until: int | None = None
-    retention_split: str | None = None
-    producer_lag_ms: int | None = None
-    event_time_rate: int | None = None
+    late_rows: Count | None = None
+    rows_saved: Count | None = None
+    retained_until: Annotated[int, at_least(0, "wall-clock time, ms since the Unix epoch")] | None = None
+    retention_split: Name | None = None
+    producer_lag_ms: Count | None = None
+    event_time_rate: Annotated[int, at_least(0, "ms of event time per second of wall-clock time")] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,25 +141,39 @@ class ReportedWatermarkEvent:
     them.
     """
 
-    subtask: int
-    epoch: int
-    watermark: int
+    subtask: Count
+    epoch: Positive
+    watermark: Time
     idle: bool = False
     finished: bool = False
-    reach: int | None = None
-    batch_id: int | None = None
-    park_ms: int | None = None
+    reach: Time | None = None
+    batch_id: Count | None = None
+    park_ms: Positive | None = None
     facts: ReaderFacts | None = None
-    splits: Mapping[str, SplitReport] = field(default_factory=dict)
+    splits: Mapping[Name, SplitReport] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcedReport(ReportedWatermarkEvent):
+    """A report in a batch, which names its source."""
+
+    source: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportBatch:
+    """One batch. The coordinator judges each report alone."""
+
+    reports: Annotated[tuple[SourcedReport, ...], Meta(max_length=BATCH_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitProgress:
     """How far one task has got in one split, in the middle of a batch."""
 
-    watermark: int
-    position: int
-    rows: int
+    watermark: Time
+    position: Count
+    rows: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,11 +182,11 @@ class ProgressEvent:
     reports about one split.
     """
 
-    subtask: int
-    epoch: int
-    batch_id: int
-    attempt: int
-    splits: Mapping[str, SplitProgress]
+    subtask: Count
+    epoch: Positive
+    batch_id: Count
+    attempt: Count
+    splits: Mapping[Name, SplitProgress]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,23 +198,23 @@ class ReaderRegistrationEvent:
     inspection shows it; None where no operator has.
     """
 
-    subtask: int
+    subtask: Count
     owner: str = ""
     takeover: bool = False
     attributes: Mapping[str, str] = field(default_factory=dict)
     config: GroupConfig | None = None
-    ceiling: int | None = None
-    configured_at: int | None = None
+    ceiling: Time | None = None
+    configured_at: Positive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
     """One reader that determines the group's minimum, and its lowest split if it reports splits."""
 
-    source: str
-    subtask: int
-    watermark: int
-    split: str | None = None
+    source: Name
+    subtask: Count
+    watermark: Time
+    split: Name | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,10 +225,19 @@ class SourcePause:
     operator's words, or empty.
     """
 
-    source: str
-    at: int
+    source: Name
+    at: Time
     by: str | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseRequest:
+    """An operator's words for a pause."""
+
+    CLOSED: ClassVar[bool] = True
+
+    reason: Annotated[str, Meta(max_length=REASON_LIMIT)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,13 +249,13 @@ class WatermarkAlignmentEvent:
     that does not send it.
     """
 
-    group: str
-    revision: int
-    group_watermark: int
-    max_desired_watermark: int
+    group: Name
+    revision: Count
+    group_watermark: Time
+    max_desired_watermark: Time
     blocked_by: tuple[Blocker, ...] = ()
-    would_be: int | None = None
-    config_version: int | None = None
+    would_be: Time | None = None
+    config_version: Count | None = None
     paused_sources: tuple[SourcePause, ...] = ()
 
     def pause_of(self, source: str) -> SourcePause | None:
@@ -257,8 +269,8 @@ class RegistrationAnswer:
     interval of reports.
     """
 
-    subtask: int
-    epoch: int
-    lease_ms: int
-    update_interval_ms: int
+    subtask: Count
+    epoch: Positive
+    lease_ms: Positive
+    update_interval_ms: Positive
     alignment: WatermarkAlignmentEvent

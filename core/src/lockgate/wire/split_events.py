@@ -14,25 +14,29 @@ a reader has, and its answer all that the reader is to have. `docs/internals/pro
     IsProcessingBacklogEvent   `is_processing_backlog`  `is_processing_backlog`
     SourceEventWrapper         `source_events`          `source_events`
 
-Splits are Flink's `KafkaPartitionSplit`. `split_codec` has the JSON form. Used by the coordinator
-and by readers that are not Spark.
+Each class is the definition of its JSON, as in `events`. Used by the coordinator and by readers
+that are not Spark.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, ClassVar
 
-from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.errors import InvalidValue
 from lockgate.wire.events import ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate.wire.fields import Count, Integer, Meta, Name, Positive, Required
+from lockgate.wire.split_codec import SERIALIZER, SourceEventBody, Split
 
 SOURCE_EVENTS_KEPT = 16
 """The most SourceEvents in one message, and in each direction the most that are kept."""
 
-SOURCE_EVENT_SIZE = 4_096
-"""The most bytes of one SourceEvent as JSON."""
+ID_LIMIT = 255
+"""The most characters of a SourceEvent's id."""
 
 CAPACITY_LIMIT = 1_000_000
 """The most that a reader may weigh."""
+
+Version = Annotated[int, Meta(ge=0, le=SERIALIZER.version)]
+Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,29 +45,39 @@ class NumberedSplit:
     reader's user has set the position, so it counts even where it is lower than before.
     """
 
-    split: KafkaPartitionSplit
-    assignment: int
+    split: Split
+    assignment: Positive
     restored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredSplits:
-    """All splits of a source as a reader, or an operator, has found them. `bounded`: there will
-    never be another one. `request`: the number of the request that a reader answers; None for an
-    operator's list.
+    """All splits of a source as a reader has found them. `bounded`: there will never be another
+    one. `request`: the number of the request that the reader answers.
     """
 
-    splits: tuple[KafkaPartitionSplit, ...]
+    request: Count
+    splits: tuple[Split, ...]
     bounded: bool = False
-    request: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitList:
+    """A static list of a source's splits, from an operator. `bounded`: as in `DiscoveredSplits`."""
+
+    CLOSED: ClassVar[bool] = True
+
+    splits: tuple[Split, ...]
+    bounded: bool = False
+    serializer_version: Version = SERIALIZER.version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEvent:
     """An event of the source's own, from a reader. `id` is the same in each repetition."""
 
-    id: str
-    event: Mapping[str, Any]
+    id: Annotated[str, Meta(min_length=1, max_length=ID_LIMIT)]
+    event: SourceEventBody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +86,19 @@ class SourceEventToReaders:
     repetition; empty where there is none.
     """
 
-    event: Mapping[str, Any]
-    subtask: int | None = None
-    id: str = ""
+    CLOSED: ClassVar[bool] = True
+
+    event: SourceEventBody
+    subtask: Count | None = None
+    id: Id = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSourceEvent:
     """An event of the source's own, to a reader. Later ones have higher numbers."""
 
-    number: int
-    event: Mapping[str, Any]
+    number: Positive
+    event: SourceEventBody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,27 +111,34 @@ class SplitExchange:
     last answer that it has had.
     """
 
-    epoch: int
-    held: tuple[NumberedSplit, ...] = ()
+    epoch: Positive
+    held: Annotated[tuple[NumberedSplit, ...], Required] = ()
     given_back: tuple[NumberedSplit, ...] = ()
     finished: tuple[NumberedSplit, ...] = ()
-    capacity: int = 1
+    capacity: Annotated[int, Meta(ge=0, le=CAPACITY_LIMIT)] = 1
     request_split: bool = False
-    discovery_interval_ms: int | None = None
+    discovery_interval_ms: Count | None = None
     discovered: DiscoveredSplits | None = None
-    seen: int | None = None
+    seen: Count | None = None
     is_processing_backlog: bool = False
-    source_events: tuple[SourceEvent, ...] = ()
-    source_events_seen: int = 0
+    source_events: Annotated[tuple[SourceEvent, ...], Meta(max_length=SOURCE_EVENTS_KEPT)] = ()
+    source_events_seen: Count = 0
     report: ReportedWatermarkEvent | None = None
+    serializer_version: Version = SERIALIZER.version
+
+    def __post_init__(self) -> None:
+        for name in ("held", "given_back", "finished"):
+            _check_once(name, getattr(self, name))
+        if self.report is not None and self.report.epoch != self.epoch:
+            raise InvalidValue("report.epoch", f"must be that of the exchange, {self.epoch}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedSplit:
     """A split that its presenter does not hold under this number, or no longer."""
 
-    split: str
-    assignment: int
+    split: Name
+    assignment: Integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,19 +151,29 @@ class SplitAnswer:
     `assigning_in_ms`: for how long nothing is assigned yet.
     """
 
-    group: str
-    source: str
-    subtask: int
-    epoch: int
-    revision: int
-    lease_ms: int
-    update_interval_ms: int
+    group: Name
+    source: Name
+    subtask: Count
+    epoch: Positive
+    revision: Count
+    lease_ms: Positive
+    update_interval_ms: Positive
     alignment: WatermarkAlignmentEvent
     add_splits: tuple[NumberedSplit, ...] = ()
-    give_back: tuple[str, ...] = ()
+    give_back: tuple[Name, ...] = ()
     stop: tuple[StoppedSplit, ...] = ()
     no_more_splits: bool = False
-    discover: int | None = None
+    discover: Count | None = None
     is_processing_backlog: bool = False
     source_events: tuple[NumberedSourceEvent, ...] = ()
-    assigning_in_ms: int = 0
+    assigning_in_ms: Count = 0
+    serializer_version: Version = SERIALIZER.version
+
+
+def _check_once(field: str, splits: tuple[NumberedSplit, ...]) -> None:
+    """Raise `InvalidValue` for a split that is named twice."""
+    named = set[str]()
+    for index, each in enumerate(splits):
+        if each.split.split_id in named:
+            raise InvalidValue(f"{field}[{index}].split", f"{each.split.split_id} is named twice")
+        named.add(each.split.split_id)

@@ -28,7 +28,6 @@ from lockgate_coordinator.api import (
     source_pauses,
     splits,
 )
-from lockgate_coordinator.api.lean_reports import LeanReports
 from lockgate_coordinator.dashboard.pages import Pages
 from lockgate_coordinator.probes import Alive
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -121,8 +120,10 @@ def create_app(
     pages = Pages() if settings.dashboard else None
     if pages is not None:
         app.router.routes.extend(pages.routes)
-    app.before(LeanReports, coordinator=coordinator, limit=settings.limits.report_body, in_turn=app.state.in_turn)
-    # The middleware added last gets requests first: the guard comes before the lean routes.
+    app.before(
+        reports.ReportRoutes, coordinator=coordinator, limit=settings.limits.report_body, in_turn=coordinator.in_turn
+    )
+    # The middleware added last gets requests first: the guard comes before the routes of reports.
     if settings.guarded:
         keyring = Keyring(settings.tokens_file, settings.tokens, clock)
         rate = None if settings.rate_limit is None else RateLimit(settings.rate_limit, clock)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lockgate.group.expiry import Expiry
-from lockgate.wire.events import NAME, NAME_RULE
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_cli.output import say, say_lines
 from lockgate_coordinator.access.keyring import VARIABLE
 from lockgate_coordinator.access.token_file import valid_groups

@@ -1,7 +1,8 @@
 """Long work of the coordinator, with pauses in which other requests are served."""
 
 import asyncio
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from lockgate.steps import Steps
 
@@ -49,3 +50,10 @@ class InTurn:
         except StopIteration as end:
             result: T = end.value
             return result
+
+    async def on_thread(self, act: Callable[..., T], *arguments: Any) -> T:
+        """Return the result of work without pauses. It is done on a thread, with no other such work
+        beside it.
+        """
+        async with self._lock:
+            return await asyncio.to_thread(act, *arguments)

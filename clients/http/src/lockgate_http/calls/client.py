@@ -15,7 +15,7 @@ from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lockgate.wire import codec
+from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -24,7 +24,6 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
 )
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate.wire.split_codec import answer_from_json, exchange_to_json
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_http.calls.answers import (
     Answer,
@@ -109,7 +108,7 @@ class CoordinatorClient:
         """As `config`, with the time at which an operator set it."""
         return self._read(
             self._send("GET", self._group, params={"limit": 1}),
-            lambda answer: Configuration(codec.config_from_json(answer["config"]), answer.get("configured_at")),
+            lambda answer: Configuration(from_json(GroupConfig, answer["config"]), answer.get("configured_at")),
         )
 
     def groups_from(self, first: str) -> list[str]:
@@ -123,10 +122,8 @@ class CoordinatorClient:
         A retry after a lost answer opens one more epoch; the last answer counts. If the
         coordinator applies the lost request later, that epoch is the newest: see `registered`.
         """
-        answer = self._send(
-            "POST", f"{self._group}/sources/{source}/readers", json=codec.registration_to_json(registration)
-        )
-        return self._read(answer, codec.answer_from_json)
+        answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
+        return self._message(RegistrationAnswer, answer)
 
     def registered(self, source: str) -> dict[int, Registered]:
         """Return the newest epoch of each reader of `source`."""
@@ -153,11 +150,12 @@ class CoordinatorClient:
         """Report for many readers at once; the coordinator judges each report alone. Raises
         `NotRegistered` when there is no such group.
         """
-        answer = self._send("POST", f"{self._group}/watermarks", json=codec.reports_to_json(reports))
+        body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
+        answer = self._send("POST", f"{self._group}/watermarks", json=body)
         return self._read(
             answer,
             lambda body: Reported(
-                codec.alignment_from_json(body["alignment"]),
+                from_json(Event, body["alignment"]),
                 {int(no["index"]): self._refusal(Problem.from_json(no)) for no in body["rejected"]},
             ),
         )
@@ -167,19 +165,19 @@ class CoordinatorClient:
         `leave` does.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/splits"
-        return self._read(self._send("POST", path, json=exchange_to_json(exchange)), answer_from_json)
+        return self._message(SplitAnswer, self._send("POST", path, json=to_json(exchange)))
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
         """Send an executor's progress in the middle of a batch. Raises `NotRegistered` and `Stale`,
         as `leave` does.
         """
-        self._send("POST", f"{self._group}/sources/{source}/progress", json=codec.progress_to_json(progress))
+        self._send("POST", f"{self._group}/sources/{source}/progress", json=to_json(progress))
 
     def alignment(self) -> Event:
         """Return the alignment of the group as of now. Raises `NotRegistered` when there is no such
         group.
         """
-        return self._read(self._send("GET", f"{self._group}/alignment"), codec.alignment_from_json)
+        return self._message(Event, self._send("GET", f"{self._group}/alignment"))
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
         """Return the alignment once its revision is above `after`; None when that takes longer than
@@ -189,7 +187,7 @@ class CoordinatorClient:
         answer = await self._answer(
             "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
         )
-        return None if answer.status == 204 else self._read(answer, codec.alignment_from_json)
+        return None if answer.status == 204 else self._message(Event, answer)
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
         """Return the alignment now and after each change; None for a sign of life. The server may
@@ -271,13 +269,16 @@ class CoordinatorClient:
     def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
         return self._decoded(lambda: decode(answer.json()))
 
+    def _message(self, kind: type[T], answer: Answer) -> T:
+        return self._decoded(lambda: from_json(kind, answer.json()))
+
     def _no_stream(self, answer: Answer) -> AlignmentError:
         refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
         is_coordinators = isinstance(refusal, NotRegistered | Stale | AccessDenied) or answer.asked_wait_s is not None
         return refusal if is_coordinators else Unstreamed(f"no stream of events: {refusal}")
 
     def _event(self, data: bytes) -> Event:
-        return self._decoded(lambda: codec.alignment_from_json(json.loads(data)))
+        return self._decoded(lambda: from_json(Event, json.loads(data)))
 
     def _decoded(self, decode: Callable[[], T]) -> T:
         """Return the result of `decode`. Raises `NotACoordinator` where the answer cannot be

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 from lockgate.duration import spoken
-from lockgate.wire.events import NAME, CatchUp, GroupConfig
+from lockgate.wire.events import CatchUp, GroupConfig
+from lockgate.wire.fields import NAME
 from lockgate_http.duration import as_option
 from lockgate_http.errors import ConfigurationError
 

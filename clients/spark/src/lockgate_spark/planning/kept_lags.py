@@ -14,9 +14,13 @@ care again.
 import json
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar
 
 from lockgate.plan.producer_lag import ProducerLag, Shown
-from lockgate.wire.fields import Fields
+from lockgate.wire.codec import from_json
+from lockgate.wire.fields import JsonForm, Meta
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.memory import Memory, remembered
 
@@ -64,7 +68,7 @@ class KeptLags:
         return json.dumps({"format": FORMAT, "number": self._number, "splits": splits})
 
     def _read(self, texts: list[str], now: int) -> None:
-        found = remembered(texts, lambda fields: _parsed(fields, now), "the producers' lags")
+        found = remembered(texts, partial(_parsed, now=now), "the producers' lags")
         self._number, self._kept = max(found, key=lambda one: one[0], default=(0, {}))
 
     @staticmethod
@@ -76,14 +80,22 @@ class KeptLags:
         )
 
 
-def _parsed(fields: Fields, now: int) -> tuple[int, dict[Key, Shown]]:
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """The JSON of a text. The values of each split are those of `Shown.kept`."""
+
+    CLOSED: ClassVar[bool] = True
+
+    format: Annotated[int, Meta(ge=FORMAT, le=FORMAT)]
+    number: Annotated[int, Meta(ge=1, le=2**62)]
+    splits: Mapping[str, Mapping[str, Annotated[object, JsonForm(lambda values: values, lambda values: values, {})]]]
+
+
+def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
     """Return the number and the memory of a text. Raises `ValueError`."""
-    fields.integer("format", low=FORMAT, high=FORMAT)
-    number, sources = fields.integer("number", low=1, high=2**62), fields.by_name("splits", required=True)
-    kept: dict[Key, Shown] = {}
-    for source, splits in sources.items():
-        if not isinstance(splits, Mapping):
-            raise ValueError(f"splits.{source} must be an object")
-        for split, values in splits.items():
-            kept[int(source), split] = Shown.restored(values, now)
-    return number, kept
+    text = from_json(_Text, value)
+    by_source = text.splits.items()
+    kept = {
+        (int(source), split): Shown.restored(values, now) for source, of in by_source for split, values in of.items()
+    }
+    return text.number, kept

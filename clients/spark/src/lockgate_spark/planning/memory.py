@@ -7,8 +7,6 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from lockgate.wire.fields import Fields
-
 log = logging.getLogger("lockgate")
 
 T = TypeVar("T")
@@ -24,20 +22,16 @@ class Memory(Protocol):
         """Keep a text in place of the one that was written two numbers before."""
 
 
-def remembered(texts: Iterable[str], parse: Callable[[Fields], T], what: str) -> list[T]:
+def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) -> list[T]:
     """Return what `parse` makes of each text.
 
-    `parse` may raise `ValueError`, as `Fields` does. `what` names the texts in the warning about
-    those that cannot be read.
+    `parse` gets the values of the text's JSON, and may raise `ValueError`. `what` names the texts
+    in the warning about those that cannot be read.
     """
     found, faults = [], []
     for text in texts:
         try:
-            fields = Fields(json.loads(text))
-            made = parse(fields)
-            fields.refuse_others()
-            fields.finish()
-            found.append(made)
+            found.append(parse(json.loads(text)))
         except (ValueError, RecursionError) as error:
             faults.append(f"{error} in {text[:80]!r}")
     if faults:

@@ -10,15 +10,19 @@ logs those offsets: the last one may never have become a batch, the one before i
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, ClassVar
 
 from lockgate import watermark
+from lockgate.errors import InvalidValue
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows
+from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
-from lockgate.wire.fields import Fields
+from lockgate.wire.fields import JsonForm, Meta
 from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
@@ -37,38 +41,40 @@ Ends = Mapping[int, Offsets]
 """Where a batch ends, by source."""
 
 
+def _by_source(value: object) -> ByKey:
+    """Return numbers by source and split out of JSON, whose keys are text."""
+    found: ByKey = {}
+    for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
+        if not source.isdecimal() or not isinstance(splits, Mapping):
+            raise InvalidValue("sources", "must have a map of splits each")
+        if any(type(at) is not int for at in splits.values()):
+            raise InvalidValue("splits", "must have an integer each")
+        found[int(source)] = dict(splits)
+    return found
+
+
+BY_SOURCE = JsonForm(_by_source, lambda by_source: {str(source): of for source, of in by_source.items()}, {})
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    number: int
+    """The JSON of a text."""
+
+    CLOSED: ClassVar[bool] = True
+
+    format: Annotated[int, Meta(ge=FORMAT, le=FORMAT)]
+    number: Annotated[int, Meta(ge=1, le=2**62)]
     slice: Slice
     shown: BatchSlice
-    ends: Ends
-    starts: Ends
-    torn: ByKey
+    ends: Annotated[Ends, BY_SOURCE]
+    starts: Annotated[Ends, BY_SOURCE]
+    torn: Annotated[ByKey, BY_SOURCE]
 
-    def text(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self)})
-
-    @classmethod
-    def parsed(cls, fields: Fields) -> "_Kept":
-        """Parse a kept text. Raises `ValueError`, as `Fields` does."""
-        fields.integer("format", low=FORMAT, high=FORMAT)
-        number, cut, shown = fields.integer("number", low=1, high=2**62), fields.nested("slice"), fields.nested("shown")
-        start, end = (cut.integer(name, low=-_LAST, high=_LAST) for name in ("start", "end"))
-        made = Slice(start, end, cut.boolean("whole", default=False), cut.boolean("unfinished", default=False))
-        told = BatchSlice(
-            shown.integer("start", low=-_LAST, high=_LAST),
-            shown.integer("end", low=-_LAST, high=_LAST),
-            shown.boolean("complete", default=False),
-            missing_from=tuple(map(str, shown.objects("missing_from"))),
-            stragglers_in=tuple(map(str, shown.objects("stragglers_in"))),
-        )
-        cut.refuse_others()
-        shown.refuse_others()
-        ends, starts, torn = (_by_source(fields, name) for name in ("ends", "starts", "torn"))
-        if any(not of.keys() <= ends.get(source, {}).keys() for source, of in starts.items()):
-            raise ValueError("a split has a start but no end")
-        return cls(number, made, told, ends, starts, torn)
+    def __post_init__(self) -> None:
+        if not all(-_LAST <= at <= _LAST for each in (self.slice, self.shown) for at in (each.start, each.end)):
+            raise InvalidValue("slice", "must begin and end before the year 10,000")
+        if any(not of.keys() <= self.ends.get(source, {}).keys() for source, of in self.starts.items()):
+            raise InvalidValue("starts", "must be of splits that have an end")
 
 
 class Slices:
@@ -79,7 +85,7 @@ class Slices:
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
         self.windows = windows
         self._memory, self._sources = memory, sources
-        kept = remembered(memory.read(), _Kept.parsed, "the slices")
+        kept = remembered(memory.read(), partial(from_json, _Kept), "the slices")
         self._last = next(
             (one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None
         )
@@ -158,8 +164,8 @@ class Slices:
         shown = BatchSlice(cut.start, cut.end, cut.whole and not missing and not late, missing, tuple(sorted(late)))
         self._torn.took(ends, cut.start, disorder)
         self._number += 1
-        self._last, self._begun_without = _Kept(self._number, cut, shown, ends, starts, self._torn.upto), False
-        self._memory.write(self._number, self._last.text())
+        self._last, self._begun_without = _Kept(FORMAT, self._number, cut, shown, ends, starts, self._torn.upto), False
+        self._memory.write(self._number, json.dumps(to_json(self._last)))
         self._warn(shown)
         return shown
 
@@ -211,13 +217,4 @@ def _offsets(plan: Plan[Key], unread: Unread, of: str) -> dict[int, Offsets]:
     found: dict[int, Offsets] = {source: {} for source in unread.ends}
     for (source, split), made in plan.splits.items():
         found[source][split] = getattr(made, of)
-    return found
-
-
-def _by_source(fields: Fields, name: str) -> dict[int, Offsets]:
-    """Out of JSON, whose keys are text. Raises `ValueError`."""
-    found = {}
-    for source, splits in fields.by_name(name, required=True).items():
-        of = fields.nested_in(name, source, splits)
-        found[int(source)] = {split: of.integer(split) for split in (splits if isinstance(splits, Mapping) else ())}
     return found

@@ -13,7 +13,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from lockgate.wire.events import NAME, NAME_RULE
+from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_coordinator.access.tokens import ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
 
 SHORTEST_TOKEN = 16

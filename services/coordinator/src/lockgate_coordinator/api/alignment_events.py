@@ -3,12 +3,11 @@
 import re
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Header, Query, Response
-from fastapi.responses import JSONResponse
 
 from lockgate.group.commands import BEFORE_ALL_REVISIONS
 from lockgate.watermark import MAX
-from lockgate.wire.codec import alignment_to_json
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
@@ -39,7 +38,9 @@ async def current(
     204 after `wait_ms`.
     """
     event = (await coordinator.refresh(group)).event if after is None else await coordinator.wait(group, after, wait_ms)
-    return Response(status_code=204) if event is None else JSONResponse(alignment_to_json(event))
+    if event is None:
+        return Response(status_code=204)
+    return Response(msgspec.json.encode(event), media_type="application/json")
 
 
 @router.get("/events", response_class=Response, **route("unknown-group", answers={200: EVENTS}))

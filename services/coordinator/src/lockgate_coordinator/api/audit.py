@@ -14,7 +14,7 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from lockgate.wire.codec import config_to_json
+from lockgate.wire.codec import to_json
 from lockgate.wire.events import GroupConfig
 from lockgate_coordinator.access.guard import TOKEN
 from lockgate_coordinator.access.tokens import Token
@@ -66,8 +66,8 @@ def audited(request: Request, response: Response, act: str, group: str, **where:
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
     """`[old, new]` of each key whose value differs; the old one is None in a new group."""
-    old = {} if before is None else config_to_json(before)
-    new = config_to_json(after)
+    old = {} if before is None else to_json(before)
+    new = to_json(after)
     return {key: [_short(old.get(key)), _short(value)] for key, value in new.items() if old.get(key) != value}
 
 

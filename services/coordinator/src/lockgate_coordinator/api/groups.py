@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated
 
+import msgspec
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 
@@ -11,10 +12,11 @@ from lockgate.errors import UnknownGroup, UnknownSource
 from lockgate.group.commands import Versions
 from lockgate.group.reader import ReaderKey
 from lockgate.watermark import MAX
-from lockgate.wire.codec import config_from_json, config_to_json
+from lockgate.wire.codec import to_json
+from lockgate.wire.events import GroupConfig
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.audit import audited, differences, operator
-from lockgate_coordinator.api.bodies import Body, TheTurn, written
+from lockgate_coordinator.api.bodies import TheTurn, message
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
     Digits,
@@ -52,7 +54,7 @@ CONFIGURED: Responses = {
 async def configure(
     request: Request,
     group: GroupName,
-    body: Body,
+    config: Annotated[GroupConfig, message(GroupConfig)],
     coordinator: TheCoordinator,
     if_match: Tags = None,
     if_none_match: Tags = None,
@@ -61,8 +63,8 @@ async def configure(
     """Create the group or replace its configuration. `If-Match` and `If-None-Match` prevent lost
     updates.
     """
-    config, act = config_from_json(body), act_of(key, body, if_match, if_none_match)
-    answer = JSONResponse(config_to_json(config))
+    act = act_of(key, config, if_match, if_none_match)
+    answer = JSONResponse(to_json(config))
     with audited(request, answer, "configure", group) as changed:
         done = await coordinator.configure(
             group, config, act, operator(request), only=_versions(if_match), never=_versions(if_none_match)
@@ -112,7 +114,7 @@ async def one(
     loaded = await coordinator.enumerators.loaded(group)
     if loaded.sources:
         answer["enumerators"] = summaries(loaded.sources, loaded.now_ms)
-    text = await in_turn.work(written(answer))
+    text = msgspec.json.encode(answer)
     return Response(text, headers={"ETag": _etag(turn.group.config_version)}, media_type="application/json")
 
 
@@ -146,7 +148,7 @@ async def source(
     if not turn.group.readers.has_source(source):
         raise UnknownSource(group, source)
     found = inspected_source(turn.group, source, turn.now.ms, limit=limit, after=after)
-    return Response(await in_turn.work(written(await in_turn.work(found))), media_type="application/json")
+    return Response(msgspec.json.encode(await in_turn.work(found)), media_type="application/json")
 
 
 def _reader(after: str) -> ReaderKey:

@@ -7,9 +7,10 @@ from fastapi.responses import JSONResponse
 
 from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
-from lockgate.wire.codec import answer_to_json, registration_from_json
+from lockgate.wire.codec import to_json
+from lockgate.wire.events import ReaderRegistrationEvent
 from lockgate_coordinator.api.audit import REQUEST_ID, audited, operator
-from lockgate_coordinator.api.bodies import Body
+from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import (
     Digits,
@@ -25,6 +26,7 @@ router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/readers", tags=["
 
 OPENED: Responses = {201: answer("The reader's new epoch, and the group's current event", "RegistrationAnswer")}
 LEFT: Responses = {204: answer("The reader has left")}
+Registration = Annotated[ReaderRegistrationEvent, message(ReaderRegistrationEvent)]
 READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
 
 
@@ -32,18 +34,17 @@ READERS = ("unknown-group", "unknown-source", "unknown-reader", "stale-epoch")
     "", status_code=201, **route("limit-reached", "reader-busy", body="ReaderRegistrationEvent", answers=OPENED)
 )
 async def register(
-    request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator
+    request: Request, group: GroupName, source: SourceName, event: Registration, coordinator: TheCoordinator
 ) -> Response:
     """Register the reader under a new epoch, which fences all older epochs. Create the group if it
     does not exist.
     """
-    event = registration_from_json(body)
     if not event.takeover:
-        return JSONResponse(answer_to_json(await coordinator.register(group, source, event)), 201)
+        return JSONResponse(to_json(await coordinator.register(group, source, event)), 201)
     noted = Response()
     with audited(request, noted, "take_over", group, source=source, subtask=event.subtask, owner=event.owner):
         answer = await coordinator.register(group, source, event, operator(request))
-    return JSONResponse(answer_to_json(answer), 201, {REQUEST_ID: noted.headers[REQUEST_ID]})
+    return JSONResponse(to_json(answer), 201, {REQUEST_ID: noted.headers[REQUEST_ID]})
 
 
 @router.delete("/{subtask}", status_code=204, **route(*READERS, answers=LEFT))

@@ -1,27 +1,34 @@
-"""The JSON Schemas of all bodies, as the core's codec and the inspection accept and write them.
+"""The JSON Schemas of all bodies.
 
-They are written by hand: a dataclass has neither the range of a number, nor which values may be
-null, nor which unknown values are refused. tests/protocol/test_document.py compares them with the
-codec, tests/protocol/test_schemas.py with real answers.
+Those of the protocol's messages follow from their definitions (`lockgate.wire.codec`). Those of the
+inspection are written by hand beside `service.inspection`, which makes these answers.
+tests/protocol/test_schemas.py compares all of them with real answers.
 """
 
+from dataclasses import MISSING
 from typing import Any
 
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.codec import BATCH_LIMIT
+from lockgate.wire.codec import ByName, Choice, Flag, Formed, Items, Message, Shape, Text, Whole, shape_of
 from lockgate.wire.events import (
-    CONFIG_FLOORS,
-    MAX_WAIT_FLOOR,
-    NAME_PATTERN,
-    CatchUp,
+    Blocker,
     GroupConfig,
     Mode,
-    OnLostReader,
-    OnMaxWait,
+    PauseRequest,
+    ProgressEvent,
+    ReaderFacts,
+    ReaderRegistrationEvent,
+    RegistrationAnswer,
+    ReportBatch,
+    ReportedWatermarkEvent,
+    SourcedReport,
+    SourcePause,
+    SplitProgress,
+    SplitReport,
     SplitState,
+    WatermarkAlignmentEvent,
 )
-from lockgate.wire.fields import Json
-from lockgate.wire.source_pauses import REASON_LIMIT
+from lockgate.wire.fields import MOMENT, NAME_PATTERN, Json
 from lockgate_coordinator.service.census import HEALTH
 
 NULL: Json = {"type": "null"}
@@ -29,6 +36,63 @@ TEXT: Json = {"type": "string"}
 FLAG: Json = {"type": "boolean"}
 NAME_FORM = f"^{NAME_PATTERN}$"
 NAME: Json = {"type": "string", "pattern": NAME_FORM, "minLength": 1, "maxLength": 255}
+
+REQUESTS = (
+    GroupConfig,
+    PauseRequest,
+    ProgressEvent,
+    ReaderFacts,
+    ReaderRegistrationEvent,
+    ReportedWatermarkEvent,
+    ReportBatch,
+    SourcedReport,
+    SplitProgress,
+    SplitReport,
+)
+ANSWERS = (Blocker, RegistrationAnswer, SourcePause, WatermarkAlignmentEvent)
+"""Messages of the coordinator, which writes all fields of them."""
+
+
+def of_messages(kinds: tuple[type[Any], ...], *, whole: bool = False) -> dict[str, Json]:
+    """Return the schemas of messages by their names. `whole`: no field of them is ever absent."""
+    return {kind.__name__: _of_message(shape_of(kind), whole=whole) for kind in kinds}
+
+
+def _of_message(shape: Message, *, whole: bool) -> Json:
+    properties: Json = {}
+    for field in shape.fields:
+        schema = or_null(_of(field.shape)) if field.may_be_none else _of(field.shape)
+        if field.default is not MISSING and field.default is not None and not whole:
+            schema = {**schema, "default": field.shape.write(field.default)}
+        properties[field.name] = schema
+    required = [field.name for field in shape.fields if whole or field.default is MISSING]
+    more = {"additionalProperties": False} if shape.closed else {}
+    return {"type": "object", "properties": properties, "required": required, **more}
+
+
+def _of(shape: Shape) -> Json:
+    match shape:
+        case Whole(low, high, description):
+            return integer(low, high, **({"description": description} if description else {}))
+        case Flag():
+            return FLAG
+        case Text(least, most, pattern):
+            # the end of an expression of JSON Schema is $, which in Python allows a newline
+            form = {} if pattern is None else {"pattern": pattern.pattern.replace("\\Z", "$")}
+            lengths = {**({"minLength": least} if least else {}), **({} if most == MAX else {"maxLength": most})}
+            return {**TEXT, **form, **lengths}
+        case Choice(members):
+            return {"type": "string", "enum": [*members]}
+        case Formed(form):
+            return form.schema
+        case Items(item, most):
+            return list_of(_of(item), **({} if most is None else {"maxItems": most}))
+        case ByName(key, item):
+            names = {"propertyNames": _of(key)} if key.pattern else {}
+            return {"type": "object", **names, "additionalProperties": _of(item)}
+        case Message(kind):
+            return ref(kind.__name__)
+    raise AssertionError(f"no schema for {shape}")
 
 
 def ref(name: str) -> Json:
@@ -68,65 +132,11 @@ def _with_iso(*names: str) -> Json:
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 
 
-TIME = integer(
-    description="ms since the Unix epoch. The lowest value (MIN) means no time yet, the highest (MAX) means that "
-    "the reader never blocks others"
-)
+TIME = integer(description=MOMENT)
 COUNT = integer(0)
 SUBTASK = integer(0)
 EPOCH = integer(1)
-DEFAULT = GroupConfig()
 
-_CONFIG = record(
-    {},
-    {
-        **{
-            key: integer(CONFIG_FLOORS[key], default=getattr(DEFAULT, key))
-            for key in ("max_drift_ms", "update_interval_ms", "lease_ms")
-        },
-        "on_lost_reader": one_of(OnLostReader, default=DEFAULT.on_lost_reader.value),
-        "mode": one_of(Mode, default=DEFAULT.mode.value),
-        "catch_up": one_of(CatchUp, default=DEFAULT.catch_up.value),
-        "expected_sources": list_of(NAME, default=[]),
-        "max_wait_ms": or_null(integer(MAX_WAIT_FLOOR)),
-        "on_max_wait": one_of(OnMaxWait, default=DEFAULT.on_max_wait.value),
-    },
-    additionalProperties=False,
-)
-_SPLIT = record(
-    {"watermark": TIME, "state": one_of(SplitState)},
-    {"position": or_null(integer()), "end": or_null(integer()), "rows": or_null(COUNT)},
-)
-_FACTS: Json = {
-    "late_rows": or_null(COUNT),
-    "rows_saved": or_null(COUNT),
-    "retained_until": or_null(integer(0, description="wall-clock time, ms since the Unix epoch")),
-    "retention_split": or_null(NAME),
-    "producer_lag_ms": or_null(COUNT),
-    "event_time_rate": or_null(integer(0, description="ms of event time per second of wall-clock time")),
-}
-_REPORT = record(
-    {"subtask": SUBTASK, "epoch": EPOCH, "watermark": TIME},
-    {
-        "idle": {**FLAG, "default": False},
-        "finished": {**FLAG, "default": False},
-        "reach": or_null(TIME),
-        "batch_id": or_null(COUNT),
-        "park_ms": or_null(integer(1)),
-        "facts": or_null(ref("ReaderFacts")),
-        "splits": by_name(ref("SplitReport")),
-    },
-)
-_EVENT = record(
-    {
-        "group": NAME,
-        "revision": COUNT,
-        "group_watermark": TIME,
-        "max_desired_watermark": TIME,
-        "blocked_by": list_of(ref("Blocker"), maxItems=8),
-    },
-    {"would_be": TIME, "config_version": COUNT, "paused_sources": list_of(ref("SourcePause"))},
-)
 _READER = record(
     {
         "subtask": SUBTASK,
@@ -162,53 +172,9 @@ _COUNTED: Json = {
 }
 
 SCHEMAS: dict[str, Json] = {
+    **of_messages(REQUESTS),
+    **of_messages(ANSWERS, whole=True),
     "ArrivingSplit": record({"split": TEXT, **_with_iso("watermark")}),
-    "GroupConfig": _CONFIG,
-    "SplitReport": _SPLIT,
-    "ReaderFacts": record({}, _FACTS),
-    "ReportedWatermarkEvent": _REPORT,
-    "ReportOfBatch": {
-        **_REPORT,
-        "properties": {"source": NAME, **_REPORT["properties"]},
-        "required": ["source", *_REPORT["required"]],
-    },
-    "Reports": record({"reports": list_of(ref("ReportOfBatch"), maxItems=BATCH_LIMIT)}),
-    "SplitProgress": record({"watermark": TIME, "position": COUNT, "rows": COUNT}),
-    "ProgressEvent": record(
-        {
-            "subtask": SUBTASK,
-            "epoch": EPOCH,
-            "batch_id": COUNT,
-            "attempt": COUNT,
-            "splits": by_name(ref("SplitProgress")),
-        },
-    ),
-    "ReaderRegistrationEvent": record(
-        {"subtask": SUBTASK},
-        {
-            "owner": {**TEXT, "default": ""},
-            "takeover": {**FLAG, "default": False},
-            "attributes": {"type": "object", "additionalProperties": TEXT},
-            "config": or_null(ref("GroupConfig")),
-            "ceiling": or_null(TIME),
-            "configured_at": or_null(integer(1)),
-        },
-    ),
-    "RegistrationAnswer": record(
-        {
-            "subtask": SUBTASK,
-            "epoch": EPOCH,
-            "lease_ms": integer(1),
-            "update_interval_ms": integer(1),
-            "alignment": ref("WatermarkAlignmentEvent"),
-        }
-    ),
-    "Blocker": record({"source": NAME, "subtask": SUBTASK, "watermark": TIME}, {"split": NAME}),
-    "WatermarkAlignmentEvent": _EVENT,
-    "SourcePause": record({"source": NAME, "at": TIME}, {"by": TEXT, "reason": TEXT}),
-    "PauseRequest": record(
-        {}, {"reason": {**TEXT, "default": "", "maxLength": REASON_LIMIT}}, additionalProperties=False
-    ),
     "InspectedPause": record({"source": NAME, **_with_iso("at"), "by": or_null(TEXT), "reason": TEXT}),
     "PausedSource": record({"group": NAME, "source": NAME, "paused": or_null(ref("InspectedPause"))}),
     "ServerSentEvent": record(
@@ -248,7 +214,11 @@ SCHEMAS: dict[str, Json] = {
         }
     ),
     "InspectedFacts": record(
-        {**_FACTS, "retained_until_iso": or_null(TEXT), "retention_left_ms": or_null(COUNT)},
+        {
+            **_of_message(shape_of(ReaderFacts), whole=True)["properties"],
+            "retained_until_iso": or_null(TEXT),
+            "retention_left_ms": or_null(COUNT),
+        },
     ),
     "InspectedReader": _READER,
     "InspectedGroup": record(

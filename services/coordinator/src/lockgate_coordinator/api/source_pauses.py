@@ -1,11 +1,13 @@
 """Sources: pause and resume them, as an operator."""
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from lockgate.wire.source_pauses import reason_from_json
+from lockgate.wire.events import PauseRequest
 from lockgate_coordinator.api.audit import REQUEST_ID, audited, operator
-from lockgate_coordinator.api.bodies import Body
+from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, Key, SourceName, TheCoordinator, act_of
 from lockgate_coordinator.service.inspection import paused
@@ -26,12 +28,17 @@ PAUSED: Responses = {200: answer("The pause that is in force", "PausedSource")}
     ),
 )
 async def pause(
-    request: Request, group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator, key: Key = None
+    request: Request,
+    group: GroupName,
+    source: SourceName,
+    wanted: Annotated[PauseRequest, message(PauseRequest)],
+    coordinator: TheCoordinator,
+    key: Key = None,
 ) -> Response:
     """Pause a source. Its readers read nothing new until it is resumed; they keep their leases,
     and the group waits for them. A source that is already paused keeps its first pause.
     """
-    reason, noted = reason_from_json(body), Response()
+    reason, noted = wanted.reason, Response()
     with audited(request, noted, "pause", group, source=source) as changed:
         found = await coordinator.pause(group, source, operator(request), reason, act_of(key, "pause", source, reason))
         changed["reason"] = reason

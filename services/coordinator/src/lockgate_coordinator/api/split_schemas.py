@@ -1,8 +1,18 @@
 """The JSON Schemas of bodies about splits, as `schemas` has them for all others."""
 
 from lockgate.wire.fields import Json
-from lockgate.wire.split_codec import ID_LIMIT, SERIALIZER
-from lockgate.wire.split_events import CAPACITY_LIMIT, SOURCE_EVENTS_KEPT
+from lockgate.wire.split_events import (
+    SOURCE_EVENTS_KEPT,
+    DiscoveredSplits,
+    NumberedSourceEvent,
+    NumberedSplit,
+    SourceEvent,
+    SourceEventToReaders,
+    SplitAnswer,
+    SplitExchange,
+    SplitList,
+    StoppedSplit,
+)
 from lockgate_coordinator.api.schemas import (
     COUNT,
     EPOCH,
@@ -13,70 +23,23 @@ from lockgate_coordinator.api.schemas import (
     TIME,
     integer,
     list_of,
+    of_messages,
     or_null,
     record,
     ref,
 )
 from lockgate_coordinator.service.inspected_splits import READERS_SHOWN, STATES, WORDS
 
-_SPLIT: Json = {**TEXT, "contentEncoding": "base64", "description": "Flink's KafkaPartitionSplit, version 0"}
-_VERSION = integer(0, SERIALIZER.version, default=SERIALIZER.version)
 _NUMBER = integer(1)
 _MOMENT: Json = {"since": or_null(TIME), "since_iso": or_null(TEXT)}
 _EVENT: Json = {"type": "object", "description": "at most 4,096 bytes as JSON"}
 _OFFSET: Json = {"anyOf": [COUNT, {"enum": list(WORDS.values())}]}
 
+REQUESTS = (DiscoveredSplits, NumberedSplit, SourceEvent, SourceEventToReaders, SplitExchange, SplitList)
+
 SPLIT_SCHEMAS: dict[str, Json] = {
-    "NumberedSplit": record({"split": _SPLIT, "assignment": _NUMBER}, {"restored": {**FLAG, "default": False}}),
-    "DiscoveredSplits": record(
-        {"request": COUNT, "splits": list_of(_SPLIT)},
-        {"serializer_version": _VERSION, "bounded": {**FLAG, "default": False}},
-    ),
-    "SplitList": record(
-        {"splits": list_of(_SPLIT)},
-        {"serializer_version": _VERSION, "bounded": {**FLAG, "default": False}},
-        additionalProperties=False,
-    ),
-    "SourceEvent": record({"id": {**TEXT, "minLength": 1, "maxLength": ID_LIMIT}, "event": _EVENT}),
-    "NumberedSourceEvent": record({"number": _NUMBER, "event": _EVENT}),
-    "SplitExchange": record(
-        {"epoch": EPOCH, "held": list_of(ref("NumberedSplit"))},
-        {
-            "given_back": list_of(ref("NumberedSplit")),
-            "finished": list_of(ref("NumberedSplit")),
-            "capacity": integer(0, CAPACITY_LIMIT, default=1),
-            "request_split": {**FLAG, "default": False},
-            "discovery_interval_ms": or_null(COUNT),
-            "discovered": or_null(ref("DiscoveredSplits")),
-            "seen": or_null(COUNT),
-            "is_processing_backlog": {**FLAG, "default": False},
-            "source_events": list_of(ref("SourceEvent"), maxItems=SOURCE_EVENTS_KEPT),
-            "source_events_seen": integer(0, default=0),
-            "serializer_version": _VERSION,
-            "report": or_null(ref("ReportedWatermarkEvent")),
-        },
-    ),
-    "SplitAnswer": record(
-        {
-            "group": NAME,
-            "source": NAME,
-            "subtask": SUBTASK,
-            "epoch": EPOCH,
-            "revision": COUNT,
-            "serializer_version": _VERSION,
-            "add_splits": list_of(ref("NumberedSplit")),
-            "give_back": list_of(NAME),
-            "stop": list_of(record({"split": NAME, "assignment": _NUMBER})),
-            "no_more_splits": FLAG,
-            "discover": or_null(COUNT),
-            "is_processing_backlog": FLAG,
-            "source_events": list_of(ref("NumberedSourceEvent"), maxItems=SOURCE_EVENTS_KEPT),
-            "assigning_in_ms": COUNT,
-            "lease_ms": integer(1),
-            "update_interval_ms": integer(1),
-            "alignment": ref("WatermarkAlignmentEvent"),
-        }
-    ),
+    **of_messages(REQUESTS),
+    **of_messages((NumberedSourceEvent, SplitAnswer, StoppedSplit), whole=True),
     "SplitServerSentEvent": record(
         {
             "event": {
@@ -100,11 +63,6 @@ SPLIT_SCHEMAS: dict[str, Json] = {
     ),
     "ListedSplits": record(
         {"group": NAME, "source": NAME, "revision": COUNT, "splits": COUNT, "new": COUNT, "missing": COUNT}
-    ),
-    "MailRequest": record(
-        {"event": _EVENT},
-        {"subtask": or_null(SUBTASK), "id": {**TEXT, "maxLength": ID_LIMIT, "default": ""}},
-        additionalProperties=False,
     ),
     "MailedEvent": record({"number": _NUMBER}),
     "SplitCounts": record(dict.fromkeys(STATES, COUNT)),

@@ -8,11 +8,10 @@ from contextlib import aclosing
 
 from lockgate.enumerator.answers import assigned_to, events_for, has_no_more, is_processing_backlog
 from lockgate.enumerator.model import Enumerator, ReaderId, SplitOwner
-from lockgate.steps import Steps
-from lockgate.wire.codec import alignment_to_json
+from lockgate.steps import Steps, for_each
+from lockgate.wire.codec import to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
-from lockgate.wire.split_codec import assigned_in_steps, numbered_to_json
 from lockgate_coordinator.api.stream import HEARTBEAT
 from lockgate_coordinator.pauses import InTurn
 
@@ -27,7 +26,7 @@ async def frames(
             if news is None:
                 yield HEARTBEAT
             elif isinstance(news, WatermarkAlignmentEvent):
-                yield frame("watermark-alignment", alignment_to_json(news), news.revision)
+                yield frame("watermark-alignment", to_json(news), news.revision)
             else:
                 for event, data in await in_turn.work(levels.changed(news)):
                     yield frame(event, data)
@@ -57,7 +56,8 @@ class Levels:
         yield  # one change may concern thousands of streams: each waits for its turn
         reader, found = self._reader, list[tuple[str, Json]]()
         if self._has_other_splits(enumerator.readers.get(reader)):
-            splits = yield from assigned_in_steps(assigned_to(enumerator, reader))
+            splits = list[Json]()
+            yield from for_each(assigned_to(enumerator, reader), lambda each: splits.append(to_json(each)))
             give_back = [] if self._own is None else sorted(self._own.revoked)
             found.append(("add-splits", {"revision": enumerator.revision, "splits": splits, "give_back": give_back}))
         no_more = has_no_more(enumerator, reader)
@@ -70,7 +70,7 @@ class Levels:
             found.append(("is-processing-backlog", {"is_processing_backlog": backlog}))
         for event in events_for(enumerator, reader, self._number):
             self._number = event.number
-            found.append(("source-event", numbered_to_json(event)))
+            found.append(("source-event", to_json(event)))
         return found
 
     def _has_other_splits(self, own: SplitOwner | None) -> bool:

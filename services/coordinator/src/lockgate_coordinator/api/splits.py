@@ -2,15 +2,19 @@
 what.
 """
 
+import json
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
+from lockgate.errors import InvalidMessage
+from lockgate.steps import AT_ONCE
 from lockgate.watermark import MAX
-from lockgate.wire.split_codec import answer_in_steps, discovered_in_steps, exchange_in_steps, source_event_from_json
+from lockgate.wire.codec import to_json
+from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.api.audit import REQUEST_ID, audited
-from lockgate_coordinator.api.bodies import Body, ReportBody, TheTurn, written
+from lockgate_coordinator.api.bodies import TheTurn, large_message, message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, SourceName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
@@ -39,17 +43,23 @@ async def exchange(
     group: GroupName,
     source: SourceName,
     subtask: Subtask,
-    body: ReportBody,
+    event: Annotated[SplitExchange, large_message(SplitExchange)],
     coordinator: TheCoordinator,
     in_turn: TheTurn,
 ) -> Response:
     """Exchange a reader's splits. The request has its whole state, the answer what it must add,
     give back and stop. It renews the leases of the reader and its splits.
     """
-    event = await in_turn.work(exchange_in_steps(body, subtask))
+    if event.report is not None and event.report.subtask != subtask:
+        raise InvalidMessage([("report.subtask", f"must be that of the exchange, {subtask}")])
     done = await coordinator.exchange(group, source, subtask, event)
-    answer = await in_turn.work(answer_in_steps(done))
-    return Response(await in_turn.work(written(answer)), media_type="application/json")
+    text = _text(done) if len(done.add_splits) < AT_ONCE else await in_turn.on_thread(_text, done)
+    return Response(text, media_type="application/json")
+
+
+def _text(answer: SplitAnswer) -> bytes:
+    # a SourceEvent may have numbers beyond 64 bits, which msgspec does not write
+    return json.dumps(to_json(answer), separators=(",", ":")).encode()
 
 
 @router.get("/readers/{subtask}/events", response_class=Response, **route(*READERS, answers=NEWS))
@@ -72,7 +82,6 @@ async def inspect(
     group: GroupName,
     source: SourceName,
     coordinator: TheCoordinator,
-    in_turn: TheTurn,
     limit: Limit = 100,
     after: Annotated[str, Query(max_length=255)] = "",
 ) -> Response:
@@ -80,7 +89,7 @@ async def inspect(
     turn = await coordinator.refresh(group)
     loaded = await coordinator.enumerators.loaded(group)
     found = inspected_splits(turn.group, source, loaded.sources.get(source), loaded.now_ms, limit, after)
-    return Response(await in_turn.work(written(found)), media_type="application/json")
+    return JSONResponse(found)
 
 
 @router.put("/splits", **route("unknown-group", "limit-reached", body="SplitList", answers=LISTED))
@@ -88,12 +97,11 @@ async def put_list(
     request: Request,
     group: GroupName,
     source: SourceName,
-    body: ReportBody,
+    found: Annotated[SplitList, large_message(SplitList)],
     coordinator: TheCoordinator,
-    in_turn: TheTurn,
 ) -> Response:
     """Set a static list of the source's splits, which replaces discovery."""
-    found, noted = await in_turn.work(discovered_in_steps(body)), Response()
+    noted = Response()
     with audited(request, noted, "list_splits", group, source=source) as changed:
         done = await coordinator.put_list(group, source, found)
         changed.update(splits=done.enumerator.count(), new=done.new, missing=done.missing)
@@ -108,9 +116,13 @@ async def put_list(
     return JSONResponse(content, headers={REQUEST_ID: noted.headers[REQUEST_ID]})
 
 
-@router.post("/events", **route("unknown-group", "unknown-source", body="MailRequest", answers=MAILED))
-async def mail(group: GroupName, source: SourceName, body: Body, coordinator: TheCoordinator) -> Response:
+@router.post("/events", **route("unknown-group", "unknown-source", body="SourceEventToReaders", answers=MAILED))
+async def mail(
+    group: GroupName,
+    source: SourceName,
+    event: Annotated[SourceEventToReaders, message(SourceEventToReaders)],
+    coordinator: TheCoordinator,
+) -> Response:
     """Send a SourceEvent to all readers of the source, or to one of them."""
-    event = source_event_from_json(body)
     await coordinator.refresh(group)
     return JSONResponse({"number": await coordinator.enumerators.mail(group, source, event)})

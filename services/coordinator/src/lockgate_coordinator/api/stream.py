@@ -7,15 +7,14 @@ client that takes nothing at all, as `server.listen` sets it up.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import lru_cache
 
+import msgspec
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
-from lockgate.wire.codec import alignment_to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
 
 HEARTBEAT = b": nothing new\n\n"
@@ -29,10 +28,7 @@ HEADERS = [
 @lru_cache(maxsize=1_024)
 def frame(event: WatermarkAlignmentEvent) -> bytes:
     """One event in its wire form, which is the same for all streams of the group."""
-    return b"event: alignment\nid: %d\ndata: %b\n\n" % (
-        event.revision,
-        json.dumps(alignment_to_json(event), separators=(",", ":")).encode(),
-    )
+    return b"event: alignment\nid: %d\ndata: %b\n\n" % (event.revision, msgspec.json.encode(event))
 
 
 class EventStream(Response):

@@ -44,7 +44,7 @@ from lockgate.wire.events import (
     SourcePause,
     WatermarkAlignmentEvent,
 )
-from lockgate.wire.split_events import DiscoveredSplits, SplitAnswer, SplitExchange
+from lockgate.wire.split_events import SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners, TurnListener
 from lockgate_coordinator.pauses import InTurn
@@ -209,7 +209,7 @@ class Coordinator:
             await self._queue.submit(name, RemoveLost(gone))
         return answer
 
-    async def put_list(self, name: str, source: str, found: DiscoveredSplits) -> Listed:
+    async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
         """Take an operator's list of a source's splits."""
         return await self.enumerators.put_list(await self.refresh(name), source, found)
 

@@ -26,7 +26,7 @@ from lockgate.group.group import Group
 from lockgate.group.reader import Arriving, ReaderKey
 from lockgate.group.turn import Turn
 from lockgate.steps import Steps
-from lockgate.wire.split_events import DiscoveredSplits, SourceEventToReaders, SplitAnswer, SplitExchange, StoppedSplit
+from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList, StoppedSplit
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners
 from lockgate_coordinator.pauses import InTurn
@@ -140,7 +140,7 @@ class Enumerators:
         before, after, _ = await self._commit(group.name, source, change)
         return _news(group, source, arriving(before, after, reader))
 
-    async def put_list(self, turn: Turn, source: str, found: DiscoveredSplits) -> Listed:
+    async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
         """Return an operator's list of the source's splits."""
         new = 0
 

@@ -14,9 +14,8 @@ from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
 from lockgate.sentences import lost_readers, paused_by, waits_for, why_blocked
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
-from lockgate.wire.codec import alignment_to_json, config_to_json, split_to_json
+from lockgate.wire.codec import to_json
 from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
-from lockgate.wire.facts import facts_to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
 
@@ -40,7 +39,7 @@ _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attri
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """One line of the list of groups."""
-    encoded = alignment_to_json(event)
+    encoded = to_json(event)
     counted = None if len(group.readers) > DRIFT_LIMIT else census(group, now_ms)
     return {
         "group": group.name,
@@ -72,10 +71,10 @@ def inspected(
     for source, keys in groupby(shown, key=lambda key: key[0]):
         readers = yield from _readers(group, list(keys), now_ms, splits=False)
         sources.append({"source": source, "paused": paused(group.pause_of(source)), "readers": readers})
-    encoded, counted = alignment_to_json(event), census(group, now_ms)
+    encoded, counted = to_json(event), census(group, now_ms)
     return {
         "group": group.name,
-        "config": config_to_json(group.config),
+        "config": to_json(group.config),
         "configured_at": group.configured_at or None,
         "alignment": encoded,
         "sentence": _sentence(group, encoded),
@@ -229,7 +228,7 @@ def _facts(facts: ReaderFacts, now_ms: int) -> Json:
     """Return what the reader's query said last; what is left of the retention is as of now."""
     until = facts.retained_until
     return {
-        **facts_to_json(facts),
+        **to_json(facts),
         "retained_until_iso": None if until is None else iso(until),
         "retention_left_ms": None if until is None else max(0, until - now_ms),
     }
@@ -240,7 +239,7 @@ def _age(since: int | None, now_ms: int) -> int | None:
 
 
 def _split(group: Group, split: SplitReport) -> Json:
-    return {**split_to_json(split), **_time("watermark", split.watermark), "drift_ms": _drift(group, split.watermark)}
+    return {**to_json(split), **_time("watermark", split.watermark), "drift_ms": _drift(group, split.watermark)}
 
 
 def _drift(group: Group, watermark: int) -> int | None:

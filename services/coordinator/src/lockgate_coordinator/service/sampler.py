@@ -14,7 +14,7 @@ from lockgate.group.reader import ReaderKey, watermark_of
 from lockgate.group.turn import Turn
 from lockgate.steps import AT_ONCE
 from lockgate.watermark import MAX
-from lockgate.wire.codec import alignment_to_json
+from lockgate.wire.codec import to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.listeners import TurnListener
 from lockgate_coordinator.service.census import state_of
@@ -70,7 +70,7 @@ class Sampler(TurnListener):
 
 async def sample(turn: Turn) -> Json:
     """Return the figures of a group, for charts. Lets others run now and then."""
-    group, event = turn.group, alignment_to_json(turn.event)
+    group, event = turn.group, to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):
         if len(sources) == SOURCES_SAMPLED:
@@ -83,7 +83,7 @@ async def sample(turn: Turn) -> Json:
         sources[source] = figures.to_json()
     return {
         "group_watermark": event["group_watermark"],
-        "max_desired_watermark": event.get("would_be", event["max_desired_watermark"]),
+        "max_desired_watermark": event["max_desired_watermark"] if event["would_be"] is None else event["would_be"],
         "blocked_by": event["blocked_by"][:HOLDERS_SAMPLED],
         "sources": sources,
     }

@@ -32,7 +32,7 @@ export class Figures {
     const known = isTime(group.group_watermark);
     const ceiling = group.alignment.would_be ?? group.max_desired_watermark;
     this.set("watermark", moment(group.group_watermark), known ? `${span(Math.max(0, now - group.group_watermark))} behind the clock` : "");
-    this.set("ceiling", moment(ceiling), "would_be" in group.alignment ? "in mode enforce" : `max_drift ${span(config.max_drift_ms)}`);
+    this.set("ceiling", moment(ceiling), group.alignment.would_be != null ? "in mode enforce" : `max_drift ${span(config.max_drift_ms)}`);
     const part = group.drift_ms === null ? null : group.drift_ms / Math.max(1, config.max_drift_ms);
     this.set("drift", span(group.drift_ms), part === null ? "not known yet"
       : `${Math.round(100 * part)} % of max_drift; ${plural(group.readers, "reader")}${this.count === null ? "" : `, ${plural(this.count, "partition")}`}`,
