@@ -34,9 +34,9 @@ LEAPING: tuple[Break, ...] = (
     ),
     Break(
         "the grace of a new group goes on over a clock jump",
-        "group/clock_jumps.py",
-        "grace_until = began + group.config.lease_ms",
-        "grace_until = group.grace_until",
+        "group/leases.py",
+        "grace_until=move(group.grace_until - lease_ms) + lease_ms,",
+        "grace_until=group.grace_until,",
         CLOCK_JUMPS,
     ),
     Break(

@@ -71,7 +71,7 @@ def test_a_report_with_the_facts_of_another_one_keeps_all_else() -> None:
 
 
 def test_time_changes_only_the_fields_that_it_is_given() -> None:
-    same = {name: getattr(READER, name) for name in ("heard_at", "excused", "lost", "reported", "progressed_at")}
+    same = {name: getattr(READER, name) for name in ("heard_at", "excused", "lost", "reported")}
     assert READER.after_time(**same, held_since=READER.held_since, overdue=READER.overdue) == READER
 
 
@@ -88,7 +88,8 @@ def test_an_outage_moves_lease_and_wait_and_no_other_field() -> None:
 
 def test_a_clock_that_was_put_back_moves_times_and_no_other_field() -> None:
     living = replace(READER, lost=False)
-    assert changed(living, _moved(living, GroupConfig(), -500, 600)) == {"heard_at", "progressed_at", "held_since"}
+    moved = _moved(living, GroupConfig(), lambda time_ms: time_ms - 500, 600)
+    assert changed(living, moved) == {"heard_at", "progressed_at", "held_since"}
 
 
 def test_a_report_keeps_what_is_the_reader_s_own() -> None:

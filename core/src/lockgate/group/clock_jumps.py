@@ -25,14 +25,12 @@ are monotonic.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 from math import ceil
 
 from lockgate.group.group import Group
-from lockgate.group.leases import lease_ends
+from lockgate.group.leases import with_times_moved
 from lockgate.group.now import ClockJump
-from lockgate.group.reader import Reader
-from lockgate.wire.events import GroupConfig
 
 UNNOTICED_MS = 50
 """A jump that is smaller is taken for the clocks' uneven pace."""
@@ -78,42 +76,10 @@ def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
     jump.
     """
     for jump in jumps:
-        group = _after_jump(group, jump)
+        group = with_times_moved(group, partial(later, jump=jump), jump.noticed_ms)
     return group
-
-
-def _after_jump(group: Group, jump: ClockJump) -> Group:
-    readers = {key: _moved(reader, group.config, jump) for key, reader in group.readers.items()}
-    changed = {key: reader for key, reader in readers.items() if reader is not group.readers[key]}
-    # The grace began one lease before its end, wherever other jumps have moved it.
-    began = _later(group.grace_until - group.config.lease_ms, jump)
-    assert began is not None
-    grace_until = began + group.config.lease_ms
-    heard_at = _later(group.heard_at, jump)
-    return replace(group, heard_at=heard_at, grace_until=grace_until, readers=group.readers.updated(changed))
-
-
-def _moved(reader: Reader, config: GroupConfig, jump: ClockJump) -> Reader:
-    heard_at, held_since = _later(reader.heard_at, jump), _later(reader.held_since, jump)
-    assert heard_at is not None
-    if (heard_at, held_since) == (reader.heard_at, reader.held_since):
-        return reader
-    ends = lease_ends(reader, config) + heard_at - reader.heard_at
-    return reader.after_time(
-        heard_at=heard_at,
-        excused=reader.excused,
-        lost=reader.lost and ends <= jump.noticed_ms,
-        reported=reader.reported,
-        progressed_at=_later(reader.progressed_at, jump),
-        held_since=held_since,
-        overdue=reader.overdue,
-    )
 
 
 def later(time_ms: int, jump: ClockJump) -> int:
     """Return a time moved forward by a jump, but not beyond the moment of noticing."""
     return time_ms if time_ms >= jump.noticed_ms else min(time_ms + jump.by_ms, jump.noticed_ms)
-
-
-def _later(time_ms: int | None, jump: ClockJump) -> int | None:
-    return None if time_ms is None else later(time_ms, jump)

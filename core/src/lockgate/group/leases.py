@@ -26,8 +26,27 @@ by more than the tolerance, moves all times of the group back by the difference.
 ahead for a while has ended leases too early. Readers that were marked lost at a time that is still
 to come, by more than the tolerance, are judged anew.
 
-A process that stood still for a while cannot tell which readers were silent. So leases are judged
-without its stalls (`now`).
+**Why three rules.** Besides silences, leases leave out the stalls of the process that judges them
+(`now`), and times are moved when the store's clock is put forward (`clock_jumps`). None of the
+three covers another one; tests/core/group/test_each_clock_rule.py has these counter-examples:
+
+* Without the rule of silence: Redis is away for five minutes. No process stalls and no clock jumps,
+  but the first reader to come back finds all others lost.
+* Without the rule of stalls: a process is stopped for two leases. Its timer fires before it reads
+  its sockets, and announces that all readers are lost. No silence helps here, since only a reader's
+  command ends one; and stalls that are each shorter than the tolerance are no silence.
+* Without the rule of jumps: the clock is put forward by two hours while a reader is parked for one.
+  This looks like a silence of two hours, and after a silence a parked reader gets one lease only.
+
+**Why not one rule**, that of client-go's leader election: a process ends a lease once it has seen
+no change of the reader for `lease_ms` of its own monotonic clock, in which only time counts between
+looks that are close together. Clock jumps, stalls and outages would be one case. But time in which
+no process looks would never pass. Nobody looks at a group while all its readers are parked. A
+process that starts has seen nothing yet, so a dead reader would hold the others for ever where
+processes restart more often than leases end, or look at a group seldom. And readers and groups
+expire after a week, which needs the store's clock, and so the rule of jumps. Nor can stalls be
+moved out of the stored times, as jumps are: each process would move them by its own stalls, and two
+that stall half of the time would keep a dead reader for ever.
 
 Why this is safe. The rules only lengthen leases, so they can hold readers back but set none free.
 They cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
@@ -36,6 +55,7 @@ reader among slow ones is lost after its lease and one silence.
 Used by `registering`, `reporting`, `alignment` and the service's inspection.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from lockgate.group.group import Group
@@ -149,7 +169,6 @@ def _lost(reader: Reader) -> Reader:
         excused=reader.excused,
         lost=True,
         reported=reader.reported,
-        progressed_at=reader.progressed_at,
         held_since=None,
         overdue=False,
     )
@@ -187,7 +206,6 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
         excused=True,
         lost=lost,
         reported=reported,
-        progressed_at=reader.progressed_at,
         held_since=held_since,
         overdue=reader.overdue,
     )
@@ -197,19 +215,34 @@ def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
     """Return the group with all its times moved back. Revisions and epochs stay, since they only
     rise. O(readers).
     """
-    readers = group.readers.updated(
-        {key: _moved(reader, group.config, by_ms, now_ms) for key, reader in group.readers.items()}
+    return replace(with_times_moved(group, lambda time_ms: time_ms + by_ms, now_ms), losses_at=None)
+
+
+def with_times_moved(group: Group, move: Callable[[int], int], now_ms: int) -> Group:
+    """Return the group with each time moved: when readers were heard, made progress and began to
+    wait, and when the grace began. A lost reader whose lease now ends after `now_ms` counts again.
+    O(readers).
+    """
+    readers, lease_ms = group.readers, group.config.lease_ms
+    moved = {key: _moved(reader, group.config, move, now_ms) for key, reader in readers.items()}
+    return replace(
+        group,
+        heard_at=None if group.heard_at is None else move(group.heard_at),
+        # The grace began one lease before its end, wherever it has been moved before.
+        grace_until=move(group.grace_until - lease_ms) + lease_ms,
+        readers=readers.updated({key: reader for key, reader in moved.items() if reader is not readers[key]}),
     )
-    return replace(group, heard_at=now_ms, grace_until=group.grace_until + by_ms, readers=readers, losses_at=None)
 
 
-def _moved(reader: Reader, config: GroupConfig, by_ms: int, now_ms: int) -> Reader:
-    return reader.after_time(
-        heard_at=reader.heard_at + by_ms,
-        excused=reader.excused,
-        lost=reader.lost and lease_ends(reader, config) + by_ms <= now_ms,
-        reported=reader.reported,
-        progressed_at=None if reader.progressed_at is None else reader.progressed_at + by_ms,
-        held_since=None if reader.held_since is None else reader.held_since + by_ms,
-        overdue=reader.overdue,
+def _moved(reader: Reader, config: GroupConfig, move: Callable[[int], int], now_ms: int) -> Reader:
+    heard_at, held_since = move(reader.heard_at), reader.held_since
+    held_since = None if held_since is None else move(held_since)
+    if (heard_at, held_since) == (reader.heard_at, reader.held_since):
+        return reader
+    return replace(
+        reader,
+        heard_at=heard_at,
+        lost=reader.lost and lease_ends(reader, config) + heard_at - reader.heard_at <= now_ms,
+        progressed_at=None if reader.progressed_at is None else move(reader.progressed_at),
+        held_since=held_since,
     )

@@ -62,7 +62,6 @@ class Reader:
         excused: bool,
         lost: bool,
         reported: ReportedWatermarkEvent | None,
-        progressed_at: int | None,
         held_since: int | None,
         overdue: bool,
     ) -> "Reader":
@@ -77,7 +76,7 @@ class Reader:
             reported=reported,
             excused=excused,
             lost=lost,
-            progressed_at=progressed_at,
+            progressed_at=self.progressed_at,
             held_since=held_since,
             overdue=overdue,
             passed_over=self.passed_over,
