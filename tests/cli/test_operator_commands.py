@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from cli.conftest import on_a_terminal
 from lockgate import __version__
 from lockgate_cli.__main__ import cli
+from lockgate_cli.client import ATTEMPTS
 from support.answers import Answer, accepting_only, serving
 from support.lockgate_command import fault, said
 
@@ -152,6 +153,13 @@ def test_a_refusal_of_access_says_what_to_do_and_never_the_token(status: int, hi
     assert [authorization for _, authorization in answer.asked] == ["Bearer hunter2"] * len(answer.asked)
 
 
+def test_a_store_that_is_away_is_reported_at_once() -> None:
+    body = json.dumps({"type": "urn:lockgate:store-unavailable", "status": 503, "detail": "Redis is away"}).encode()
+    with serving(answer := Answer(503, body, "application/problem+json", {"Retry-After": "1"})) as url:
+        assert fault(url, "groups") == "lockgate: Redis is away"
+    assert len(answer.asked) == ATTEMPTS
+
+
 @pytest.mark.parametrize("answer", [Answer(), Answer(200, b"<html>", "text/html"), Answer(502, b"<html>", "text/html")])
 def test_another_service_or_version_is_said_to_be_one(answer: Answer) -> None:
     with serving(answer) as url:
@@ -175,6 +183,7 @@ def test_an_older_service_is_named_with_its_version() -> None:
         "groups --watch",
         "groups --url ftp://x",
         "groups --url http://u:hunter2@x",
+        "groups --url http://x:99999",
         "groups --token-file nowhere",
         "export a:b c\\d",
         "export a**",

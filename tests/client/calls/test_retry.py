@@ -82,6 +82,13 @@ def test_what_passes_is_answered_in_the_end() -> None:
     assert len(time.attempts) == 3
 
 
+def test_attempts_are_limited_except_where_a_pause_was_asked_for() -> None:
+    time = Time()
+    with pytest.raises(Unreachable, match=r"^503 busy$"):
+        asyncio.run(until_answered(time.failing(passing(1.0), *[passing()] * 9), "http://c", 9, time.pace, "", 3))
+    assert len(time.attempts) == 3
+
+
 def test_a_coordinator_that_asks_to_be_left_alone_is_left_alone_for_so_long() -> None:
     time = Time()
     assert run(time.failing(passing(1.0), None), 2, time.pace) == "the answer"

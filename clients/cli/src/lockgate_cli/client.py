@@ -218,7 +218,9 @@ class OperatorClient:
             except Unreachable as error:
                 raise Unreachable(f"{error}; check --url", error.passing) from error
             if answer.status in PASSING:
-                raise Unreachable(self._text(answer), passing=True, asked_wait_s=answer.asked_wait_s)
+                # A store that is away is reported at once: `check` is asked by probes.
+                asked_wait_s = answer.asked_wait_s if answer.status == 429 else None
+                raise Unreachable(self._text(answer), passing=True, asked_wait_s=asked_wait_s)
             return answer
 
         return self._connection.call(

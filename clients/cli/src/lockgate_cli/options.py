@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 
@@ -17,16 +16,16 @@ from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_cli.client import Flags, OperatorClient
 from lockgate_cli.faults import NotFound
 from lockgate_cli.output import say
+from lockgate_http.config import TOKEN, is_address
 from lockgate_http.errors import AlignmentError, ConfigurationError
 
-TOKEN = "LOCKGATE_TOKEN"
+VARIABLE = "LOCKGATE_TOKEN"
 PANEL = "Connection"
 Command = Callable[..., None]
 
 
 def _http_url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+    if not is_address(value):
         raise typer.BadParameter("must be http://HOST:PORT or https://HOST:PORT")
     return value.rstrip("/")
 
@@ -74,7 +73,7 @@ Url = Annotated[
 ]
 CONNECTION: dict[str, tuple[Any, Any]] = {
     "url": (Url, "http://127.0.0.1:8080"),
-    "token_file": (_file("token-file", f"Read the token from this file instead of {TOKEN}.", callback=_token), None),
+    "token_file": (_file("token-file", f"Read the token from this file instead of {VARIABLE}.", callback=_token), None),
     "ca": (_file("ca", "Trust these certificate authorities (PEM) with https.", envvar="LOCKGATE_CA"), None),
     "cert": (
         _file(
@@ -113,11 +112,13 @@ def connected(failed: int = 1) -> Callable[[Command], Command]:
         def run(
             url: str, token_file: Path | None, ca: Path | None, cert: Path | None, key: Path | None, **given: Any
         ) -> None:
-            token = None if token_file else os.environ.get(TOKEN, "").strip() or None
+            token = None if token_file else os.environ.get(VARIABLE, "").strip() or None
             files = (None if each is None else str(each) for each in (token_file, ca, cert, key))
             try:
                 if key is not None and cert is None:
                     raise ConfigurationError("--key needs --cert, the certificate whose key it is")
+                if token is not None and not TOKEN.match(token):
+                    raise ConfigurationError(f"{VARIABLE}: expected printable ASCII without blanks")
                 with OperatorClient(Flags(url, token, *files)) as client:
                     try:
                         command(client, **given)

@@ -97,7 +97,11 @@ class Coordinator(Named):
     new_group: Literal["create", "refuse"] = "create"
 
     def __post_init__(self) -> None:
-        _check_url(self.url)
+        if not is_address(self.url):
+            # The URL may hold a password, so it is not repeated.
+            raise ConfigurationError(
+                "Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query"
+            )
         for key in ("group", "source"):
             name = getattr(self, key)
             if name is not None and not (isinstance(name, str) and NAME.match(name)):
@@ -152,23 +156,16 @@ def _check_files(given: Coordinator) -> None:
         raise ConfigurationError("Coordinator(key): needs cert, the certificate whose key it is")
 
 
-def _check_url(url: object) -> None:
-    # The URL may hold a password, so it is not repeated.
-    wrong = ConfigurationError(
-        "Coordinator(url): expected http://HOST:PORT or https://HOST:PORT, without user, password or query"
-    )
+def is_address(url: object) -> bool:
+    """Return whether a URL can be that of a coordinator. One with a user, a password or a query
+    cannot.
+    """
     if not isinstance(url, str) or not url.isprintable() or " " in url:
-        raise wrong
+        return False
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise wrong from None
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or "@" in parts.netloc
-        or parts.query
-        or parts.fragment
-    ):
-        raise wrong
+        return False
+    wrong = "@" in parts.netloc or parts.query or parts.fragment
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not wrong
