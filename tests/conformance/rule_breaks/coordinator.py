@@ -82,20 +82,6 @@ COMMITS: tuple[Break, ...] = (
         "fit = 1",
         QUEUE,
     ),
-    _Break(
-        "a process that lost a commit claims the group before busy ones",
-        "service/commit_queue.py",
-        "            if overtaken:\n",
-        "            if False:\n",
-        QUEUE,
-    ),
-    _Break(
-        "claims go on while they are refused",
-        "service/claims.py",
-        "            self.refused(name)\n",
-        "",
-        QUEUE,
-    ),
 )
 
 LEASES: tuple[Break, ...] = (
@@ -222,20 +208,6 @@ STORES: tuple[Break, ...] = (
         "store/scripts/commit.lua",
         "  redis.call('PERSIST', KEYS[1])\n",
         "",
-        REDIS,
-    ),
-    _Break(
-        "Redis: processes claim in turn",
-        "store/scripts/claim.lua",
-        "local place = redis.call('LPOS', KEYS[6], caller) or redis.call('RPUSH', KEYS[6], caller) - 1",
-        "local place = 0",
-        REDIS,
-    ),
-    _Break(
-        "Redis: a process that does not come for its claim is passed over",
-        "store/scripts/claim.lua",
-        "if first and first ~= caller and now >= ends + patience then",
-        "if false then",
         REDIS,
     ),
     _Break(

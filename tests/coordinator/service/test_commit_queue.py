@@ -11,7 +11,6 @@ from lockgate.group.turn import Turn
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners, TurnListener
-from lockgate_coordinator.service import claims
 from lockgate_coordinator.service.commit_queue import CommitQueue
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.stalls import StallDetector
@@ -29,25 +28,6 @@ class CountingStore(MemoryStore):
         self.commits += 1
         await asyncio.sleep(0)
         return await super().commit(loaded, group, reserve_ms)
-
-
-class BusyStore(MemoryStore):
-    """A memory store in which another process is faster with the next commit once `overtaken` is
-    set, and has claimed the group then.
-    """
-
-    overtaken = False
-    claims = 0
-
-    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
-        if self.overtaken:
-            self.overtaken = False
-            self._versions[loaded.name] = loaded.next_version
-        return await super().commit(loaded, group, reserve_ms)
-
-    async def claim(self, name: str) -> int:
-        self.claims += 1
-        return 2_300 if self.claims == 1 else 0
 
 
 async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWatermarkEvent]:
@@ -91,27 +71,6 @@ async def test_time_that_changes_a_value_is_committed_for_all_to_see() -> None:
     seen = (await coordinator.refresh("g")).event
     assert seen.revision == now > before.revision
     assert (await Coordinator(store).refresh("g")).event == seen
-
-
-async def test_busy_commits_go_on_claiming_the_group_while_claims_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = BusyStore()
-    coordinator = Coordinator(store)
-    reports = await registered(coordinator, claims.CLAIM_FROM)
-    monkeypatch.setattr(claims, "CLAIMED_MS", 0)  # each commit needs a claim of its own
-    monkeypatch.setattr(claims, "CONTENDED_S", 2.0)  # shorter than the wait for the refused claim
-
-    async def commit(watermark: int) -> None:
-        await asyncio.gather(
-            *(coordinator.report("g", "a", replace(report, watermark=watermark)) for report in reports)
-        )
-
-    store.overtaken = True
-    await commit(200)
-    assert store.claims == 0
-    monkeypatch.setattr(claims, "CONTENDED_S", 60.0)
-    await commit(300)
-    await commit(400)
-    assert store.claims == 2
 
 
 async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: Store) -> None:

@@ -276,20 +276,6 @@ async def test_ping_returns_while_the_store_answers(store: Store) -> None:
     await store.ping()
 
 
-async def test_a_claim_brings_the_newest_group_into_the_cache(store: Store, store_address: str) -> None:
-    group = await created(store)
-    other = open_store(store_address) if store.shared else store
-    for heard_at in range(3):
-        for each in (store, other):
-            while await each.claim("g"):
-                pass
-            newest = each.cached("g") or await each.load("g")
-            assert newest.group == group
-            group = replace(group, heard_at=heard_at)
-            assert await each.commit(newest, group) is None
-    await other.close()
-
-
 async def test_a_journal_keeps_its_newest_entries_in_order_and_goes_with_its_group(store: Store) -> None:
     await store.append_journal("g", ["a group that is not there has no journal"])
     assert await store.read_journal("g", JournalSpan(), 10) == []

@@ -7,13 +7,11 @@ from dataclasses import replace
 from hashlib import sha1
 
 import pytest
-from anyio import fail_after
 from redis.asyncio import Redis
 
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate_coordinator.store import Loaded, Store, StoreUnavailable, keys, open_store
-from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
 from support.turns import evict, register
 
@@ -145,76 +143,6 @@ async def test_a_replica_whose_cache_is_older_than_the_recorded_removals_reads_t
     assert await first.commit(replace(await first.load("g"), now_ms=long_ago.now_ms), without_one) is None
     await change(first, evict(await loaded_group(first), "a", 1))
     assert list((await loaded_group(second)).readers) == [("a", 2)]
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims last longer than any test, and so does the wait for the next process."""
-    monkeypatch.setattr(redis_store, "CLAIMED_MS", HOUR_MS)
-    monkeypatch.setattr(redis_store, "AWAITED_MS", HOUR_MS)
-
-
-async def claim_ends(client: Redis) -> None:
-    seconds, microseconds = await client.time()
-    await client.set(keys.of_claim("g")[0], f"{seconds * 1_000 + microseconds // 1_000} a process")
-
-
-@pytest.mark.usefixtures("patient")
-async def test_processes_claim_a_group_in_turn(client: Redis, replicas: tuple[Store, Store]) -> None:
-    last, first = replicas
-    assert await last.claim("g") == 0
-    for _ in range(3):
-        last, first = first, last
-        assert await last.claim("g") > 0
-        await claim_ends(client)
-        assert await first.claim("g") > 0
-        assert await last.claim("g") == 0
-
-
-@pytest.mark.usefixtures("patient")
-async def test_no_process_of_three_gets_a_group_twice_before_another_has_had_it(
-    client: Redis, replicas: tuple[Store, Store]
-) -> None:
-    third = open_store("redis://127.0.0.1:{port}/{db}".format(**client.connection_pool.connection_kwargs))
-    in_turn = [*replicas, third]
-    assert [min(1, await each.claim("g")) for each in in_turn] == [0, 1, 1]
-    for _ in range(4):
-        holder, following, *others = in_turn
-        await claim_ends(client)
-        assert await holder.claim("g") > 0
-        assert [await each.claim("g") > 0 for each in others] == [True]
-        assert await following.claim("g") == 0
-        in_turn = [following, *others, holder]
-    await third.close()
-
-
-@pytest.mark.usefixtures("patient")
-async def test_a_claim_that_no_other_process_wants_goes_on(replicas: tuple[Store, Store]) -> None:
-    store, _ = replicas
-    assert [await store.claim("g") for _ in range(2)] == [0, 0]
-
-
-@pytest.mark.usefixtures("patient")
-async def test_a_process_that_does_not_come_for_its_claim_is_passed_over(
-    client: Redis, replicas: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, dead = replicas
-    assert await first.claim("g") == 0
-    assert await dead.claim("g") > 0
-    await claim_ends(client)
-    assert await first.claim("g") > 0
-    monkeypatch.setattr(redis_store, "AWAITED_MS", 1)
-    with fail_after(20):
-        while await first.claim("g"):
-            pass
-
-
-async def test_a_claim_keeps_no_process_from_committing(replicas: tuple[Store, Store]) -> None:
-    first, second = replicas
-    await change(first, with_readers(1))
-    assert await first.claim("g") == 0
-    await change(second, with_readers(2))
-    assert len((await loaded_group(first)).readers) == 2
 
 
 async def test_a_group_that_redis_has_lost_does_not_come_back_from_a_replica_s_cache(

@@ -10,8 +10,7 @@ not one each, and two processes seldom collide. No command is answered before it
 or, where nothing changes, before the store has confirmed that the group is as it was evaluated.
 `lockgate.group.turn` has what a turn does.
 
-`claims` keep other processes away from a commit of a busy group. `persistence` helps a commit that
-others keep overtaking.
+`persistence` helps a commit that other processes keep overtaking.
 """
 
 import asyncio
@@ -22,7 +21,6 @@ from lockgate.group.commands import Command, Outcome, Reports
 from lockgate.group.turn import Turn, takes_long, turn
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners
-from lockgate_coordinator.service.claims import Claims
 from lockgate_coordinator.service.persistence import Persistence
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, Store
@@ -42,10 +40,8 @@ class CommitQueue:
         self._store, self._stalls, self._limits, self._listeners = store, stalls, limits, listeners
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._claims = Claims(store)
         self.persistence = Persistence()
         self.commits = self.commands = 0
-        self._commit_s = 0.0  # how long the last commit took, of whichever group
 
     async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
         """Return the turn with the command, and the command's outcome. Raises an outcome that is a
@@ -67,15 +63,11 @@ class CommitQueue:
             del self._running[name]
 
     async def _commit_waiting(self, name: str) -> None:
-        waiting, loop = list[_Waiting](), asyncio.get_running_loop()
+        waiting = self._taken(name)
         try:
-            if self._claims.worthwhile(name, len(self._waiting[name])):
-                await self._claims.claim(name, self._commit_s)
-            waiting, began = self._taken(name), loop.time()
             done = await self._committed(name, [command for command, _ in waiting])
-            self._commit_s = loop.time() - began
         except Exception as error:  # any error must reach the callers, or they would wait for ever
-            for _, future in waiting or self._taken(name):
+            for _, future in waiting:
                 if not future.done():
                     future.set_exception(error)
             return
@@ -117,10 +109,7 @@ class CommitQueue:
                     await self._listeners.turned(done)
                 return done
             # The same version means that only the cached time was off: no other process is at work.
-            overtaken = instead.version != loaded.version
-            if overtaken:
-                self._claims.refused(name)
-            attempts.refused(overtaken=overtaken)
+            attempts.refused(overtaken=instead.version != loaded.version)
             loaded = instead  # again at once: the older it gets, the likelier is another refusal
 
     async def _stored(self, loaded: Loaded, done: Turn, reserve_ms: int) -> Loaded | None:

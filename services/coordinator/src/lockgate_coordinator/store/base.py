@@ -10,8 +10,6 @@
     delete(loaded)        likewise without a group; the version stays for a while, as the floor of
                           a successor
     discard(name)         delete whatever is there, without reading it; once for each act
-    claim(name)           load, and a request to the other processes to leave the group to this one
-                          for a moment
 
 So each command is: cached or load, rule, commit; and again from the answer if the commit was
 refused. A cached group counts as confirmed only once a commit of it succeeds. A store refuses it
@@ -54,12 +52,6 @@ class NotDiscarded(Enum):
 
     NO_GROUP = "there is no group"
     DONE_BEFORE = "the same act deleted the group before"
-
-
-CLAIMED_MS = 40
-"""How long a claim keeps other processes away. A claim is advice that saves refused commits; safety
-does not depend on it.
-"""
 
 
 JOURNAL_KEPT: Final = 1_000
@@ -213,12 +205,6 @@ class Store(Protocol):
     async def read_samples(self, name: str) -> list[tuple[int, str]]:
         """Return the samples of the group by their time, ms, each as fine as there is for that
         time.
-        """
-        ...
-
-    async def claim(self, name: str) -> int:
-        """0: the group is claimed for `CLAIMED_MS`, and the cache holds its newest version. Else
-        after how many ms to try again.
         """
         ...
 

@@ -19,9 +19,6 @@ lockgate:{<group>}:splits:state, …:changes, …:removed, …:series
                              fields of the state: `r:s:<source>`, the enumerator's own values;
                              `r:l:<source>`, splits that nobody holds;
                              `r:<subtask>/<epoch>:<source>`, one reader with its splits (all JSON)
-lockgate:{<group>}:claim     until when the group is claimed, in ms, and by which process; expires
-lockgate:{<group>}:queue     list: the processes whose claims were refused, in the order in
-                             which they may claim next; expires
 lockgate:{<group>}:journal   stream: the group's journal, an entry each (JSON in `entry`); expires
 lockgate:{<group>}:samples:<level>
                              stream: samples for charts, an entry each (JSON in `sample`); expires
@@ -47,11 +44,6 @@ def of_splits(group: str) -> tuple[str, str, str, str]:
     """Of the group's split enumerators: state, changes, removed, series."""
     prefix = f"lockgate:{{{group}}}:splits"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
-
-
-def of_claim(group: str) -> tuple[str, str]:
-    """Claim and queue."""
-    return f"lockgate:{{{group}}}:claim", f"lockgate:{{{group}}}:queue"
 
 
 def journal(group: str) -> str:

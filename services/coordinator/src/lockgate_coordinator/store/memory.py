@@ -135,9 +135,6 @@ class MemoryStore:
     async def read_samples(self, name: str) -> list[tuple[int, str]]:
         return finest(self._samples.get(name, ()))
 
-    async def claim(self, name: str) -> int:
-        return 0
-
     async def names(self, after: str, limit: int) -> list[str]:
         return sorted(name for name in self._groups if name > after)[:limit]
 

@@ -21,7 +21,6 @@ from lockgate_coordinator.store import keys
 from lockgate_coordinator.store.addresses import Form, RedisAddress
 from lockgate_coordinator.store.base import (
     CACHED_WITHIN_MS,
-    CLAIMED_MS,
     JOURNAL_KEPT,
     SAMPLE_LEVELS,
     SAMPLES_KEPT_MS,
@@ -49,11 +48,6 @@ that the clock alone is above every version given out, and a process with an old
 reads the whole group.
 """
 
-AWAITED_MS = 40
-"""How long the first process in the queue of claims may take to come back, once a claim has ended.
-So processes claim in turn, and wait for no dead one.
-"""
-
 AHEAD_MS = 60_000
 """By how much a successor begins above a group that was deleted without being read. An epoch may be
 above the group's version: a reader may register several times within one millisecond.
@@ -73,8 +67,8 @@ class RedisStore:
 
     def __init__(self, address: RedisAddress) -> None:
         self._connections = Connections(address)
-        self._load, self._commit, self._delete, self._claim = (
-            Script("since_version", step) for step in ("load", "commit", "delete", "claim")
+        self._load, self._commit, self._delete = (
+            Script("since_version", step) for step in ("load", "commit", "delete")
         )
         self._process = token_hex(8)
         self._numbers = count(1)
@@ -180,14 +174,6 @@ class RedisStore:
             found = await self._connections.command("XRANGE", key, "-", "+")
             levels.append([(int(str(id).partition("-")[0]), str(fields["sample"])) for id, fields in found])
         return finest(levels)
-
-    async def claim(self, name: str) -> int:
-        sent_ms, seen = monotonic_ms(), self._groups.get(name)
-        args: list[str | bytes | int] = [_mark(seen), self._process, CLAIMED_MS, AWAITED_MS]
-        wait_ms, *answer = await self._run(self._claim, name, args, keys.of_claim(name))
-        if answer:
-            await self._merged(name, answer, seen, sent_ms)
-        return int(wait_ms)
 
     async def names(self, after: str, limit: int) -> list[str]:
         low = f"({after}" if after else "-"

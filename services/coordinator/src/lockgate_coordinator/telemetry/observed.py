@@ -20,7 +20,6 @@ STEPS = (
     "discard",
     "read_journal",
     "read_samples",
-    "claim",
     "names",
     "count",
     "ping",
@@ -98,11 +97,6 @@ class ObservedStore:
         """As the store's own."""
         with _Step(self, "read_samples"):
             return await self._store.read_samples(name)
-
-    async def claim(self, name: str) -> int:
-        """As the store's own."""
-        with _Step(self, "claim"):
-            return await self._store.claim(name)
 
     async def names(self, after: str, limit: int) -> list[str]:
         """Up to `limit` names of groups above `after`."""
