@@ -66,7 +66,7 @@ def test_the_ends_of_time_have_words_and_a_date_its_age() -> None:
 
 
 def test_first_of_many_blockers_are_named() -> None:
-    held = [{"source": "s", "subtask": subtask, "watermark": 0} for subtask in range(8)]
+    held = [{"source": "s", "subtask": subtask, "split": None, "watermark": 0} for subtask in range(8)]
     event = {"blocked_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
     text = waits_for({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})
     assert text == ("Would wait for s/0, s/1, s/2 and 5 more at 1970-01-01T00:00:00Z; read limit 1970-01-01T00:00:01Z.")
