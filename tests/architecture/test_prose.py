@@ -30,6 +30,7 @@ SERVICE = CHECKOUT / "services/coordinator/src/lockgate_coordinator"
 SHOWN = [
     SERVICE / "commands.py",
     CHECKOUT / "core/src/lockgate/sentences.py",
+    SERVICE / "service/sentences.py",
     *sorted((CHECKOUT / "clients/cli/src/lockgate_cli").glob("*.py")),
     *(SERVICE / "telemetry" / name for name in ("changes.py", "split_changes.py", "metrics.py", "group_metrics.py")),
 ]

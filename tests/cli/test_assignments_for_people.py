@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
-from lockgate.sentences import assigned_splits
 from lockgate_cli.tables import _assignments
+from lockgate_cli.words import assigned_splits
 
 ITEM = {"split": "orders-0", "subtask": 1, "state": "revoking", "position": 77, "since": 1_000}
 FREE = {"split": "orders-1", "subtask": None, "state": "unassigned", "position": "earliest", "since": None}

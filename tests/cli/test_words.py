@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from lockgate.sentences import moment, waits_for
+from lockgate.sentences import moment
 from lockgate.watermark import MAX, MIN
 from lockgate_cli.words import dated, distance, event_time_rate, rules
 
@@ -63,22 +63,6 @@ def test_the_ends_of_time_have_words_and_a_date_its_age() -> None:
     assert (dated(MIN, 0), dated(MAX, 0)) == ("none yet", "unbounded")
     assert dated(0, 200_000) == "1970-01-01T00:00:00.000Z (3 min 20 s ago)"
     assert dated(200_000, 0) == "1970-01-01T00:03:20.000Z (in 3 min 20 s)"
-
-
-def test_first_of_many_blockers_are_named() -> None:
-    held = [{"source": "s", "subtask": subtask, "split": None, "watermark": 0} for subtask in range(8)]
-    event = {"blocked_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
-    text = waits_for({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})
-    assert text == ("Would wait for s/0, s/1, s/2 and 5 more at 1970-01-01T00:00:00Z; read limit 1970-01-01T00:00:01Z.")
-
-
-def test_group_without_a_blocker_says_why() -> None:
-    for watermark, reason in (
-        (MIN, "none has reported yet"),
-        (MAX, "all readers are idle, finished, lost or gone"),
-    ):
-        event = {"blocked_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
-        assert reason in waits_for({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})
 
 
 @pytest.mark.parametrize(("ms", "shown"), [(0, "0×"), (1_500, "1.5×"), (14_000, "14×"), (1_286_400, "1,286×")])

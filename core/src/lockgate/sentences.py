@@ -1,22 +1,11 @@
-"""Sentences about what a group waits for, and why. The inspection's answer and the command line use
-the same ones.
-"""
+"""Times, durations, readers and pauses in words, as the service and the command line say them."""
 
 from typing import Any
 
 from lockgate.duration import spoken
-from lockgate.watermark import MAX, MIN, instant
+from lockgate.watermark import instant
 
 Json = dict[str, Any]
-
-SOURCES_NAMED = 3
-"""How many blockers of a group a sentence names."""
-
-SLOW_MS = 10_000
-"""From this age on, a sentence says how long ago a reader made progress."""
-
-UP_MS = 60_000
-"""A reader that is no further behind the clock has caught up."""
 
 
 def span(ms: int | None) -> str:
@@ -35,97 +24,6 @@ def reader_name(entry: Json) -> str:
     return f"{entry['source']}/{entry['subtask']}"
 
 
-def waits_for(group: Json) -> str:
-    """Return one sentence: which readers the group waits for, and up to where it may read."""
-    event = group["alignment"]
-    observes = group["config"]["mode"] == "observe"
-    if group["waiting_for"]:
-        return (
-            f"All readers wait for the first report of {_listed(group['waiting_for'])}, expected by the configuration."
-        )
-    if not event["blocked_by"]:
-        started = event["group_watermark"] != MIN
-        return "No reader waits: " + (
-            "all readers are idle, finished, lost or gone." if started else "none has reported yet."
-        )
-    names = [_placed(held) for held in event["blocked_by"]]
-    ceiling = event["max_desired_watermark"] if event["would_be"] is None else event["would_be"]
-    limit = "" if ceiling == MAX else f"; read limit {moment(ceiling)}"
-    waits = "Would wait" if observes else "Waiting"
-    return f"{waits} for {_listed(names)} at {moment(event['group_watermark'])}{limit}."
-
-
-def _placed(held: Json) -> str:
-    return reader_name(held) + (f" (partition {held['split']})" if held["split"] is not None else "")
-
-
-def _listed(names: list[str]) -> str:
-    if len(names) > SOURCES_NAMED:
-        return f"{', '.join(names[:SOURCES_NAMED])} and {len(names) - SOURCES_NAMED} more"
-    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + names[-1:])
-
-
-def why_blocked(blocker: Json, reader: Json, config: Json) -> str:
-    """Return one sentence on why the first blocker of a group is behind.
-
-    Args:
-        blocker: its entry in the event's `blocked_by`.
-        reader: its part of the inspection, and `behind_ms`, how far it is behind the clock.
-        config: the group's configuration.
-
-    """
-    name, age = f"Reader {reader_name(blocker)}", reader["progress_age_ms"]
-    if reader["state"] == "lost":
-        return f"{name} is lost, and still counts until it returns or is evicted (on_lost_reader: hold)."
-    if reader["state"] == "parked":
-        return f"{name} is parked: its next run should report by {reader['parked_until_iso']}."
-    if reader["state"] == "registered":
-        return f"{name} has registered, but has not reported yet."
-    if age is not None and age > config["lease_ms"]:
-        return f"{name} keeps its lease, but has made no progress for {span(age)}."
-    if age is not None and age >= SLOW_MS:
-        return f"{name} reads: its last progress was {span(age)} ago."
-    return f"{name} reads{_outlook(reader)}."
-
-
-def _outlook(reader: Json) -> str:
-    """Return how fast a reader catches up and how long it takes, if it does."""
-    rate, behind = (reader["facts"] or {}).get("event_time_rate"), reader["behind_ms"]
-    if rate is None or behind is None:
-        return ""
-    if behind < UP_MS:
-        return ", and has caught up"
-    late = f"it is {span(behind)} behind the clock"
-    if rate == 0:
-        return f", but its watermark does not rise: {late}"
-    speed = f" {_speed(rate)} s of event time per second: {late}"
-    if rate <= 1000:
-        return f"{speed}, and does not catch up at this rate"
-    left = behind * 1000 // (rate - 1000)
-    rough = left - left % 60_000 if left >= 60_000 else left  # an estimate has no seconds beside its minutes
-    return f"{speed}, and will catch up in about {span(rough)} at this rate"
-
-
-def _speed(rate: int) -> str:
-    return f"{rate / 1000:,.0f}" if rate >= 10_000 else f"{rate / 1000:.2g}"
-
-
-def lost_readers(names: list[str], count: int) -> str:
-    """Return one sentence on lost readers that no longer count, naming `names` of `count`."""
-    more = f" and {count - len(names)} more" if count > len(names) else ""
-    return f"Lost, and no longer counted: {', '.join(names)}{more}."
-
-
 def paused_by(source: str, by: str | None, reason: str) -> str:
     """Return one sentence on an operator's pause of a source."""
     return f"{by or 'An operator'} has paused {source}" + (f": {reason.rstrip('.')}." if reason else ".")
-
-
-def assigned_splits(source: str, counts: Json) -> str:
-    """Return one sentence on how the coordinator has assigned a source's partitions."""
-    total = sum(counts.values())
-    others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]
-    more = [text for text in others if not text.startswith("0 ")]
-    return f"{source}: {counts['assigned']:,} of {total:,} partitions assigned" + (
-        f", {', '.join(more)}." if more else "."
-    )

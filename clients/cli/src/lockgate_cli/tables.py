@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockgate.sentences import assigned_splits, moment, paused_by, reader_name, span, waits_for
-from lockgate_cli.words import dated, distance, event_time_rate, rules
+from lockgate.sentences import moment, paused_by, reader_name, span
+from lockgate_cli.words import assigned_splits, dated, distance, event_time_rate, rules
 
 Json = dict[str, Any]
 
@@ -70,7 +70,7 @@ def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     why = [Text(group["reason"])] if group.get("reason") else []
-    parts: list[RenderableType] = [_head(group), Text(waits_for(group), style="bold"), *why, Text()]
+    parts: list[RenderableType] = [_head(group), Text(group["sentence"], style="bold"), *why, Text()]
     parts.append(_readers(readers, wide=width >= WIDE) if readers else Text("no readers"))
     told = [(source, reader) for source, reader in readers if reader.get("facts")]
     if told:

@@ -12,7 +12,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from lockgate.sentences import moment, span, waits_for
+from lockgate.sentences import moment, span
 from lockgate_cli.client import Json
 from lockgate_cli.faults import NotFound
 from lockgate_cli.output import Output, print_item, say
@@ -79,7 +79,7 @@ def line(group: Json) -> str:
     highest = moment(event["max_desired_watermark"], unbounded="unbounded")
     return (
         f"watermark {moment(event['group_watermark'])}, read limit {highest}, drift {span(group['drift_ms'])}. "
-        f"{waits_for(group)}"
+        f"{group['sentence']}"
     )
 
 

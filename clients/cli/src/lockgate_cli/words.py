@@ -63,3 +63,13 @@ def rules(config: Json) -> list[tuple[str, str]]:
     if config["max_wait_ms"] is not None:
         rows.append(("long waits", f"after {span(config['max_wait_ms'])} {LONG_WAIT[config['on_max_wait']]}"))
     return rows
+
+
+def assigned_splits(source: str, counts: Json) -> str:
+    """Return one sentence on how the coordinator has assigned a source's partitions."""
+    total = sum(counts.values())
+    others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]
+    more = [text for text in others if not text.startswith("0 ")]
+    return f"{source}: {counts['assigned']:,} of {total:,} partitions assigned" + (
+        f", {', '.join(more)}." if more else "."
+    )

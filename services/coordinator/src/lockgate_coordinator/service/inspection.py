@@ -11,13 +11,14 @@ from itertools import groupby
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
 from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
-from lockgate.sentences import lost_readers, paused_by, waits_for, why_blocked
+from lockgate.sentences import paused_by
 from lockgate.steps import AT_ONCE, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import to_json
 from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
 from lockgate_coordinator.service.census import Census, census, health_of, state_of
+from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_blocked
 
 DRIFT_LIMIT = 10_000
 """The list of groups leaves out the drift of groups with more readers: computing it looks at every
