@@ -5,7 +5,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from lockgate.wire.codec import COUNTED, TOLD
+from lockgate.wire.codec import FAULTS_COUNTED, FAULTS_LISTED
 from lockgate.wire.events import BATCH_LIMIT
 from lockgate.wire.split_codec import SOURCE_EVENT_SIZE
 from lockgate.wire.split_events import SOURCE_EVENTS_KEPT
@@ -48,13 +48,13 @@ def test_each_limit_has_its_default_in_the_table() -> None:
         "reports of a batch": f"{BATCH_LIMIT:,}",
         "bytes of a request's head": f"{HEAD_LIMIT >> 10} KiB",
         "duration of an incomplete request": f"{SLOW_S:.0f} to {2 * SLOW_S:.0f} s",
-        "errors that an answer lists": f"{TOLD}",
+        "errors that an answer lists": f"{FAULTS_LISTED}",
         "rejected reports of a batch with all their errors": f"{REJECTED_IN_FULL}",
         "characters of a text in a log line": f"{LONGEST_TEXT}",
     }
     assert {name: ROWS[name][0] for name in fixed} == fixed
     assert LARGE == 64 << 10
-    assert f"up to {COUNTED:,} in all" in ROWS["errors that an answer lists"][-1]
+    assert f"up to {FAULTS_COUNTED:,} in all" in ROWS["errors that an answer lists"][-1]
 
 
 def test_each_answer_and_option_of_the_page_is_there() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate.wire.codec import COUNTED, TOLD
+from lockgate.wire.codec import FAULTS_COUNTED, FAULTS_LISTED
 from lockgate.wire.events import BATCH_LIMIT
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
@@ -47,8 +47,8 @@ async def test_the_first_of_very_many_faults_are_told_and_the_others_counted() -
         splits = {f"topic-{n}": {"watermark": "late", "rows": -1} for n in range(90)}  # two faults each
         answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, "splits": splits})
         assert answer.status_code == 422
-        assert len(answer.json()["errors"]) == TOLD
-        assert answer.json()["more_errors"] == 180 - TOLD
+        assert len(answer.json()["errors"]) == FAULTS_LISTED
+        assert answer.json()["more_errors"] == 180 - FAULTS_LISTED
 
 
 async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_was() -> None:
@@ -63,8 +63,8 @@ async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_wa
             assert answer.status_code == 422 or "splits" not in body
             assert len(answer.content) < 16_384
         answer = await api.put(GROUP, json={"expected_sources": [0] * 19_000})
-        assert (answer.status_code, len(answer.json()["errors"])) == (422, TOLD)
-        assert answer.json()["more_errors"] == COUNTED - TOLD
+        assert (answer.status_code, len(answer.json()["errors"])) == (422, FAULTS_LISTED)
+        assert answer.json()["more_errors"] == FAULTS_COUNTED - FAULTS_LISTED
         assert len(answer.content) < 16_384
 
 

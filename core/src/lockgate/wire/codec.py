@@ -26,13 +26,13 @@ from lockgate.wire.fields import Json, JsonForm, Meta, Required
 
 T = TypeVar("T")
 
-TOLD = 20
-"""Faults of one message that are told; the others are counted."""
+FAULTS_LISTED = 20
+"""Faults of one message that an error lists; the others are counted."""
 
-COUNTED = 1_000
+FAULTS_COUNTED = 1_000
 """Faults after which a message is read no further."""
 
-_LONGEST = 100  # characters of a field's path in a fault
+_PATH_LIMIT = 100  # characters of a field's path in a fault
 
 Path = tuple[Any, str] | None
 """Where a value stands in a message: the path of the object or list around it, and the last step.
@@ -59,27 +59,29 @@ def check(message: object) -> None:
     """Raise `InvalidValue` for the first field of a message made in Python that breaks its
     definition.
     """
+    faults = Faults()
     for field in shape_of(type(message)).fields:
-        value, faults = getattr(message, field.name), Faults()
-        if value is not None or not field.may_be_none:
-            field.shape.read(value, (None, field.step), faults)
-        for _, detail in faults.told:
-            raise InvalidValue(field.name, f"{detail}, not {value!r}")
+        value = getattr(message, field.name)
+        if value is field.default or (value is None and field.may_be_none):
+            continue
+        field.shape.read(value, None, faults)
+        if faults.count:
+            raise InvalidValue(field.name, f"{faults.listed[0][1]}, not {value!r}")
 
 
 class Faults:
     """The faults of one message."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.listed: list[tuple[str, str]] = []
         self.count = 0
 
     def note(self, path: Path, detail: str) -> None:
         """Record one fault. Raises `InvalidMessage` if there are too many to read on."""
         self.count += 1
-        if len(self.told) < TOLD:
-            self.told.append((_text(path), detail))
-        if self.count >= COUNTED:
+        if len(self.listed) < FAULTS_LISTED:
+            self.listed.append((_text(path), detail))
+        if self.count >= FAULTS_COUNTED:
             self.finish()
 
     def wrong(self, path: Path, value: object, expected: str) -> None:
@@ -89,7 +91,7 @@ class Faults:
     def finish(self) -> None:
         """Raise `InvalidMessage`, if there are any."""
         if self.count:
-            raise InvalidMessage(self.told, self.count - len(self.told))
+            raise InvalidMessage(self.listed, self.count - len(self.listed))
 
 
 class Shape:
@@ -345,7 +347,7 @@ def _text(path: Path) -> str:
         path, step = path
         steps.append(step)
     text = "".join(reversed(steps)).removeprefix(".") or "body"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _PATH_LIMIT else f"{text[:_PATH_LIMIT]}…"
 
 
 def _kind(value: object) -> str:

@@ -92,6 +92,7 @@ async def serve(
     `InvalidTls`, and `ListenError`.
     """
     _raise_descriptor_limit()
+    sys.setswitchinterval(0.001)  # how long a large body on a thread may keep the event loop waiting
     _collect_garbage_seldom()
     app = create_app(store, settings, spans=traces.provider(os.environ))
     renewed = None if tls is None else RenewedTls(tls)

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope
 
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json
-from lockgate.wire.events import ProgressEvent, ReportedWatermarkEvent, SourcedReport
+from lockgate.wire.events import ProgressEvent, ReportBatch, ReportedWatermarkEvent, SourcedReport
 from lockgate_coordinator.api.problems import BodyTooLarge, NotJson
 from lockgate_coordinator.limits import BodyLimit, Limits
 from lockgate_coordinator.pauses import InTurn
@@ -28,7 +28,8 @@ LARGE: Final = 65_536
 _NOT_JSON = "send the body as Content-Type: application/json (curl: -H 'content-type: application/json')"
 
 _decoders: Final[dict[type[Any], Callable[[Any], Any]]] = {
-    kind: msgspec.json.Decoder(kind).decode for kind in (ReportedWatermarkEvent, SourcedReport, ProgressEvent)
+    kind: msgspec.json.Decoder(kind).decode
+    for kind in (ReportedWatermarkEvent, SourcedReport, ReportBatch, ProgressEvent)
 }
 """Of messages that msgspec can check completely. It would take unknown fields of a closed message,
 and knows no `fields.JsonForm`.
@@ -37,13 +38,17 @@ and knows no `fields.JsonForm`.
 
 def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
     """Return the message in a body. Raises `InvalidMessage`."""
+    message = compiled(kind, body)
+    return from_json(kind, parsed(body)) if message is None else message
+
+
+def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
+    """Return the message by the compiled decoder; None if there is none, or the body is wrong."""
     decode = _decoders.get(kind)
-    if decode is not None:
-        try:
-            return cast("T", decode(body))
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            pass  # what is wrong is found out below
-    return from_json(kind, parsed(body))
+    try:
+        return None if decode is None else cast("T", decode(body))
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
 
 
 def parsed(body: bytes | msgspec.Raw) -> object:

@@ -24,7 +24,7 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate.wire.fields import NAME
-from lockgate_coordinator.api.bodies import at_its_size, decoded, parsed, read_body
+from lockgate_coordinator.api.bodies import at_its_size, compiled, decoded, parsed, read_body
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, SourceName
 from lockgate_coordinator.api.problems import TABLE, judged, problem, rejections
@@ -102,6 +102,9 @@ def reports_of(body: bytes) -> list[tuple[str, ReportedWatermarkEvent] | Invalid
     """Return the reports of a batch, each judged alone. A faulty report is replaced by its faults.
     Raises `InvalidMessage` for a body that is no batch.
     """
+    batch = compiled(ReportBatch, body)
+    if batch is not None:
+        return [(each.source, each) for each in batch.reports]
     try:
         items = _items(body).reports
     except (msgspec.DecodeError, ValueError, RecursionError):

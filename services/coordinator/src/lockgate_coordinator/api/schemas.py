@@ -5,30 +5,23 @@ inspection are written by hand beside `service.inspection`, which makes these an
 tests/protocol/test_schemas.py compares all of them with real answers.
 """
 
-from dataclasses import MISSING
+from dataclasses import MISSING, is_dataclass
 from typing import Any
 
 from lockgate.watermark import MAX, MIN
+from lockgate.wire import events, split_events
 from lockgate.wire.codec import ByName, Choice, Flag, Formed, Items, Message, Shape, Text, Whole, shape_of
 from lockgate.wire.events import (
     Blocker,
-    GroupConfig,
     Mode,
-    PauseRequest,
-    ProgressEvent,
     ReaderFacts,
-    ReaderRegistrationEvent,
     RegistrationAnswer,
-    ReportBatch,
-    ReportedWatermarkEvent,
-    SourcedReport,
     SourcePause,
-    SplitProgress,
-    SplitReport,
     SplitState,
     WatermarkAlignmentEvent,
 )
 from lockgate.wire.fields import MOMENT, NAME_PATTERN, Json
+from lockgate.wire.split_events import NumberedSourceEvent, SplitAnswer, StoppedSplit
 from lockgate_coordinator.service.census import HEALTH
 
 NULL: Json = {"type": "null"}
@@ -37,25 +30,23 @@ FLAG: Json = {"type": "boolean"}
 NAME_FORM = f"^{NAME_PATTERN}$"
 NAME: Json = {"type": "string", "pattern": NAME_FORM, "minLength": 1, "maxLength": 255}
 
-REQUESTS = (
-    GroupConfig,
-    PauseRequest,
-    ProgressEvent,
-    ReaderFacts,
-    ReaderRegistrationEvent,
-    ReportedWatermarkEvent,
-    ReportBatch,
-    SourcedReport,
-    SplitProgress,
-    SplitReport,
+ANSWERS = (
+    Blocker,
+    NumberedSourceEvent,
+    RegistrationAnswer,
+    SourcePause,
+    SplitAnswer,
+    StoppedSplit,
+    WatermarkAlignmentEvent,
 )
-ANSWERS = (Blocker, RegistrationAnswer, SourcePause, WatermarkAlignmentEvent)
-"""Messages of the coordinator, which writes all fields of them."""
+"""Messages that only the coordinator sends. It writes all fields of them."""
 
 
-def of_messages(kinds: tuple[type[Any], ...], *, whole: bool = False) -> dict[str, Json]:
-    """Return the schemas of messages by their names. `whole`: no field of them is ever absent."""
-    return {kind.__name__: _of_message(shape_of(kind), whole=whole) for kind in kinds}
+def _messages() -> dict[str, Json]:
+    """Return the schema of each message of the protocol by its name."""
+    found = [*vars(events).values(), *vars(split_events).values()]
+    kinds = [kind for kind in found if isinstance(kind, type) and is_dataclass(kind)]
+    return {kind.__name__: _of_message(shape_of(kind), whole=kind in ANSWERS) for kind in kinds}
 
 
 def _of_message(shape: Message, *, whole: bool) -> Json:
@@ -172,8 +163,7 @@ _COUNTED: Json = {
 }
 
 SCHEMAS: dict[str, Json] = {
-    **of_messages(REQUESTS),
-    **of_messages(ANSWERS, whole=True),
+    **_messages(),
     "ArrivingSplit": record({"split": TEXT, **_with_iso("watermark")}),
     "InspectedPause": record({"source": NAME, **_with_iso("at"), "by": or_null(TEXT), "reason": TEXT}),
     "PausedSource": record({"group": NAME, "source": NAME, "paused": or_null(ref("InspectedPause"))}),

@@ -1,18 +1,7 @@
-"""The JSON Schemas of bodies about splits, as `schemas` has them for all others."""
+"""The JSON Schemas of the inspection of splits."""
 
 from lockgate.wire.fields import Json
-from lockgate.wire.split_events import (
-    SOURCE_EVENTS_KEPT,
-    DiscoveredSplits,
-    NumberedSourceEvent,
-    NumberedSplit,
-    SourceEvent,
-    SourceEventToReaders,
-    SplitAnswer,
-    SplitExchange,
-    SplitList,
-    StoppedSplit,
-)
+from lockgate.wire.split_events import SOURCE_EVENTS_KEPT
 from lockgate_coordinator.api.schemas import (
     COUNT,
     EPOCH,
@@ -23,7 +12,6 @@ from lockgate_coordinator.api.schemas import (
     TIME,
     integer,
     list_of,
-    of_messages,
     or_null,
     record,
     ref,
@@ -35,11 +23,7 @@ _MOMENT: Json = {"since": or_null(TIME), "since_iso": or_null(TEXT)}
 _EVENT: Json = {"type": "object", "description": "at most 4,096 bytes as JSON"}
 _OFFSET: Json = {"anyOf": [COUNT, {"enum": list(WORDS.values())}]}
 
-REQUESTS = (DiscoveredSplits, NumberedSplit, SourceEvent, SourceEventToReaders, SplitExchange, SplitList)
-
 SPLIT_SCHEMAS: dict[str, Json] = {
-    **of_messages(REQUESTS),
-    **of_messages((NumberedSourceEvent, SplitAnswer, StoppedSplit), whole=True),
     "SplitServerSentEvent": record(
         {
             "event": {
