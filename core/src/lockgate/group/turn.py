@@ -20,7 +20,7 @@ Flink's `SourceCoordinator` does the same in two callbacks, `handleReportedWater
 (docs/internals/flink-parity.md).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 
@@ -53,18 +53,13 @@ from lockgate.group.commands import (
 )
 from lockgate.group.expiry import expired_readers
 from lockgate.group.group import Act, Group, configured, create, not_below
-from lockgate.group.leases import after_silence, first_lease_end, silent_ms
+from lockgate.group.leases import after_silence
 from lockgate.group.limits import GroupLimits
 from lockgate.group.now import Now
 from lockgate.group.reader import ReaderKey
 from lockgate.group.registering import evict, leave, register, without_readers
 from lockgate.group.reporting import arrive, progress, renew, report_all
 from lockgate.wire.events import GroupConfig, SourcePause, WatermarkAlignmentEvent
-
-LONG_TURN_READERS = 500
-"""From how many reports on, or readers whose leases may all have to be checked, a turn takes long:
-some milliseconds.
-"""
 
 _NONE_REFUSED = Taken()
 _DONE = Done()
@@ -141,15 +136,6 @@ def turn(
         return Turn(rules.name, now, commands, outcomes, before, None, None)
     group, event = evaluate(group, now)
     return Turn(group.name, now, commands, outcomes, before, group, event)
-
-
-def takes_long(group: Group | None, commands: Iterable[Command], now_ms: int) -> bool:
-    """Return whether a turn takes so long that a cached time would be too old at its end."""
-    if group is not None and len(group.readers) > LONG_TURN_READERS:
-        first = first_lease_end(group)
-        if silent_ms(group, now_ms) or (first is not None and first <= now_ms):
-            return True
-    return sum(len(command.items) for command in commands if isinstance(command, Reports)) > LONG_TURN_READERS
 
 
 class _Rules:

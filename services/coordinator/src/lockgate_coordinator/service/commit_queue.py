@@ -18,7 +18,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from lockgate.group.commands import Command, Outcome, Reports
-from lockgate.group.turn import Turn, takes_long, turn
+from lockgate.group.turn import Turn, turn
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners
 from lockgate_coordinator.service.persistence import Persistence
@@ -95,9 +95,7 @@ class CommitQueue:
     async def _committed(self, name: str, commands: list[Command]) -> Turn:
         """Return the turn of these commands, once it is stored and heard."""
         self.commits, self.commands = self.commits + 1, self.commands + len(commands)
-        loaded = self._store.cached(name)
-        if loaded is None or takes_long(loaded.group, commands, loaded.now_ms):
-            loaded = await self._store.load(name)
+        loaded = self._store.cached(name) or await self._store.load(name)
         attempts = self.persistence.attempts(f"group {name!r}")
         while True:
             now = self._stalls.now(loaded.now_ms, loaded.jumps)

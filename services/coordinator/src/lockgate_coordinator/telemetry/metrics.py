@@ -22,7 +22,7 @@ from lockgate_coordinator.telemetry.group_metrics import families_of
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 from lockgate_coordinator.telemetry.kept_changes import KeptChanges
-from lockgate_coordinator.telemetry.observed import STEPS, ObservedStore
+from lockgate_coordinator.telemetry.observed import STEPS, StoreFigures
 from lockgate_coordinator.telemetry.requests import RequestFigures
 from lockgate_coordinator.telemetry.totals import Totals
 
@@ -35,7 +35,8 @@ class Metrics:
     def __init__(self, store: Store) -> None:
         self.totals = Totals()
         self.journal = Journal(self.totals, KeptChanges(store))
-        self.store = ObservedStore(store)
+        self.steps = StoreFigures()
+        self.store = self.steps.measured(store)
         self.requests = RequestFigures()
         self.process = ProcessCollector(registry=None)
         self.scraping = Lock()
@@ -60,7 +61,7 @@ class _Registry:
         yield from self._metrics.process.collect()
         yield from _build()
         yield from _requests(self._metrics.requests)
-        yield from _store(self._metrics.store, answered=self._scrape.complete)
+        yield from _store(self._metrics.steps, answered=self._scrape.complete)
         yield from _rules(self._metrics.journal, self._scrape.commits, self._scrape.commands)
         yield from families_of(self._scrape, self._metrics.totals)
 
@@ -87,7 +88,7 @@ def _requests(figures: RequestFigures) -> Iterator[Metric]:
     yield _gauge("lockgate_subscribers", "Open requests that wait for a change, by kind", "kind", figures.waiting)
 
 
-def _store(store: ObservedStore, *, answered: bool) -> Iterator[Metric]:
+def _store(store: StoreFigures, *, answered: bool) -> Iterator[Metric]:
     text = "Time of successful store operations"
     yield _histogram("lockgate_store_operation_duration_seconds", text, "operation", store.durations)
     errors = {step: store.errors[step] for step in STEPS}
