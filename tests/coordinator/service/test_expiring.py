@@ -70,12 +70,6 @@ async def test_dead_groups_and_readers_go_and_all_others_stay(coordinator: Coord
     assert list(half.readers) == [("b", 0)]
 
 
-async def test_nothing_goes_where_nothing_expires(coordinator: Coordinator, store: Store) -> None:
-    await stored(store, "dead", ("a", 8 * HOUR_MS))
-    await remove_expired(coordinator, NEVER)
-    assert await store.names("", 9) == ["dead"]
-
-
 async def test_a_group_that_is_heard_between_the_look_and_the_delete_stays(
     coordinator: Coordinator, metrics: Metrics, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,15 +120,6 @@ async def test_a_group_that_cannot_be_read_does_not_keep_the_others_from_expirin
         assert await store.names("", 9) == ["b"]
         await store.close()
         client.flushall()
-
-
-async def test_an_expired_reader_registers_again(coordinator: Coordinator, store: Store) -> None:
-    await stored(store, "half", ("a", 8 * HOUR_MS), ("b", 0))
-    before = (await store.load("half")).group
-    await remove_expired(coordinator, EXPIRY)
-    answer = await coordinator.register("half", "a", ReaderRegistrationEvent(subtask=0))
-    assert before is not None
-    assert answer.epoch > before.readers["a", 0].epoch
 
 
 @pytest.mark.parametrize(

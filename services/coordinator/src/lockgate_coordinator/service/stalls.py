@@ -50,6 +50,8 @@ class StallDetector:
         elif now - self._beat_at > STALLED_S:
             self._has_stalled(self._beat_at, now)
             self._beat_at = now
+        if not self._spans:
+            return Now(store_ms, (), jumps)
         stalls = tuple(
             (store_ms + round((began - now) * 1_000), store_ms + round((ended - now) * 1_000))
             for began, ended in self._spans
