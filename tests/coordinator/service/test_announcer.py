@@ -72,7 +72,7 @@ async def test_a_follower_gets_the_event_that_holds_then_each_change(coordinator
     assert (first.revision < second.revision, second.revision) == (True, revisions[0])
 
 
-async def test_a_busy_follower_gets_the_newest_event_and_none_of_the_outdated_ones(
+async def test_busy_follower_gets_the_newest_event_only(
     coordinator: Coordinator,
 ) -> None:
     events = await following(coordinator)

@@ -54,7 +54,7 @@ async def test_group_whose_readers_all_read_is_healthy() -> None:
     assert group["reason"] == "Reader orders/0 reads."
 
 
-async def test_a_reader_at_the_ceiling_makes_it_waiting_and_one_that_waits_too_long_overdue() -> None:
+async def test_reader_at_ceiling_makes_group_waiting_then_overdue() -> None:
     told = Told(max_wait_ms=5_000)
     await told.report("orders", T)
     await told.report("payments", T + 2 * MINUTE)

@@ -40,7 +40,7 @@ async def registered(coordinator: Coordinator, readers: int) -> list[ReportedWat
     ]
 
 
-async def test_commands_that_come_together_share_one_commit_and_each_answer_counts_them_all() -> None:
+async def test_commands_that_come_together_share_one_commit_and_answer() -> None:
     store = CountingStore()
     coordinator = Coordinator(store)
     reports = await registered(coordinator, 50)
@@ -147,7 +147,7 @@ async def calls(address: str) -> int:
 
 
 @pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_a_commit_to_redis_is_one_round_trip_while_no_other_process_is_at_work(
+async def test_commit_to_redis_is_one_round_trip_without_other_processes(
     store: Store, store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A machine that pauses for longer than 50 ms would cost another round trip.

@@ -13,7 +13,7 @@ from lockgate_coordinator.store.memory import MemoryStore
 SPLITS = SplitList(splits=(KafkaPartitionSplit("orders", 0),))
 
 
-async def test_a_group_has_enumerators_for_as_many_sources_as_it_may_have_and_for_no_more() -> None:
+async def test_group_has_no_more_enumerators_than_sources_allowed() -> None:
     coordinator = Coordinator(MemoryStore(), limits=Limits(sources=2))
     await coordinator.configure("g", GroupConfig())
     for source in ("a", "b", "a"):

@@ -52,7 +52,7 @@ async def test_a_list_reaches_the_stream_whichever_process_takes_it(
         await other.close()
 
 
-async def test_the_stream_of_an_older_epoch_ends_with_the_first_exchange_of_the_newer_one(here: Coordinator) -> None:
+async def test_stream_of_older_epoch_ends_with_first_exchange_of_newer(here: Coordinator) -> None:
     old = await joined(here)
     stream = await here.follow_splits("g", "s", 0, old)
 

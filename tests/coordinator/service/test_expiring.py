@@ -108,7 +108,7 @@ async def test_each_removal_is_a_line_of_the_log_and_is_counted(
 
 
 @pytest.mark.redis
-async def test_a_group_that_cannot_be_read_does_not_keep_the_others_from_expiring(redis_server: RedisServer) -> None:
+async def test_unreadable_group_keeps_no_other_from_expiring(redis_server: RedisServer) -> None:
     with Redis.from_url(redis_server.url) as client:
         client.flushall()
         store = open_store(redis_server.url)

@@ -69,7 +69,7 @@ async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged(
     assert many - few >= 2 * READERS // AT_ONCE  # added up and logged
 
 
-async def test_others_are_served_between_the_commits_of_many_batches_for_one_group() -> None:
+async def test_others_are_served_between_commits_of_many_batches() -> None:
     crowd = Crowd()
     await crowd.begin()
     await crowd.coordinator.report_all("g", crowd.reports[:1])

@@ -77,9 +77,7 @@ async def test_a_commit_gets_through_by_a_reservation_after_a_few_refusals(act: 
     await coordinator.ready()
 
 
-async def test_a_commit_that_never_gets_through_is_given_up_and_readiness_says_so(
-    act: Act, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_commit_that_never_gets_through_makes_process_unready(act: Act, monkeypatch: pytest.MonkeyPatch) -> None:
     store, coordinator, epoch = await overtaken(act)
     store.yields = False
     monkeypatch.setattr(persistence, "WITHIN_S", 0.02)

@@ -12,7 +12,7 @@ def coordinator() -> Coordinator:
     return Coordinator(MemoryStore(lambda: 1_000))
 
 
-async def test_the_revision_and_configuration_version_of_a_successor_are_above_all_of_its_predecessors(
+async def test_successors_revision_and_version_are_above_predecessors(
     coordinator: Coordinator,
 ) -> None:
     versions, revisions = [], []
@@ -24,7 +24,7 @@ async def test_the_revision_and_configuration_version_of_a_successor_are_above_a
     assert revisions == sorted(set(revisions))
 
 
-async def test_the_epochs_of_a_successor_are_above_all_of_its_predecessors_when_a_registration_creates_it(
+async def test_epochs_of_registered_successor_are_above_predecessors(
     coordinator: Coordinator,
 ) -> None:
     epochs = []

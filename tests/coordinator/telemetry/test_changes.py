@@ -94,7 +94,7 @@ def test_a_parked_reader_is_one_change_and_so_is_its_next_run() -> None:
     assert kinds(recorded.reports("a", 8)) == ["reader_active a"]
 
 
-def test_a_parked_reader_whose_next_run_does_not_come_is_lost_by_that_reason() -> None:
+def test_parked_reader_without_next_run_is_lost_for_that_reason() -> None:
     recorded = Recorded()
     recorded.registers("a")
     recorded.reports("a", 6, park_ms=5_000)
@@ -125,7 +125,7 @@ def test_a_newer_epoch_fences_the_older_one_and_both_are_named() -> None:
     assert kinds(recorded.reports("a", 6)) == ["reader_started a"]
 
 
-def test_a_reader_whose_lease_ends_is_lost_and_returns_with_its_next_report() -> None:
+def test_reader_whose_lease_ends_is_lost_and_returns_with_a_report() -> None:
     recorded = Recorded()
     for source in ("a", "b"):
         recorded.registers(source)
@@ -182,7 +182,7 @@ def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
     assert recorded.reports("b", 1_001) == []
 
 
-def test_under_proceed_who_waited_is_let_go_and_whom_it_waited_for_is_passed_over_until_it_is_near() -> None:
+def test_proceed_passes_over_reader_until_it_is_near() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_wait_ms=500, on_max_wait=OnMaxWait.PROCEED))
     for source in ("a", "b"):
         recorded.registers(source)
@@ -194,7 +194,7 @@ def test_under_proceed_who_waited_is_let_go_and_whom_it_waited_for_is_passed_ove
     assert kinds(recorded.reports("a", 995)) == ["reader_counted_again a"]
 
 
-def test_a_wait_of_ten_seconds_is_one_change_with_its_holders_and_so_is_its_end() -> None:
+def test_wait_of_ten_seconds_and_its_end_are_one_change_each() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000))
     for source in ("a", "b"):
         recorded.registers(source)

@@ -3,7 +3,7 @@
 from support.scraped import CONFIG, Service
 
 
-async def test_the_facts_of_a_source_s_readers_are_joined_and_no_fact_has_no_series(service: Service) -> None:
+async def test_facts_of_readers_are_joined_and_missing_ones_have_no_series(service: Service) -> None:
     left = service.clock.now_ms + 60_000
     facts = {"late_rows": 2, "rows_saved": 9, "retained_until": left, "event_time_rate": 3_000}
     await service.starts("a", 5, facts=facts)

@@ -114,9 +114,7 @@ def test_changes_that_many_ask_for_at_once_are_told_once_each(replicas: list[Coo
     )
 
 
-def test_every_change_says_why_and_a_lost_reader_for_how_long_it_was_silent(
-    replicas: list[CoordinatorProcess], topic: str
-) -> None:
+def test_each_change_has_a_reason_and_a_loss_its_silence(replicas: list[CoordinatorProcess], topic: str) -> None:
     readers, logs = Readers(replicas, topic), set(replicas)
     readers.asks("PUT", "", json=CONFIG)
     readers.registers("a", owner="query")

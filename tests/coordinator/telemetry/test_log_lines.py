@@ -60,7 +60,7 @@ def test_a_long_text_is_cut(form: logging.Formatter) -> None:
     assert len(form.format(record(owner="x" * 1_000_000))) < LONGEST_TEXT + 300
 
 
-def test_the_text_format_puts_an_error_behind_bars_so_that_its_words_cannot_pass_for_a_line() -> None:
+def test_text_format_puts_errors_behind_bars() -> None:
     first, *more = (
         TextLines().format(record("it failed", ValueError("x\n2026-01-01T00:00:00.000Z INFO all is well"))).splitlines()
     )
@@ -74,7 +74,7 @@ def test_the_text_format_writes_fields_as_words_or_json() -> None:
     assert line.endswith('INFO reader registered group=g owner="two words" config={"a": 1}')
 
 
-def test_the_text_format_has_durations_and_event_times_for_a_person_and_json_the_milliseconds() -> None:
+def test_text_format_has_readable_times_and_json_milliseconds() -> None:
     fields = {
         "silent_ms": 740_759,
         "watermark": 1_767_225_600_000,
@@ -90,7 +90,7 @@ def test_the_text_format_has_durations_and_event_times_for_a_person_and_json_the
     assert {key: said[key] for key in fields} == fields
 
 
-async def test_the_changes_of_one_commit_are_logged_up_to_a_limit_and_counted_beyond_it() -> None:
+async def test_changes_of_one_commit_are_counted_beyond_a_limit() -> None:
     seen, now = StringIO(), [10_000]
     metrics = Metrics(MemoryStore(lambda: now[0]))
     handler = logging.StreamHandler(seen)

@@ -80,7 +80,7 @@ async def test_a_fault_of_the_service_is_counted_once() -> None:
         assert (await service.scrape())["rejections_total{type=internal-server-error}"] == 1
 
 
-async def test_refusals_of_the_guard_are_counted_and_metrics_need_a_token_for_all_groups(
+async def test_guards_refusals_are_counted_and_metrics_need_a_token(
     started: Callable[..., Service],
 ) -> None:
     service = started(Settings(tokens="read=open-sesame-to-read"))
@@ -109,7 +109,7 @@ async def test_a_group_without_a_watermark_has_no_series_of_one(service: Service
     assert all(abs(value) < 1e15 for name, value in seen.items() if not name.startswith("process_"))
 
 
-async def test_paused_time_is_that_of_the_reports_of_a_reader_that_the_ceiling_holds(service: Service) -> None:
+async def test_paused_time_is_that_of_reports_at_the_ceiling(service: Service) -> None:
     await service.starts("slow", 5_000)
     await service.starts("fast", 9_000)
     for _ in range(3):
@@ -153,7 +153,7 @@ async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
     assert (seen["group_readers{group=g,state=lost}"], seen["state_changes_total{kind=reader_lost}"]) == (1, 1)
 
 
-async def test_a_reader_that_waits_too_long_is_overdue_and_the_one_it_waited_for_is_passed_over_until_it_is_near(
+async def test_long_wait_makes_reader_overdue_and_passes_over_its_blocker(
     service: Service,
 ) -> None:
     await service.http.put("/v1/groups/g", json={**CONFIG, "max_wait_ms": 500, "on_max_wait": "proceed"})

@@ -12,9 +12,7 @@ TOKEN, PASSWORD = "open-sesame-and-close-it", "hunter2-and-more"
 
 @pytest.mark.redis
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_neither_a_token_nor_the_password_of_redis_is_told_also_when_all_goes_wrong(
-    redis_server: RedisServer, form: str
-) -> None:
+def test_no_token_or_redis_password_is_logged_when_all_goes_wrong(redis_server: RedisServer, form: str) -> None:
     assert redis_server.pid, "whether there is any is the shared one's matter"
     env = {"LOCKGATE_TOKENS": f"admin={TOKEN}"}
     options = ("--log-format", form, "--log-level", "debug")

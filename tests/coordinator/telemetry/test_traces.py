@@ -53,7 +53,7 @@ async def reported(traced: Traced, **headers: str) -> None:
     assert (await traced.http.post("/v1/groups/g/sources/a/watermarks", json=body, headers=headers)).status_code == 200
 
 
-async def test_a_report_by_a_lean_route_has_a_span_with_its_group_and_source_below_the_clients() -> None:
+async def test_report_has_a_span_with_group_and_source_below_the_clients() -> None:
     traced = Traced()
     await reported(traced, traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
     span = traced.spans()[-1]
@@ -64,7 +64,7 @@ async def test_a_report_by_a_lean_route_has_a_span_with_its_group_and_source_bel
     assert format(span.context.trace_id, "032x") == "0af7651916cd43dd8448eb211c80319c"
 
 
-async def test_each_request_is_one_span_and_looking_whether_the_service_lives_is_none() -> None:
+async def test_each_request_but_liveness_probes_is_one_span() -> None:
     traced = Traced()
     for path in ("/livez", "/readyz", "/metrics"):
         assert (await traced.http.get(path)).status_code == 200
@@ -100,7 +100,7 @@ class Collector(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def test_a_process_sends_its_spans_to_the_endpoint_at_the_latest_when_it_ends(tmp_path: Path) -> None:
+def test_process_sends_its_spans_before_it_ends(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
         threading.Thread(target=collector.serve_forever, daemon=True).start()
         endpoint = f"http://127.0.0.1:{collector.server_address[1]}"

@@ -13,7 +13,7 @@ NOT_INSTALLED = (
 )
 
 
-def test_without_opentelemetry_the_service_runs_and_says_what_to_install_where_traces_are_wanted(
+def test_service_without_opentelemetry_says_what_to_install(
     tmp_path: Path,
 ) -> None:
     for wanted in (False, True):

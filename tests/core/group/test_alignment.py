@@ -48,7 +48,7 @@ def test_the_ceiling_saturates() -> None:
     assert decide(group_of(a=MAX - 5), NOW).ceiling == MAX
 
 
-def test_a_group_in_which_nobody_ever_reported_has_no_watermark_and_no_ceiling() -> None:
+def test_group_without_reports_has_no_watermark_and_no_ceiling() -> None:
     group = register(create("g", CONFIG, NOW), "a", ReaderRegistrationEvent(subtask=0), NOW)
     assert (decide(group, NOW).group_watermark, decide(group, NOW).ceiling) == (MIN, MAX)
 
@@ -77,13 +77,13 @@ def test_nobody_moves_until_every_expected_source_has_reported_once() -> None:
     assert decide(evict(said(group, "b", 9), "b", 0), NOW).ceiling == 15
 
 
-def test_joint_goes_as_far_as_everybodys_next_batch_reaches_and_strict_does_not() -> None:
+def test_joint_goes_as_far_as_all_next_batches_and_strict_does_not() -> None:
     group = said(said(create("g", CONFIG, NOW), "a", 5, reach=90), "b", 30, reach=70)
     assert decide(group, NOW).ceiling == 70
     assert decide(replace(group, config=replace(CONFIG, catch_up=CatchUp.STRICT)), NOW).ceiling == 15
 
 
-def test_one_reader_without_a_reach_keeps_the_joint_ceiling_to_its_watermark_or_the_drift() -> None:
+def test_reader_without_reach_bounds_joint_ceiling_by_its_watermark() -> None:
     assert decide(said(said(create("g", CONFIG, NOW), "a", 5, reach=90), "b", 30), NOW).ceiling == 30
     assert decide(said(said(create("g", CONFIG, NOW), "a", 5), "b", 30, reach=90), NOW).ceiling == 15
 
@@ -109,7 +109,7 @@ def test_the_holder_is_named_with_its_lowest_split_that_does_not_rest() -> None:
     assert event.blocked_by == (Blocker(source="a", subtask=0, watermark=5, split="p-1"),)
 
 
-def test_at_most_eight_holders_are_named_in_order_and_only_those_at_the_minimum() -> None:
+def test_first_eight_holders_at_the_minimum_are_named_in_order() -> None:
     group = create("g", CONFIG, NOW)
     for subtask in reversed(range(20)):
         group = said(group, "a", 5 if subtask else 6, subtask=subtask)
@@ -124,7 +124,7 @@ def test_the_revision_moves_exactly_when_a_value_does_and_always_up() -> None:
     assert other.revision == first.revision + 1
 
 
-def test_a_new_group_stays_at_or_below_the_presented_ceiling_until_one_lease_has_passed() -> None:
+def test_new_group_stays_below_presented_ceiling_for_one_lease() -> None:
     group = register(create("g", CONFIG, NOW), "a", ReaderRegistrationEvent(subtask=0, ceiling=8), NOW)
     group = said(group, "a", 5, NOW)
     assert decide(group, NOW + LEASE - 1).ceiling == 8
@@ -137,7 +137,7 @@ def test_a_presented_ceiling_raises_nothing() -> None:
     assert decide(said(group, "a", 5, NOW), NOW).ceiling == 15
 
 
-def test_the_next_deadline_is_the_end_of_the_first_lease_then_of_the_next_then_never() -> None:
+def test_next_deadline_is_the_end_of_the_first_running_lease() -> None:
     group = said(group_of(a=5), "b", 5, NOW + 50)
     assert [next_deadline(group, NOW + wait) for wait in (50, LEASE, LEASE + 50)] == [
         NOW + LEASE,
@@ -146,7 +146,7 @@ def test_the_next_deadline_is_the_end_of_the_first_lease_then_of_the_next_then_n
     ]
 
 
-def test_the_end_of_a_grace_is_a_deadline_and_the_lease_of_a_finished_reader_is_none() -> None:
+def test_grace_end_is_a_deadline_and_finished_readers_lease_is_none() -> None:
     group = said(create("g", CONFIG, NOW), "a", 5, finished=True)
     assert next_deadline(group, NOW) is None
     assert (

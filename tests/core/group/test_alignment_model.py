@@ -214,9 +214,7 @@ def test_every_event_is_what_the_naive_model_says(config: GroupConfig, script: l
 
 @examples(60)
 @given(configs, st.lists(steps, max_size=20))
-def test_joint_is_never_below_strict_and_a_lost_reader_never_holds_when_excluded(
-    config: GroupConfig, script: list[Step]
-) -> None:
+def test_joint_is_never_below_strict_and_excluded_readers_never_hold(config: GroupConfig, script: list[Step]) -> None:
     group, model, now = create("g", config, START), Model(config), START
     for step in script:
         now += step.wait

@@ -34,9 +34,7 @@ def test_without_watermarks_on_the_broadcast_side_nothing_ever_comes_out(story: 
 
 
 @pytest.mark.parametrize(("variant", "period"), [("every X", X), ("every x", SMALL_X)])
-def test_a_watermark_at_each_interval_delays_a_result_by_one_interval_at_most(
-    story: ModuleType, variant: str, period: int
-) -> None:
+def test_watermark_each_interval_delays_results_by_one_interval(story: ModuleType, variant: str, period: int) -> None:
     lateness = late(story, variant)
     assert (min(lateness), max(lateness)) == (
         T,

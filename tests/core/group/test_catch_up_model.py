@@ -187,13 +187,13 @@ def drain_rate(
 
 
 @pytest.mark.parametrize("loads", [EQUAL, SLOWER, DENSER], ids=["equal", "one is slower", "one is denser"])
-def test_a_day_of_backlog_of_two_queries_drains_at_nine_tenths_of_the_slower_one_s_rate_at_30_s_of_drift(
+def test_two_queries_drain_a_day_at_nine_tenths_of_slower_ones_rate(
     loads: list[Load],
 ) -> None:
     assert drain_rate(loads) >= 0.9
 
 
-def test_a_day_of_backlog_of_eight_unequal_queries_drains_at_0_85_of_the_slowest_one_s_rate_at_30_s_of_drift() -> None:
+def test_eight_unequal_queries_drain_a_day_at_0_85_of_slowest_rate() -> None:
     assert drain_rate(EIGHT) >= 0.85
 
 
@@ -202,13 +202,13 @@ def test_strict_drains_the_same_backlog_at_a_tenth_of_that_rate_or_less() -> Non
     assert max(drain_rate(loads, CatchUp.STRICT, hours=4) for loads in backlogs) <= 0.15
 
 
-def test_a_plan_that_is_held_between_triggers_has_to_wait_for_news_rather_than_for_its_next_trigger() -> None:
+def test_plan_held_between_triggers_waits_for_news_not_for_its_trigger() -> None:
     for loads in (EQUAL, EIGHT):
         assert drain_rate(loads, trigger=10_000) >= 0.9
         assert drain_rate(loads, trigger=10_000, waits=False) < 0.8
 
 
-def test_the_longer_batch_of_two_as_fast_is_cut_to_the_shorter_and_pays_its_fixed_cost_as_often_at_the_worst() -> None:
+def test_longer_batch_of_two_is_cut_to_the_shorter_at_worst() -> None:
     def rate(
         fixed: float,
     ) -> float:  # s a batch; alone both take fixed / 3 + 3.75 s for an hour, in batches of one and of three

@@ -42,7 +42,7 @@ def test_a_clock_that_goes_evenly_has_not_jumped(clock: StoreClock) -> None:
     assert clock.jumps == ()
 
 
-def test_a_jump_is_told_from_its_first_answer_on_and_is_never_taken_for_less_than_it_was(clock: StoreClock) -> None:
+def test_jump_is_noticed_at_first_answer_and_never_underestimated(clock: StoreClock) -> None:
     assert 60_000 <= clock.observe(2_000, 67_001, 2_002) <= 60_005
     assert [jump.noticed_ms for jump in clock.jumps] == [67_001]
     assert clock.observe(3_000, 68_001, 3_002) == 0
@@ -80,7 +80,7 @@ def test_a_reader_that_was_heard_after_the_jump_is_left_alone(group: Group) -> N
     assert after_jumps(group, [LEAP]).readers["b", 0] is group.readers["b", 0]
 
 
-def test_a_reader_that_another_process_took_for_lost_after_the_jump_counts_again(group: Group) -> None:
+def test_reader_lost_by_another_process_after_jump_counts_again(group: Group) -> None:
     lost, _ = evaluate(group, NOTICED)
     assert decide(after_jumps(lost, [LEAP]), NOTICED).group_watermark == 5
 
@@ -105,14 +105,14 @@ def test_a_jump_is_no_part_of_a_wait(group: Group) -> None:
     assert not evaluate(after_jumps(group, [LEAP]), NOTICED)[0].readers["a", 0].passed_over
 
 
-def test_a_new_group_keeps_its_ceiling_for_one_lease_over_a_jump_and_no_longer() -> None:
+def test_new_group_keeps_its_ceiling_for_one_lease_over_a_jump() -> None:
     registers = ReaderRegistrationEvent(subtask=0, ceiling=60)
     group = heard(register(create("g", CONFIG, NOW), "b", registers, NOW), "b", 100, NOW)
     after = after_jumps(group, [LEAP, LEAP])
     assert (decide(after, NOTICED).ceiling, after.grace_until) == (60, NOTICED + LEASE)
 
 
-def test_a_group_is_committed_after_a_jump_so_that_no_look_moves_its_times_again() -> None:
+def test_times_of_a_group_are_moved_once_for_a_jump() -> None:
     group = heard(create("g", CONFIG, NOTICED), "b", 100, NOTICED)
     after = after_jumps(group, [LEAP])
     assert after is not group

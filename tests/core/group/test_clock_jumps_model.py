@@ -99,7 +99,7 @@ class World:
 
 @examples(300)
 @given(st.lists(steps, max_size=30))
-def test_no_reader_that_was_heard_within_its_lease_is_lost_whatever_the_clock_does(script: list[Step]) -> None:
+def test_no_reader_heard_within_its_lease_is_lost_by_clock_jumps(script: list[Step]) -> None:
     world = World()
     for step in script:
         world.takes(step)

@@ -75,13 +75,13 @@ def test_a_reader_that_never_registered_is_unknown_by_source_or_by_subtask(group
         commands.evict(group, "a", 1)
 
 
-def test_the_report_of_the_older_epoch_counts_until_the_newer_ones_first_report(group: Group) -> None:
+def test_report_of_older_epoch_counts_until_newer_ones_first_report(group: Group) -> None:
     group = registered(reported(group, 5), NOW + 1, owner="q")
     assert decide(group, NOW + 1).group_watermark == 5
     assert decide(reported(group, 9, NOW + 1), NOW + 1).group_watermark == 9
 
 
-def test_an_older_report_counts_until_the_lease_of_the_newer_registration_ends(group: Group) -> None:
+def test_report_of_older_epoch_counts_until_newer_ones_lease_ends(group: Group) -> None:
     group = registered(reported(group, 5), NOW + 1, owner="q")
     assert decide(group, NOW + LEASE).group_watermark == 5
     assert decide(group, NOW + 1 + LEASE).group_watermark == MAX
@@ -109,7 +109,7 @@ def test_another_owner_is_busy_to_the_last_millisecond_of_the_lease(group: Group
     assert refused.value.owner == "q"
 
 
-def test_another_owner_may_have_the_reader_when_its_lease_has_ended_or_it_has_finished_or_by_takeover(
+def test_another_owner_gets_reader_that_is_lost_finished_or_taken_over(
     group: Group,
 ) -> None:
     other = commands.register(
@@ -125,7 +125,7 @@ def test_the_same_owner_may_register_again_at_once_and_fences_itself(group: Grou
     assert registered(group, NOW, owner="q").readers[A0].epoch == group.readers[A0].epoch + 1
 
 
-def test_a_first_report_of_min_leaves_the_reader_uncounted_and_a_later_one_holds(group: Group) -> None:
+def test_first_report_of_min_does_not_count_and_a_later_one_holds(group: Group) -> None:
     assert not reported(group, MIN).started
     assert decide(reported(reported(group, 5), MIN), NOW).group_watermark == MIN
     assert reported(reported(group, 5), MIN).started
@@ -139,7 +139,7 @@ def test_a_lower_report_lowers_the_minimum(group: Group) -> None:
     assert decide(reported(reported(group, 9), 3), NOW).group_watermark == 3
 
 
-def test_each_report_of_many_is_judged_alone_and_all_refused_change_nothing(group: Group) -> None:
+def test_each_report_is_judged_alone_and_refused_ones_change_nothing(group: Group) -> None:
     epoch = group.readers[A0].epoch
     good, stale = (ReportedWatermarkEvent(subtask=0, epoch=e, watermark=7) for e in (epoch, epoch + 1))
     after, refusals = commands.report_all(group, [("a", stale), ("a", good), ("b", good)], NOW)
@@ -164,7 +164,7 @@ def test_progress_never_lowers_the_reader(group: Group) -> None:
     assert said(progressed(group, 1, 0, p0=3)).watermark == 5
 
 
-def test_a_report_that_names_no_splits_repeats_the_last_ones_and_undoes_no_progress(group: Group) -> None:
+def test_report_without_splits_repeats_the_last_and_undoes_no_progress(group: Group) -> None:
     group = reported(group, 5, splits={"p0": split(5), "p1": split(7)})
     group = progressed(group, 1, 0, p0=30)
     group = reported(group, 5)
@@ -197,7 +197,7 @@ def test_a_lost_reader_shows_its_last_facts(group: Group) -> None:
     assert said(lost).facts == FACTS
 
 
-def test_a_report_that_names_no_splits_and_had_none_leaves_none_and_is_not_raised(group: Group) -> None:
+def test_report_that_never_named_splits_is_not_raised(group: Group) -> None:
     group = reported(progressed(reported(group, 5), 1, 0, p0=30), 6)
     assert (said(group).watermark, said(group).splits) == (6, {})
 
@@ -208,7 +208,7 @@ def test_progress_of_a_reader_that_named_no_splits_does_not_raise_it(group: Grou
     assert said(group).splits["p0"].watermark == 30
 
 
-def test_a_lower_batch_and_attempt_is_ignored_and_counted_and_within_one_values_only_rise(group: Group) -> None:
+def test_progress_of_older_attempt_is_ignored_and_values_only_rise(group: Group) -> None:
     group = reported(group, 5, splits={"p0": split(5)})
     group = progressed(group, 2, 1, p0=10)
     for batch, attempt in ((2, 0), (1, 9)):

@@ -16,12 +16,12 @@ def test_a_new_group_has_no_watermark_and_no_ceiling() -> None:
     assert (group.revision, group.group_watermark, group.max_desired_watermark) == (NOW, MIN, MAX)
 
 
-def test_a_new_group_that_expects_sources_holds_all_unless_it_only_observes() -> None:
+def test_new_group_with_expected_sources_holds_all_unless_observing() -> None:
     assert create("g", GroupConfig(expected_sources=("a",)), NOW).max_desired_watermark == MIN
     assert create("g", GroupConfig(expected_sources=("a",), mode=Mode.OBSERVE), NOW).max_desired_watermark == MAX
 
 
-def test_a_successor_begins_above_its_predecessor_though_the_clock_stood_still() -> None:
+def test_successor_begins_above_predecessor_while_clock_stands_still() -> None:
     group = register(create("g", GroupConfig(), NOW), "a", FIRST, NOW)
     successor = create("g", GroupConfig(), NOW, floor=group.high_water)
     assert successor.revision > group.revision
@@ -35,12 +35,12 @@ def test_epochs_go_on_rising_over_a_reader_that_left_or_was_evicted() -> None:
     assert register(evict(left, "a", 0), "a", FIRST, NOW).readers["a", 0].epoch == NOW + 2
 
 
-def test_another_configuration_has_another_version_though_the_clock_stood_still() -> None:
+def test_new_configuration_has_new_version_while_clock_stands_still() -> None:
     group = create("g", GroupConfig(), NOW)
     assert replace_config(group, GroupConfig(lease_ms=100), NOW).config_version == group.config_version + 1
 
 
-def test_a_source_that_has_reported_already_is_not_waited_for_when_it_becomes_expected() -> None:
+def test_reported_source_is_not_waited_for_once_it_is_expected() -> None:
     group = register(create("g", GroupConfig(), NOW), "a", FIRST, NOW)
     group = report(group, "a", ReportedWatermarkEvent(subtask=0, epoch=NOW, watermark=1), NOW)
     assert replace_config(group, GroupConfig(expected_sources=("a", "b")), NOW).sources_missing == ("b",)

@@ -55,13 +55,13 @@ def test_all_idle_is_max_and_the_drift_overflows_nothing(group: Group) -> None:
     assert values(replace(idle, config=replace(CONFIG, max_drift_ms=MAX))) == (MAX, MAX)
 
 
-def test_a_record_older_than_the_group_after_idleness_takes_the_group_back_to_it(group: Group) -> None:
+def test_old_record_after_idleness_takes_the_group_back_to_it(group: Group) -> None:
     idle = said(said(group, "a", 5, idle=True), "b", 500)
     assert values(idle) == (500, 510)
     assert values(said(idle, "a", 3)) == (3, 13)
 
 
-def test_a_reader_that_waits_becomes_idle_and_resumes_waits_anew_and_then_goes_on(group: Group) -> None:
+def test_waiting_reader_that_was_idle_waits_again_and_goes_on(group: Group) -> None:
     assert group.readers["b", 0].held_since == NOW
     idle = said(group, "b", 15, NOW + 10, idle=True)
     assert (idle.readers["b", 0].held_since, values(idle)) == (None, (5, 15))
@@ -71,7 +71,7 @@ def test_a_reader_that_waits_becomes_idle_and_resumes_waits_anew_and_then_goes_o
     assert (on.readers["b", 0].held_since, values(on, NOW + 40)) == (None, (16, 26))
 
 
-def test_a_reader_that_waits_for_longer_than_any_time_out_still_counts_while_it_is_heard(group: Group) -> None:
+def test_reader_that_waits_very_long_counts_while_it_is_heard(group: Group) -> None:
     now_ms = NOW
     for now_ms in range(NOW, NOW + 100 * LEASE, LEASE // 3):
         group = said(said(group, "a", 5, now_ms), "b", 15, now_ms)
@@ -79,7 +79,7 @@ def test_a_reader_that_waits_for_longer_than_any_time_out_still_counts_while_it_
     assert values(said(group, "a", 80, now_ms), now_ms) == (15, 25)
 
 
-def test_finished_while_the_others_are_idle_is_max_and_ends_nothing_for_them(group: Group) -> None:
+def test_finished_reader_among_idle_ones_is_max_and_ends_nothing(group: Group) -> None:
     done = said(said(group, "b", 15, idle=True), "a", 5, finished=True)
     assert values(done) == (MAX, MAX)
     assert values(said(done, "b", 20)) == (20, 30)
@@ -92,7 +92,7 @@ def test_all_finished_is_max_and_nobody_is_ever_lost(group: Group) -> None:
 
 
 @pytest.mark.parametrize("lost", OnLostReader)
-def test_a_failed_member_that_is_missing_after_a_downscale_holds_for_a_lease_or_until_it_is_evicted(
+def test_member_missing_after_downscale_holds_for_lease_or_eviction(
     lost: OnLostReader,
 ) -> None:
     group = create("g", replace(CONFIG, on_lost_reader=lost), NOW)
@@ -104,7 +104,7 @@ def test_a_failed_member_that_is_missing_after_a_downscale_holds_for_a_lease_or_
     assert values(evict(group, "a", 1), NOW + LEASE)[0] == 50
 
 
-def test_a_restarted_member_that_reports_lower_takes_the_group_back_and_its_older_self_is_fenced(group: Group) -> None:
+def test_restarted_member_takes_group_back_and_fences_older_epoch(group: Group) -> None:
     older = group.readers["a", 0].epoch
     restarted = said(registered(group, "a", NOW + 1), "a", 2, NOW + 1)
     assert values(restarted, NOW + 1) == (2, 12)

@@ -62,21 +62,21 @@ def test_the_silence_of_one_is_a_loss(group: Group) -> None:
     assert decide(group, NOW + LEASE).group_watermark == 100
 
 
-def test_after_a_silence_of_all_the_first_one_back_is_held_by_those_who_are_not_back_yet(group: Group) -> None:
+def test_first_reader_back_after_silence_of_all_is_held_by_the_others(group: Group) -> None:
     back = NOW + 10 * LEASE
     group = heard(group, "b", 100, back)
     assert decide(group, back + LEASE - 1).group_watermark == 5
     assert decide(group, back + LEASE).group_watermark != 5
 
 
-def test_a_reader_that_was_lost_before_the_silence_is_not_brought_back_by_it(group: Group) -> None:
+def test_reader_lost_before_the_silence_stays_lost(group: Group) -> None:
     for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
         group = heard(group, "b", 100, now_ms)
     group = heard(group, "b", 100, NOW + 10 * LEASE)
     assert decide(group, NOW + 10 * LEASE).group_watermark == 100
 
 
-def test_a_dead_reader_among_slow_ones_is_lost_after_its_lease_and_one_silence(group: Group) -> None:
+def test_dead_reader_among_slow_ones_is_lost_after_one_silence(group: Group) -> None:
     for turn in range(1, 3):
         # each of them a silence of more than the tolerance
         group = heard(group, "b", 100, NOW + turn * 500)
@@ -90,7 +90,7 @@ def test_a_reader_that_was_heard_again_is_excused_again(group: Group) -> None:
     assert decide(group, NOW + 20 * LEASE).group_watermark == 5
 
 
-def test_the_reach_is_forgotten_when_the_lease_ends_also_by_who_holds_or_is_excused(group: Group) -> None:
+def test_reach_is_forgotten_when_the_lease_ends(group: Group) -> None:
     group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
     assert decide(group, NOW).ceiling == 500
     assert decide(heard(group, "b", 100, NOW + 10 * LEASE, reach=500), NOW + 10 * LEASE).ceiling == 15
@@ -117,13 +117,13 @@ def test_a_second_silence_of_all_is_an_outage_like_the_first(group: Group) -> No
     assert decide(group, NOW - 30_000).group_watermark == 5
 
 
-def test_a_reader_lost_by_a_clock_that_was_ahead_counts_again_where_it_was_put_back(group: Group) -> None:
+def test_reader_lost_by_clock_ahead_counts_again_once_put_back(group: Group) -> None:
     ahead, _ = evaluate(group, NOW + 3_600_000)
     assert all(reader.lost for reader in ahead.readers.values())
     assert decide(heard(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15
 
 
-def test_a_reader_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_without_a_report(group: Group) -> None:
+def test_reader_lost_by_clock_briefly_ahead_returns_without_report(group: Group) -> None:
     ahead, event = evaluate(group, NOW + 3_600_000)
     assert event.max_desired_watermark == MAX
     again, event = evaluate(ahead, NOW + 100)
@@ -131,7 +131,7 @@ def test_a_reader_lost_by_a_clock_that_was_ahead_for_a_moment_counts_again_witho
     assert decide(again, NOW + LEASE).group_watermark == MAX
 
 
-def test_clocks_that_differ_by_less_than_the_tolerance_do_not_bring_a_lost_reader_back_and_lose_it_again(
+def test_clocks_within_tolerance_bring_no_lost_reader_back(
     group: Group,
 ) -> None:
     lost, _ = evaluate(group, NOW + LEASE)
@@ -140,7 +140,7 @@ def test_clocks_that_differ_by_less_than_the_tolerance_do_not_bring_a_lost_reade
     assert decide(lost, NOW + LEASE - tolerance_ms(CONFIG) - 1).group_watermark == 5
 
 
-def test_a_lease_that_is_made_shorter_is_shorter_from_the_readers_next_word_on(group: Group) -> None:
+def test_shorter_lease_holds_from_readers_next_report(group: Group) -> None:
     group = replace_config(group, replace(CONFIG, lease_ms=100), NOW + 500)
     assert decide(group, NOW + LEASE - 1).group_watermark == 5
     assert decide(group, NOW + LEASE).group_watermark == MAX
@@ -149,7 +149,7 @@ def test_a_lease_that_is_made_shorter_is_shorter_from_the_readers_next_word_on(g
     assert decide(group, NOW + 700).group_watermark == 100
 
 
-def test_a_lease_that_is_made_longer_brings_a_lost_reader_back_and_not_what_it_offered(group: Group) -> None:
+def test_longer_lease_brings_lost_reader_back_without_its_reach(group: Group) -> None:
     group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
     group = replace_config(evaluate(group, NOW + LEASE)[0], replace(CONFIG, lease_ms=2 * LEASE), NOW + LEASE)
     assert (decide(group, NOW + LEASE).group_watermark, decide(group, NOW + LEASE).ceiling) == (5, 15)

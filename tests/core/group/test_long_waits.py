@@ -35,7 +35,7 @@ def waiting(config: GroupConfig = PROCEED) -> Group:
     return said(said(group, "live", 1_000, NOW), "live", 1_000, NOW)
 
 
-def test_a_wait_begins_with_a_report_at_the_ceiling_and_ends_with_one_below_it() -> None:
+def test_wait_begins_at_the_ceiling_and_ends_below_it() -> None:
     group = said(create("g", PROCEED, NOW), "backfill", 0, NOW)
     assert said(group, "live", 9, NOW + 1).readers["live", 0].held_since is None
     held = said(group, "live", 10, NOW + 1)
@@ -44,7 +44,7 @@ def test_a_wait_begins_with_a_report_at_the_ceiling_and_ends_with_one_below_it()
     assert said(said(held, "backfill", 50, NOW + 3), "live", 10, NOW + 3).readers["live", 0].held_since is None
 
 
-def test_nobody_waits_for_itself_or_while_idle_or_where_nothing_is_enforced() -> None:
+def test_no_wait_for_itself_while_idle_or_while_observing() -> None:
     alone = said(said(create("g", replace(PROCEED, max_drift_ms=0), NOW), "a", 5, NOW), "a", 5, NOW)
     idle = said(waiting(), "live", 1_000, NOW, idle=True)
     observed = waiting(replace(PROCEED, mode=Mode.OBSERVE))
@@ -73,7 +73,7 @@ def test_an_alarm_changes_nothing_but_is_given_once_for_each_wait() -> None:
     assert (again.readers["live", 0].overdue, again.readers["live", 0].held_since) == (False, NOW + HOLD)
 
 
-def test_a_reader_that_was_passed_over_reads_on_and_counts_again_within_the_drift_of_the_others() -> None:
+def test_passed_over_reader_counts_again_within_drift_of_others() -> None:
     group = evaluate(waiting(), NOW + HOLD)[0]
     for watermark, counts in ((500, False), (989, False), (990, True)):
         group = said(group, "backfill", watermark, NOW + HOLD)
@@ -90,7 +90,7 @@ def test_a_restart_of_who_was_passed_over_does_not_hold_the_others_again() -> No
     assert decide(said(group, "backfill", 3, NOW + HOLD), NOW + HOLD).group_watermark == 1_000
 
 
-def test_a_reader_that_waits_is_passed_over_for_nobody_and_waits_anew_for_the_next_one() -> None:
+def test_waiting_reader_is_never_passed_over_and_waits_again() -> None:
     group = said(waiting(), "ahead", 5_000, NOW)
     group = evaluate(said(group, "ahead", 5_000, NOW), NOW + HOLD)[0]
     assert {key[0] for key in group.readers if group.readers[key].passed_over} == {"backfill"}
@@ -121,7 +121,7 @@ def test_all_is_found_anew_under_another_configuration() -> None:
     assert decide(said(group, "live", MAX, NOW + HOLD), NOW + HOLD).group_watermark == 0
 
 
-def test_an_outage_is_no_wait_neither_for_who_looks_nor_for_the_first_one_back() -> None:
+def test_outage_is_no_wait() -> None:
     group = waiting(replace(PROCEED, lease_ms=900, update_interval_ms=10))
     assert decide(group, NOW + HOLD).ceiling == 10
     assert next_deadline(group, NOW + HOLD) == NOW + 900
@@ -137,7 +137,7 @@ def test_two_outages_in_a_row_do_not_count_as_waiting() -> None:
     assert decide(group, NOW + 800).ceiling == 10
 
 
-def test_a_reader_that_has_not_waited_for_too_long_yet_is_not_passed_over_either() -> None:
+def test_reader_that_waits_shortly_is_not_passed_over() -> None:
     group = said(said(waiting(), "ahead", 5_000, NOW + 1), "ahead", 5_000, NOW + 1)
     group = said(group, "ahead", 5_000, NOW + HOLD - 1)
     late = replace_config(group, replace(PROCEED, max_wait_ms=HOLD - 1), NOW)
@@ -163,7 +163,7 @@ def test_a_reader_that_gets_on_at_the_pace_of_others_does_not_wait() -> None:
     assert decide(group, now_ms + 1).ceiling == 1_037
 
 
-def test_a_reader_that_gets_on_after_an_alarm_is_not_overdue_and_may_be_reported_again() -> None:
+def test_reader_that_moves_after_alarm_is_not_overdue() -> None:
     group = said(evaluate(waiting(ALARM), NOW + HOLD)[0], "backfill", 995, NOW + HOLD)
     group = said(group, "live", 1_005, NOW + HOLD)
     assert (group.readers["live", 0].overdue, group.readers["live", 0].held_since) == (False, NOW + HOLD)

@@ -169,7 +169,7 @@ def done(group: Group, naive: Naive, step: Step, now: int) -> Group:
     st.sampled_from([[], a_wait_of_50]),
     st.lists(steps, max_size=30),
 )
-def test_readers_that_wait_are_let_go_and_passed_over_as_the_naive_model_says(
+def test_waits_end_as_in_the_naive_model(
     then: OnMaxWait, lost: OnLostReader, before: list[Step], script: list[Step]
 ) -> None:
     config = GroupConfig(

@@ -40,7 +40,7 @@ def expecting_many() -> Group:
     return group
 
 
-def test_a_look_at_a_group_that_waits_for_very_many_sources_finds_the_first_of_them() -> None:
+def test_group_that_waits_for_many_sources_names_the_first() -> None:
     group = expecting_many()
     decision = decide(group, 0)
     assert decision.waiting_for == tuple(str(number) for number in range(BLOCKERS_LIMIT))

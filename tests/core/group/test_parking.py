@@ -51,7 +51,7 @@ def parked() -> Group:
     return said(said(create("g", CONFIG, NOW), "a", 5, NOW, park_ms=10 * LEASE), "b", 100, NOW)
 
 
-def test_a_parked_reader_holds_the_others_until_its_time_is_over_and_is_then_lost(parked: Group) -> None:
+def test_parked_reader_holds_others_until_its_time_is_over(parked: Group) -> None:
     group = beating(parked, "b", 100, NOW, NOW + 10 * LEASE)
     assert decide(group, NOW + 10 * LEASE - 1).group_watermark == 5
     assert decide(group, NOW + 10 * LEASE).group_watermark == 100
@@ -69,7 +69,7 @@ def test_the_end_of_its_time_is_a_deadline(parked: Group) -> None:
     assert [next_deadline(alone, NOW + HOUR + after) for after in (-1, 0)] == [NOW + HOUR, None]
 
 
-def test_the_next_run_goes_on_from_there_and_is_parked_no_longer_with_its_first_report(parked: Group) -> None:
+def test_first_report_of_next_run_ends_the_parking(parked: Group) -> None:
     group = beating(parked, "b", 100, NOW, NOW + 5 * LEASE)
     group = registered(group, "a", NOW + 5 * LEASE)
     assert decide(group, NOW + 5 * LEASE).group_watermark == 5
@@ -80,21 +80,19 @@ def test_the_next_run_goes_on_from_there_and_is_parked_no_longer_with_its_first_
 
 
 @pytest.mark.parametrize(("registers_at", "ends"), [(5 * LEASE, 10 * LEASE), (10 * LEASE - 1, 11 * LEASE - 1)])
-def test_a_run_that_registers_and_never_reports_leaves_the_time_as_it_is_or_a_lease(
-    parked: Group, registers_at: int, ends: int
-) -> None:
+def test_run_that_never_reports_leaves_parking_time_or_one_lease(parked: Group, registers_at: int, ends: int) -> None:
     group = registered(beating(parked, "b", 100, NOW, NOW + registers_at), "a", NOW + registers_at)
     group = beating(group, "b", 100, NOW + registers_at, NOW + ends)
     assert decide(group, NOW + ends - 1).group_watermark == 5
     assert decide(group, NOW + ends).group_watermark == 100
 
 
-def test_a_reader_that_registers_when_its_time_is_over_does_not_count_before_it_reports(parked: Group) -> None:
+def test_reader_registered_after_parking_counts_from_first_report(parked: Group) -> None:
     group = registered(beating(parked, "b", 100, NOW, NOW + 10 * LEASE), "a", NOW + 10 * LEASE)
     assert decide(group, NOW + 10 * LEASE).group_watermark == 100
 
 
-def test_a_reader_that_registers_late_holds_where_lost_readers_do_with_a_lease_like_any_other(
+def test_reader_registered_late_holds_like_other_lost_readers(
     parked: Group,
 ) -> None:
     group = replace(parked, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD))
@@ -149,7 +147,7 @@ def test_another_lease_of_the_group_leaves_the_time_as_it_is(parked: Group) -> N
         assert group.readers["a", 0].heard_at == NOW
 
 
-def test_a_parked_reader_does_not_wait_and_can_be_passed_over_like_any_other() -> None:
+def test_parked_reader_does_not_wait_and_can_be_passed_over() -> None:
     config = replace(CONFIG, catch_up=CatchUp.STRICT, max_wait_ms=500, on_max_wait=OnMaxWait.PROCEED)
     group = said(said(create("g", config, NOW), "a", 5, NOW, park_ms=HOUR), "b", 100, NOW)
     assert decide(beating(group, "b", 100, NOW, NOW + 500), NOW + 500).group_watermark == 100

@@ -23,7 +23,7 @@ def begun() -> Group:
     return registered(create("g", OWN, NOW), OWN, None)
 
 
-def test_an_operator_s_configuration_wins_over_the_rules_of_the_query_that_came_first(begun: Group) -> None:
+def test_operators_configuration_wins_over_that_of_first_query(begun: Group) -> None:
     group = registered(begun, OLDER, NOW - 20)
     assert (group.config, group.configured_at) == (OLDER, NOW - 20)
     assert group.config_version > begun.config_version

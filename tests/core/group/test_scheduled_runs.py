@@ -99,7 +99,7 @@ def hours(park_ms: int | None, *, apart_ms: int, drift_ms: int = 10 * MINUTE) ->
     return schedule
 
 
-def test_runs_together_over_alternating_empty_sources_read_all_each_time_and_nothing_late() -> None:
+def test_runs_over_alternating_empty_sources_read_all_in_time() -> None:
     schedule = hours(park_ms=2 * HOUR, apart_ms=0)
     assert (schedule.late, sum(schedule.unread)) == (0, 0)
     assert [len(source.log) for source in schedule.sources.values()] == [360, 360, 360]
@@ -111,7 +111,7 @@ def test_runs_apart_never_get_ahead_of_what_a_parked_one_has_still_to_read() -> 
     assert all(source.read > 0 for source in schedule.sources.values())
 
 
-def test_scheduled_runs_read_all_each_time_where_the_drift_is_above_the_schedules_period() -> None:
+def test_scheduled_runs_read_all_with_drift_above_their_period() -> None:
     schedule = hours(park_ms=2 * HOUR, apart_ms=10 * MINUTE, drift_ms=HOUR + 2 * LATE)
     assert sum(schedule.unread[3:]) == 0  # of the first three two have to wait for the common start
 

@@ -29,7 +29,7 @@ def group() -> Group:
     return said(said(create("g", CONFIG, NOW), "a", 5, reach=900), "b", 8, reach=1_000)
 
 
-def test_a_pause_is_announced_with_a_higher_revision_though_no_watermark_moves(group: Group) -> None:
+def test_pause_raises_revision_though_no_watermark_moves(group: Group) -> None:
     after, event = evaluate(pause(group, NIGHT, NOW), NOW)
     assert event.paused_sources == (NIGHT,)
     assert event.pause_of("a") == NIGHT
@@ -56,7 +56,7 @@ def test_a_second_pause_changes_nothing_and_keeps_the_first_name(group: Group) -
     assert pause(paused, replace(NIGHT, by="another", at=NOW + 1), NOW + 1) is paused
 
 
-def test_to_resume_raises_the_revision_and_a_source_that_is_not_paused_stays_as_it_is(group: Group) -> None:
+def test_resume_raises_revision_only_for_a_paused_source(group: Group) -> None:
     paused = pause(group, NIGHT, NOW)
     resumed = resume(paused, "a", NOW)
     assert resumed.paused_sources == ()
@@ -69,7 +69,7 @@ def test_a_pause_outlives_the_readers_of_its_source(group: Group) -> None:
     assert said(left, "a", 1).pause_of("a") == NIGHT
 
 
-def test_an_expected_source_may_be_paused_before_it_comes_and_an_unknown_one_may_not(group: Group) -> None:
+def test_expected_source_may_be_paused_before_it_comes(group: Group) -> None:
     expecting = create("g", replace(CONFIG, expected_sources=("late",)), NOW)
     assert pause(expecting, replace(NIGHT, source="late"), NOW).pause_of("late") is not None
     with pytest.raises(UnknownSource, match="'late'"):
