@@ -58,7 +58,7 @@ COMMITS: tuple[Break, ...] = (
         "a fault of a command reaches its caller",
         "service/commit_queue.py",
         "                    future.set_exception(error)\n            return",
-        "                    future.set_exception(StoreUnavailable(str(error)))\n            return",
+        "                    future.set_exception(RuntimeError(str(error)))\n            return",
         QUEUE,
     ),
     Break(
