@@ -36,7 +36,7 @@ class Run:
         self.clock = clock
 
 
-def test_aligned_runs_take_the_driver_s_clock_and_its_leaps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aligned_runs_take_the_driver_s_clock_and_its_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = Clocks(machine=lambda: 1_000.0)
     monkeypatch.setattr(opening, "AlignedRun", Run)
     with driven_by(clocks):

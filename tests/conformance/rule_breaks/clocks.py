@@ -13,21 +13,21 @@ DRIVER = ("test_driver_clock.py",)
 
 CLOCKS: tuple[Break, ...] = (
     Break(
-        "a leap that is taken back within a minute moves no plan",
+        "a jump that is taken back within a minute moves no plan",
         "plan/clock.py",
-        "elif ticks_ms - self._leap[1] >= STOOD_MS:",
-        "elif ticks_ms - self._leap[1] >= STOOD_MS // 2:",
+        "elif ticks_ms - self._jump[1] >= STOOD_MS:",
+        "elif ticks_ms - self._jump[1] >= STOOD_MS // 2:",
         CLOCK,
     ),
     Break(
-        "records outweigh a leap that stands",
+        "records outweigh a jump that stands",
         "plan/clock.py",
         "if any(shown.at >= noticed for shown in self._shown.values()):",
         "if not self._shown:",
         CLOCK,
     ),
     Break(
-        "what was shown moves with a leap that is taken over",
+        "what was shown moves with a jump that is taken over",
         "plan/clock.py",
         "            shown.low -= by\n",
         "",

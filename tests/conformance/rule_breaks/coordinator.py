@@ -52,7 +52,7 @@ COMMITS: tuple[Break, ...] = (
         "group/turn.py",
         "                outcome = refusal\n",
         "                outcome, group = refusal, before\n",
-        QUEUE,
+        ("test_turn.py",),
     ),
     _Break(
         "a fault of a command reaches its caller",
@@ -66,7 +66,7 @@ COMMITS: tuple[Break, ...] = (
         "group/turn.py",
         "number, index = places[place]",
         "number, index = 0, places[place][1]",
-        (*QUEUE, "test_races.py"),
+        ("test_turn.py",),
     ),
     _Break(
         "a commit is announced before it is answered",

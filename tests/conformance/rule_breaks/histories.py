@@ -1,4 +1,4 @@
-"""Rules of a store that goes back in time, or whose clock leaps."""
+"""Rules of a store that goes back in time, or whose clock jumps."""
 
 from functools import partial
 
@@ -55,7 +55,7 @@ LEAPING: tuple[Break, ...] = (
         "lockgate_http",
     ),
     _Break(
-        "the clock of a memory store does not leap",
+        "the clock of a memory store does not jump",
         "store/memory.py",
         "return lambda: (began_ns + time.monotonic_ns()) // 1_000_000",
         "return lambda: time.time_ns() // 1_000_000",

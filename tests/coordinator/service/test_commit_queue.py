@@ -5,10 +5,10 @@ import pytest
 from redis.asyncio import Redis
 
 from lockgate.errors import StaleEpoch
-from lockgate.group.commands import Configure, PreconditionFailed, Progress, Refresh, Versions
+from lockgate.group.commands import Configure, Progress, Refresh
 from lockgate.group.group import Group
 from lockgate.group.turn import Turn
-from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, RegistrationAnswer, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners, TurnListener
 from lockgate_coordinator.service.commit_queue import CommitQueue
@@ -83,21 +83,6 @@ async def test_a_refused_command_takes_nothing_from_those_of_its_commit(store: S
     )
     assert isinstance(outcomes[1], StaleEpoch)
     assert outcomes[0] == outcomes[2] == (await coordinator.refresh("g")).event
-
-
-async def test_a_change_that_is_refused_takes_nothing_from_those_of_its_commit(store: Store) -> None:
-    coordinator = Coordinator(store)
-    await registered(coordinator, 1)
-    before, refused, after = await asyncio.gather(
-        coordinator.register("g", "a", ReaderRegistrationEvent(subtask=1)),
-        coordinator.configure("g", GroupConfig(lease_ms=5_000), only=Versions()),
-        coordinator.register("g", "a", ReaderRegistrationEvent(subtask=2)),
-        return_exceptions=True,
-    )
-    assert isinstance(before, RegistrationAnswer)
-    assert isinstance(refused, PreconditionFailed)
-    assert isinstance(after, RegistrationAnswer)
-    assert set((await coordinator.refresh("g")).group.readers) == {("a", 0), ("a", 1), ("a", 2)}
 
 
 async def test_a_cancelled_caller_leaves_the_others_their_answers(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The clock of plans under leaps of the wall clock, and beside records that contradict it: virtual
+"""The clock of plans under jumps of the wall clock, and beside records that contradict it: virtual
 time, a look each second.
 """
 
@@ -38,8 +38,8 @@ def errors(wrong: Callable[[int], int], until: int, shows: Shows = nobody, every
 
 
 @st.composite
-def brief_leaps(draw: st.DrawFn) -> Callable[[int], int]:
-    """Leaps in either direction that are taken back within a minute, a second apart or more."""
+def brief_jumps(draw: st.DrawFn) -> Callable[[int], int]:
+    """Jumps in either direction that are taken back within a minute, a second apart or more."""
     times, at = [], 1
     for pause, lasts, by in draw(
         st.lists(
@@ -58,25 +58,25 @@ def _either_direction(by: int) -> st.SearchStrategy[int]:
     return st.sampled_from((by, -by))
 
 
-@given(brief_leaps(), st.sampled_from((on_time, nobody)))
-def test_leaps_that_are_taken_back_within_a_minute_move_no_plan(wrong: Callable[[int], int], shows: Shows) -> None:
+@given(brief_jumps(), st.sampled_from((on_time, nobody)))
+def test_jumps_that_are_taken_back_within_a_minute_move_no_plan(wrong: Callable[[int], int], shows: Shows) -> None:
     assert set(errors(wrong, 1_500 * SECOND, shows)) == {0}
 
 
 @given(st.lists(st.tuples(st.integers(1, 900), st.integers(-9 * HOUR, 9 * HOUR)), max_size=6), st.integers(0, 400))
 @example([(1, -2004), (2, 1)], 0)
-def test_no_leap_moves_plans_ahead_of_producers_that_are_on_time(leaps: list[tuple[int, int]], jitter: int) -> None:
+def test_no_jump_moves_plans_ahead_of_producers_that_are_on_time(jumps: list[tuple[int, int]], jitter: int) -> None:
     def wrong(ticks: int) -> int:
-        return sum(by for at, by in leaps if ticks >= at * SECOND)
+        return sum(by for at, by in jumps if ticks >= at * SECOND)
 
     found = errors(wrong, 1_000 * SECOND, lambda ticks: {"p": -jitter * (ticks // SECOND % 3)})
-    paces = (LEAP_MS + 1) * len(leaps)
+    paces = (LEAP_MS + 1) * len(jumps)
     assert max(found) <= paces, "each of them may be taken for the clocks' uneven pace"
     assert min(found) >= -AHEAD_MS - paces - 2 * jitter
 
 
 @given(st.integers(2 * LEAP_MS, 9 * HOUR).flatmap(_either_direction), st.integers(1, 20))
-def test_a_leap_that_stands_is_taken_over_after_a_minute_where_no_record_comes(by: int, every_s: int) -> None:
+def test_a_jump_that_stands_is_taken_over_after_a_minute_where_no_record_comes(by: int, every_s: int) -> None:
     every = every_s * SECOND
     found = errors(lambda ticks: by if ticks >= 5 * every else 0, 2 * STOOD_MS + 10 * every, nobody, every)
     before = -(-STOOD_MS // every)
@@ -116,7 +116,7 @@ def test_a_clock_that_is_set_right_moves_plans_by_no_more_than_it_was_wrong(wron
 
 
 def test_a_machine_that_was_suspended_is_at_the_records_time_within_half_a_minute() -> None:
-    """The monotonic clock stands still meanwhile: the wall clock and the records leap."""
+    """The monotonic clock stands still meanwhile: the wall clock and the records jump."""
     found = errors(
         lambda t: 8 * HOUR if t >= 5 * MINUTE else 0, 10 * MINUTE, lambda t: {"p": 8 * HOUR if t >= 5 * MINUTE else 0}
     )
@@ -127,5 +127,5 @@ def test_the_clock_tells_by_how_much_it_has_moved_in_all() -> None:
     clock = PlanClock()
     for ticks in range(0, 5 * MINUTE, SECOND):
         before, moved = clock.look(BOOTED + ticks - (HOUR if ticks > MINUTE else 0), ticks), clock.moved
-    assert (clock.moved, moved, clock.leapt) == (-HOUR, -HOUR, 0)
+    assert (clock.moved, moved, clock.jumped) == (-HOUR, -HOUR, 0)
     assert before == BOOTED + ticks - HOUR

@@ -1,4 +1,4 @@
-"""A query whose driver's clock leaps or is wrong, and one whose producer's clock is: live feeds in
+"""A query whose driver's clock jumps or is wrong, and one whose producer's clock is: live feeds in
 virtual time, through a session without Spark and Kafka.
 """
 
@@ -109,19 +109,19 @@ def _short_care(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(care, "SHORT_CARE_S", 0.3)
 
 
-# -- the driver's clock leaps --
+# -- the driver's clock jumps --
 
 
-def leaps(*times: tuple[int, int, int]) -> Callable[[int], int]:
+def jumps(*times: tuple[int, int, int]) -> Callable[[int], int]:
     """From and until so many seconds after the start, by so many ms."""
     return lambda now: sum(by for low, high, by in times if START + low * SECOND <= now < START + high * SECOND)
 
 
 @pytest.mark.parametrize("by", [2 * HOUR, -2 * HOUR])
-def test_a_clock_that_leaps_and_comes_back_loses_no_row_and_teaches_no_lag(
+def test_a_clock_that_jumps_and_comes_back_loses_no_row_and_teaches_no_lag(
     by: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    live = Live(on_time, late(2 * MINUTE), wrong=leaps((300, 305, by))).play(600)
+    live = Live(on_time, late(2 * MINUTE), wrong=jumps((300, 305, by))).play(600)
     assert live.late == {"a-0": 0, "a-1": 0}
     assert live.session.view is not None
     assert max(split.lag or 0 for split in live.session.view.partitions) <= 2 * MINUTE + 10 * SECOND
@@ -129,9 +129,9 @@ def test_a_clock_that_leaps_and_comes_back_loses_no_row_and_teaches_no_lag(
     assert sum("the driver's clock jumped by" in line for line in caplog.messages) == 1
 
 
-def test_a_clock_that_leaps_writes_no_lag_beside_the_checkpoint_meanwhile() -> None:
+def test_a_clock_that_jumps_writes_no_lag_beside_the_checkpoint_meanwhile() -> None:
     run = RunInMemory()
-    live = Live(on_time, late(2 * MINUTE), wrong=leaps((140, 10_000, 2 * HOUR)), run=run).play(180)
+    live = Live(on_time, late(2 * MINUTE), wrong=jumps((140, 10_000, 2 * HOUR)), run=run).play(180)
     before = run.memory("lags-").read()
     assert any("a-1" in text for text in before)
     live.session.close()
@@ -143,10 +143,10 @@ def test_a_clock_that_leaps_writes_no_lag_beside_the_checkpoint_meanwhile() -> N
     st.lists(st.tuples(st.integers(60, 500), st.integers(1, 400), st.integers(-3 * HOUR, 3 * HOUR)), max_size=3),
     st.sampled_from([0, 30 * SECOND, 2 * MINUTE]),
 )
-def test_no_leap_of_the_driver_s_clock_loses_a_row_or_stops_a_split(
+def test_no_jump_of_the_driver_s_clock_loses_a_row_or_stops_a_split(
     times: list[tuple[int, int, int]], lag: int
 ) -> None:
-    live = Live(on_time, late(lag), wrong=leaps(*((low, low + lasts, by) for low, lasts, by in times))).play(700)
+    live = Live(on_time, late(lag), wrong=jumps(*((low, low + lasts, by) for low, lasts, by in times))).play(700)
     assert live.late == {"a-0": 0, "a-1": 0}
     assert live.unread_s("a-0") <= max(0, lag - DELAY) / SECOND + 20
 

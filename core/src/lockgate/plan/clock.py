@@ -1,20 +1,20 @@
-"""The clock that plans go by: the driver's wall clock without its leaps, corrected by records that
+"""The clock that plans go by: the driver's wall clock without its jumps, corrected by records that
 are stamped ahead of it.
 
-**Leaps.** The wall clock may be set while a query runs. The monotonic clock never leaps, but it
+**Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but it
 says nothing about the date. So plans go by the monotonic clock plus the last good difference of the
-two. Where that difference moves by more than `LEAP_MS` between two looks, the wall clock has leapt.
-A leap that is taken back within `STOOD_MS` moves nothing. One that stands for so long is taken
-over: that is a clock set by hand or by NTP, or a machine that was suspended, whose monotonic clock
-stood still. A smaller difference is the clocks' uneven pace, and is followed at once.
+two. Where that difference moves by more than `LEAP_MS` between two looks, the wall clock has
+jumped. A jump that is taken back within `STOOD_MS` moves nothing. One that stands for so long is
+taken over: that is a clock set by hand or by NTP, or a machine that was suspended, whose monotonic
+clock stood still. A smaller difference is the clocks' uneven pace, and is followed at once.
 
 **Records.** A record that was appended between two looks and is stamped beyond the second one shows
 a clock that is behind, or a producer whose own clock is ahead. If each record of each producer that
 was seen lately shows it for `SHOWN_MS`, by `AHEAD_MS` or more, then the driver's clock is taken to
 be behind by the least of these. One producer on time is enough for the clock to be right.
 
-Records outweigh a leap. Where some have come since a leap was noticed, plans stay where the records
-were on time, and go on from there as the records say: a leap that no producer has shared moves no
+Records outweigh a jump. Where some have come since a jump was noticed, plans stay where the records
+were on time, and go on from there as the records say: a jump that no producer has shared moves no
 plan, and a driver's clock that was set right moves none either. What is true of plans by any clock
 is true of these, because a horizon compares event times with lags that were measured by the same
 clock. Each time the clock moves, the times that were noted by it have to move along (`moved`).
@@ -28,13 +28,13 @@ from dataclasses import dataclass
 from lockgate.plan.model import Split
 
 LEAP_MS = 1_000
-"""A difference between the clocks that moves by more, from one look to the next, is a leap."""
+"""A difference between the clocks that moves by more, from one look to the next, is a jump."""
 
 UNEVEN = 0.001
 """How much faster or slower one clock may run than the other."""
 
 STOOD_MS = 60_000
-"""A leap is taken over once it has stood for so long."""
+"""A jump is taken over once it has stood for so long."""
 
 AHEAD_MS = 10_000
 """Records that are ahead of the clock by less delay a plan by no more than that."""
@@ -63,31 +63,31 @@ class _Shown:
 
 class PlanClock:
     """The clock of one run. `behind`: by how many ms the wall clock is behind what records show;
-    below 0 where it has leapt ahead of them. `moved`: by how many ms this clock was moved so far.
+    below 0 where it has jumped ahead of them. `moved`: by how many ms this clock was moved so far.
     """
 
     def __init__(self) -> None:
         self.behind = self.moved = 0
         self._base: int | None = None  # the last good difference between the clocks
         self._ticks = 0  # at the last look
-        self._leap: tuple[int, int] | None = None  # the difference since a leap, and since when
+        self._jump: tuple[int, int] | None = None  # the difference since a jump, and since when
         self._shown: dict[Hashable, _Shown] = {}
 
     @property
-    def leapt(self) -> int:
-        """By how many ms the wall clock has leapt, where that is not taken over yet; else 0."""
-        return 0 if self._leap is None or self._base is None else self._leap[0] - self._base
+    def jumped(self) -> int:
+        """By how many ms the wall clock has jumped, where that is not taken over yet; else 0."""
+        return 0 if self._jump is None or self._base is None else self._jump[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
         """Return the time (ms) for plans. `ticks_ms`: of the monotonic clock."""
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
         if self._base is None or abs(difference - self._base) <= LEAP_MS + UNEVEN * since:
-            self._base, self._leap = difference, None
-        elif self._leap is None or abs(difference - self._leap[0]) > LEAP_MS:
-            self._leap = difference, ticks_ms
-        elif ticks_ms - self._leap[1] >= STOOD_MS:
-            self._take_over(*self._leap)
+            self._base, self._jump = difference, None
+        elif self._jump is None or abs(difference - self._jump[0]) > LEAP_MS:
+            self._jump = difference, ticks_ms
+        elif ticks_ms - self._jump[1] >= STOOD_MS:
+            self._take_over(*self._jump)
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
@@ -110,7 +110,7 @@ class PlanClock:
 
     def _take_over(self, difference: int, noticed: int) -> None:
         assert self._base is not None
-        by, self._base, self._leap = difference - self._base, difference, None
+        by, self._base, self._jump = difference - self._base, difference, None
         for shown in self._shown.values():
             shown.low -= by
             shown.before = None if shown.before is None else shown.before - by

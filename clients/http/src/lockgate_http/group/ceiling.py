@@ -7,7 +7,7 @@ this process, or to all on its stream. Before the first answer the ceiling is MI
 
 News that lowers the ceiling always counts. Higher news may have been made without this query: its
 lease had ended, the coordinator lost its memory and began anew, or the clock of the coordinator's
-store leapt. So higher news counts only
+store jumped. So higher news counts only
 
 * while the last answered report is younger than a lease,
 * if it has the `config_version` of that answer: a group that is made anew has another one, and

@@ -16,7 +16,7 @@ clocks nor the way of the messages takes part.
 
 **What it assumes.** Both clocks are monotonic, go on while the process is stopped or the machine
 sleeps, and run within r of each other. Quartz is off by 0.0001 and NTP's slewing by 0.0005 at the
-most (RFC 5905, 11.3); r is 0.01. The clock of the coordinator's store may be set: a leap forward
+most (RFC 5905, 11.3); r is 0.01. The clock of the coordinator's store may be set: a jump forward
 lengthens leases (`lockgate.group.clock_jumps`), and one back ends none early.
 
 **Over, and again.** Once the lease is over another reader may have the splits. So nothing is handed

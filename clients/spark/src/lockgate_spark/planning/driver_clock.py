@@ -21,20 +21,20 @@ class DriverClock:
     def __init__(self, clock: Callable[[], float], ticks: Callable[[], float]) -> None:
         self._wall, self.ticks = clock, ticks
         self._clock = PlanClock()
-        self._leapt = self._told = 0
+        self._jumped = self._told = 0
 
     def __call__(self) -> float:
         """Return the time for plans, in seconds since 1970."""
         wall_ms = int(self._wall() * 1000)
         now = self._clock.look(wall_ms, int(self.ticks() * 1000))
-        self._tell_leap(wall_ms, now)
+        self._tell_jump(wall_ms, now)
         self._tell_offset()
         return now / 1000
 
     @property
     def steady(self) -> bool:
         """Return whether the wall clock and the monotonic one agree."""
-        return not self._clock.leapt
+        return not self._clock.jumped
 
     @property
     def moved(self) -> int:
@@ -46,18 +46,18 @@ class DriverClock:
         self._clock.show(ahead)
         self._tell_offset()
 
-    def _tell_leap(self, wall_ms: int, now: int) -> None:
-        before, self._leapt = self._leapt, self._clock.leapt
-        if self._leapt and not before:
+    def _tell_jump(self, wall_ms: int, now: int) -> None:
+        before, self._jumped = self._jumped, self._clock.jumped
+        if self._jumped and not before:
             log.warning(
                 "the driver's clock jumped by %s to %s: plans continue from %s, and follow the clock once it has "
                 "been steady for %s",
-                spoken(self._leapt),
+                spoken(self._jumped),
                 watermark.instant(wall_ms),
                 watermark.instant(now),
                 spoken(STOOD_MS),
             )
-        elif before and not self._leapt:
+        elif before and not self._jumped:
             log.info("the driver's clock is at %s, but plans use %s", *map(watermark.instant, (wall_ms, now)))
 
     def _tell_offset(self) -> None:

@@ -34,7 +34,7 @@ REMEMBERED_MS = 3_600_000
 
 
 class MemoryStore:
-    """A dict of groups. `clock` tells the store's time in ms, and does not leap."""
+    """A dict of groups. `clock` tells the store's time in ms, and does not jump."""
 
     shared = False
 
