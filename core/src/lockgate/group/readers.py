@@ -71,8 +71,7 @@ class Readers(Mapping[ReaderKey, Reader]):
             after, before = self._shelves.get(number, _EMPTY), older._shelves.get(number, _EMPTY)
             if after is not before:
                 moved += _moved(before.readers, after.readers)
-        moved.sort(key=itemgetter(0))
-        return moved
+        return sorted(moved, key=itemgetter(0)) if len(moved) > 1 else moved
 
     def has_source(self, source: str) -> bool:
         """Return whether there is a reader of this source."""
@@ -205,13 +204,11 @@ def _shelf_of(key: ReaderKey) -> int:
     return (crc32(key[0].encode()) + key[1]) % _SHELVES
 
 
-def _moved(before: Mapping[ReaderKey, Reader], after: Mapping[ReaderKey, Reader]) -> Iterator[Moved]:
-    for key, reader in after.items():
-        was = before.get(key)
-        if was is not reader:
-            yield key, was, reader
-    for key in before.keys() - after.keys():
-        yield key, before[key], None
+def _moved(before: Mapping[ReaderKey, Reader], after: Mapping[ReaderKey, Reader]) -> list[Moved]:
+    found: list[Moved] = [(key, was, now) for key, now in after.items() if (was := before.get(key)) is not now]
+    if len(before) > len(after) - sum(was is None for _, was, _ in found):
+        found += [(key, before[key], None) for key in before.keys() - after.keys()]
+    return found
 
 
 def _lowest(of: Collection[_Numbers]) -> _Numbers:
