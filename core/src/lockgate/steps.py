@@ -13,7 +13,7 @@ T = TypeVar("T")
 Steps = Generator[None, None, T]
 """Work that yields between its steps, and return its result."""
 
-AT_ONCE = 500
+ITEMS_OF_A_STEP = 500
 """How many readers, or splits, are one step: some milliseconds."""
 
 
@@ -28,14 +28,14 @@ def at_once(steps: Steps[T]) -> T:
 
 
 def for_each(items: Iterable[T], act: Callable[[T], object]) -> Steps[None]:
-    """Act on the items in their order, with a pause after each `AT_ONCE` of them."""
+    """Act on the items in their order, with a pause after each `ITEMS_OF_A_STEP` of them."""
     for number, item in enumerate(items, 1):
         act(item)
-        if not number % AT_ONCE:
+        if not number % ITEMS_OF_A_STEP:
             yield
 
 
 def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the items in their order, `AT_ONCE` at a time."""
-    for first in range(0, len(items), AT_ONCE):
-        yield items[first : first + AT_ONCE]
+    """Yield the items in their order, `ITEMS_OF_A_STEP` at a time."""
+    for first in range(0, len(items), ITEMS_OF_A_STEP):
+        yield items[first : first + ITEMS_OF_A_STEP]

@@ -305,7 +305,7 @@ ASSIGNMENTS: tuple[Break, ...] = (
     Break(
         "an exchange of thousands of splits has pauses",
         "steps.py",
-        "        if not number % AT_ONCE:\n",
+        "        if not number % ITEMS_OF_A_STEP:\n",
         "        if False:\n",
         LARGE,
     ),

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from lockgate.steps import AT_ONCE, Steps
+from lockgate.steps import ITEMS_OF_A_STEP, Steps
 from lockgate.watermark import MAX
 from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.pauses import LOOPS_BETWEEN_STEPS, InTurn
@@ -14,7 +14,7 @@ from lockgate_coordinator.store import MemoryStore
 from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.metrics import Metrics
 
-READERS = 10 * AT_ONCE
+READERS = 10 * ITEMS_OF_A_STEP
 CONFIG = GroupConfig(max_drift_ms=10, lease_ms=30_000, catch_up=CatchUp.STRICT)
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ async def test_others_are_served_while_thousands_of_readers_are_lost_and_logged(
     many, lost = await turns_during(lambda: crowd.coordinator.refresh("g"))
     assert lost.event.max_desired_watermark == MAX
     assert crowd.metrics.journal.counts[Kind.LOST] == READERS
-    assert many - few >= 2 * READERS // AT_ONCE  # added up and logged
+    assert many - few >= 2 * READERS // ITEMS_OF_A_STEP  # added up and logged
 
 
 async def test_others_are_served_between_commits_of_many_batches() -> None:

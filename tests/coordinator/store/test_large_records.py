@@ -7,11 +7,11 @@ import pytest
 
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.flink.splits import KafkaPartitionSplit
-from lockgate.steps import AT_ONCE, at_once
+from lockgate.steps import ITEMS_OF_A_STEP, at_once
 from lockgate_coordinator.store.split_records import Records, changed
 from support.lines import lines_of_each_step
 
-SPLITS = 10 * AT_ONCE
+SPLITS = 10 * ITEMS_OF_A_STEP
 LINES = 8 * SPLITS
 """Of Python that one step may run: 10 ms on a slow machine."""
 
@@ -61,4 +61,4 @@ def test_the_records_of_thousands_of_splits_are_read_in_short_steps(enumerator: 
 
 
 def test_a_source_that_has_not_changed_costs_nothing(enumerator: Enumerator) -> None:
-    assert sum(lines_of_each_step(changed({"s": enumerator}, {"s": enumerator}))) < AT_ONCE
+    assert sum(lines_of_each_step(changed({"s": enumerator}, {"s": enumerator}))) < ITEMS_OF_A_STEP

@@ -16,7 +16,7 @@ from lockgate.enumerator.exchange import careful, exchange_in_steps, leave
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
-from lockgate.steps import AT_ONCE, Steps, at_once
+from lockgate.steps import ITEMS_OF_A_STEP, Steps, at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, SplitList
 from support.examples import ALL
@@ -28,7 +28,7 @@ NUMBER = NOW - 5_000
 BEGAN = NOW - 200
 LISTED = NOW - 1_000
 ATTACKER: ReaderId = (0, 1)
-SPLITS = 4 * AT_ONCE
+SPLITS = 4 * ITEMS_OF_A_STEP
 LINES = 50 * SPLITS
 """Of Python that one step may run: 20 ms, on a slow machine. To work on all splits at once takes
 more.

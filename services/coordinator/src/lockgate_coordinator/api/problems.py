@@ -21,7 +21,7 @@ from lockgate.errors import (
     UnknownSource,
 )
 from lockgate.group.commands import PreconditionFailed
-from lockgate.steps import AT_ONCE, Steps
+from lockgate.steps import ITEMS_OF_A_STEP, Steps
 from lockgate.wire.fields import Json
 from lockgate_coordinator.access.denials import (
     CrossSite,
@@ -145,7 +145,7 @@ def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
         told = error if place < REJECTED_IN_FULL else _shortened(error)
         # in ASCII, since a text may repeat characters of the request that UTF-8 cannot encode
         texts.append(json.dumps({"index": index, **described(told)}).encode())
-        if not len(texts) % (AT_ONCE // 5):  # each takes as long as five splits
+        if not len(texts) % (ITEMS_OF_A_STEP // 5):  # each takes as long as five splits
             yield
     return b"[%b]" % b",".join(texts)
 

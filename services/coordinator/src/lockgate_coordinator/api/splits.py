@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.errors import InvalidMessage
-from lockgate.steps import AT_ONCE
+from lockgate.steps import ITEMS_OF_A_STEP
 from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList
@@ -53,7 +53,7 @@ async def exchange(
     if event.report is not None and event.report.subtask != subtask:
         raise InvalidMessage([("report.subtask", f"must be that of the exchange, {subtask}")])
     done = await coordinator.exchange(group, source, subtask, event)
-    text = _text(done) if len(done.add_splits) < AT_ONCE else await in_turn.on_thread(_text, done)
+    text = _text(done) if len(done.add_splits) < ITEMS_OF_A_STEP else await in_turn.on_thread(_text, done)
     return Response(text, media_type="application/json")
 
 

@@ -38,8 +38,8 @@ from lockgate_coordinator.store.base import LoadedSplits
 Arrivals = Mapping[int, Arriving | None]
 """By subtask the split on its way to it that is furthest behind."""
 
-Act = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
-"""What an act makes of a source's enumerator. None, or the same object: nothing is committed."""
+Edit = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
+"""What one edit makes of a source's enumerator. None, or the same object: nothing is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class Enumerators:
         """Return the enumerators of the group's sources as the store has them now."""
         return await self._store.load_splits(name)
 
-    async def _commit(self, name: str, source: str, change: Act) -> tuple[Enumerator | None, Enumerator, int]:
+    async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
         """Return the enumerator before the change and after it, and the store's time."""
         async with self._turn(name):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")

@@ -12,7 +12,7 @@ from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
 from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
 from lockgate.sentences import paused_by
-from lockgate.steps import AT_ONCE, Steps, parts
+from lockgate.steps import ITEMS_OF_A_STEP, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import to_json
 from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
@@ -34,7 +34,7 @@ have more.
 PAUSES_NAMED = 3
 """How many paused sources the reason names."""
 
-_READERS_AT_ONCE = AT_ONCE // 5  # a reader takes as long as five splits
+_READERS_AT_ONCE = ITEMS_OF_A_STEP // 5  # a reader takes as long as five splits
 _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attributes
 
 

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from lockgate.group.reader import ReaderKey, watermark_of
 from lockgate.group.turn import Turn
-from lockgate.steps import AT_ONCE
+from lockgate.steps import ITEMS_OF_A_STEP
 from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.fields import Json
@@ -78,7 +78,7 @@ async def sample(turn: Turn) -> Json:
         figures = _Source(group.pause_of(source) is not None)
         for number, key in enumerate(keys, 1):
             figures.take(turn, key)
-            if not number % AT_ONCE:
+            if not number % ITEMS_OF_A_STEP:
                 await asyncio.sleep(0)
         sources[source] = figures.to_json()
     return {

@@ -14,7 +14,7 @@ from lockgate.enumerator.model import Enumerator
 from lockgate.group.commands import Command, Configure, Evict, Expire, Pause, Register, Resume
 from lockgate.group.readers import Moved
 from lockgate.group.turn import Turn
-from lockgate.steps import AT_ONCE, Steps, at_once, parts
+from lockgate.steps import ITEMS_OF_A_STEP, Steps, at_once, parts
 from lockgate_coordinator.listeners import TurnListener
 from lockgate_coordinator.telemetry.changes import Change, Kind, are_ordinary, changes, moved
 from lockgate_coordinator.telemetry.kept_changes import KeptChanges
@@ -56,7 +56,7 @@ class Journal(TurnListener):
         self._totals = totals
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Record what the turn has changed, `AT_ONCE` readers in a step."""
+        """Record what the turn has changed, `ITEMS_OF_A_STEP` readers in a step."""
         if turn.after is turn.before:
             return None
         readers = moved(turn.before, turn.group)
@@ -87,7 +87,7 @@ class Journal(TurnListener):
     def _written(self, group: str, found: Iterable[Change], commands: Sequence[Command] = ()) -> Steps[None]:
         written, beyond = 0, Counter[Kind]()
         for number, change in enumerate(found, 1):
-            if number % AT_ONCE == 0:
+            if number % ITEMS_OF_A_STEP == 0:
                 yield
             self.counts[change.kind] += 1
             if written < LINES_OF_ONE_COMMIT:
