@@ -164,6 +164,6 @@ async def test_a_body_without_splits_may_be_shorter_than_one_with_splits() -> No
 
 async def test_text_that_utf_8_cannot_carry_is_refused() -> None:
     async with client() as api:
-        for text in (b'"\\ud800"', b'"\xff"'):
-            answer = await api.post(f"{GROUP}/watermarks", content=b'{"unknown":%b}' % text)
-            assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "body")
+        for text, field in ((b"\\ud800", "owner"), (b"\xff", "body")):
+            answer = await api.post(f"{GROUP}/sources/a/readers", content=b'{"subtask":0,"owner":"%b"}' % text)
+            assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, field)
