@@ -88,8 +88,9 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """Takes its looks by `queue`, and is a listener of its turns. `shared`: other processes may
-    change groups. `limit` is the number of watchers.
+    """Wakes watchers by the turns that it hears of, and refreshes watched groups by `queue`.
+
+    `shared`: other processes may change groups. `limit` is the number of watchers.
     """
 
     def __init__(self, queue: CommitQueue, *, shared: bool, limit: int) -> None:

@@ -49,7 +49,9 @@ class _Watch:
 
 
 class EnumeratorNews(TurnListener):
-    """`in_turn` is for what the streams make of their news."""
+    """Wakes the streams of readers when an enumerator changes. `in_turn` is for what the streams
+    make of their news.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
