@@ -141,13 +141,18 @@ class Connections:
         """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
         a pooled connection. redis-py closes that one, but retries after its own errors alone.
         """
+        tried = False
         for _ in range(CONNECTIONS):
             try:
                 return await self._client.execute_command(*words)
-            except ReadOnlyError:
-                if self._address.form is not Form.CLUSTER:  # only a new connection finds the new master
-                    await self._client.connection_pool.disconnect(inuse_connections=False)
-                raise
+            except (ReadOnlyError, NotConnected) as error:
+                if self._address.form is Form.CLUSTER:
+                    raise
+                # redis-py reconnects to the old address; only a new connection finds a new master
+                await self._client.connection_pool.disconnect(inuse_connections=False)
+                if tried or isinstance(error, ReadOnlyError):
+                    raise
+                tried = True
             except RuntimeError as error:
                 if "closed" not in str(error):
                     raise
