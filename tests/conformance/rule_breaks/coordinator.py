@@ -296,7 +296,7 @@ ANNOUNCING: tuple[Break, ...] = (
     _Break(
         "a follower that stops is forgotten",
         "service/announcer.py",
-        "            watch.watchers.discard(watcher)\n",
+        "            watch.watchers.discard(woken)\n",
         "",
         ANNOUNCER,
     ),

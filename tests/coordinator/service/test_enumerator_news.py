@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -12,7 +13,7 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 from lockgate.wire.split_events import SplitExchange, SplitList
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.store import Store, open_store
+from lockgate_coordinator.store import Store, UnreadableGroup, open_store
 
 CONFIG = GroupConfig(update_interval_ms=20, lease_ms=60_000)
 SPLITS = SplitList(splits=(KafkaPartitionSplit("orders", 0, 7),))
@@ -75,3 +76,19 @@ async def test_the_stream_ends_with_its_group(here: Coordinator) -> None:
         await anext(stream)
         await here.delete("g")
         assert [each async for each in stream if isinstance(each, Enumerator)] == []
+
+
+async def test_a_poll_goes_on_while_splits_cannot_be_read(here: Coordinator, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with aclosing(await here.follow_splits("g", "s", 0, await joined(here))) as stream:
+        await anext(stream)
+        before = (await here.refresh("g")).event.revision
+        unreadable = AsyncMock(side_effect=UnreadableGroup("g", "test", "Delete it"))
+        monkeypatch.setattr(here._store, "load_splits", unreadable)
+        poll = asyncio.create_task(here.wait("g", before, 60_000))
+        while not unreadable.await_count:
+            here._announcer.deleted("g", 0, expired=False)  # look now
+            await asyncio.sleep(0)
+        await here.configure("g", GroupConfig(expected_sources=("other",)))
+        event = await poll
+        assert event is not None
+        assert event.revision > before

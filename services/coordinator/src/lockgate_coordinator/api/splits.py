@@ -74,7 +74,7 @@ async def news(
     and after each change, and a comment at least every 15 s.
     """
     found = await coordinator.follow_splits(group, source, subtask, epoch)
-    return EventStream(frames(found, (subtask, epoch), coordinator.split_news.in_turn))
+    return EventStream(frames(found, (subtask, epoch), coordinator.streams_in_turn))
 
 
 @router.get("/splits", **route("unknown-group", "unknown-source", answers=INSPECTED))

@@ -1,10 +1,12 @@
-"""The announcer wakes the watchers of a group when its revision rises, whatever the cause.
+"""The announcer wakes the watchers of a group when its revision rises, whatever the cause, and the
+streams of readers when their splits change.
 
-A revision rises by a command here (`announce`), by a command at another process, or by time alone,
-when a lease, a wait or a new group's grace ends. So each watched group has one follower. It looks
-at the group at the next deadline and, where other processes share the store, twice in each update
-interval. A look at an unchanged group is one short question, which also works right after an outage
-of the store. A group without watchers has no follower.
+A revision rises by a command here (`turned`), by a command at another process, or by time alone,
+when a lease, a wait or a new group's grace ends. Splits change by an exchange here, or at another
+process. So each watched group has one follower. It looks at the group at the next deadline and,
+where other processes share the store, twice in each update interval; and at the splits, once a
+reader's stream is open. A look at an unchanged group is one short question, which also works right
+after an outage of the store. A group without watchers has no follower.
 
 A store that goes back in time takes announced revisions along. The next look then gives the group a
 revision above them, so that watchers hear what is true now.
@@ -15,20 +17,25 @@ back. So a slow watcher misses outdated events only, costs no memory, and delays
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from lockgate.enumerator.model import Enumerator, ReaderId
 from lockgate.errors import Refused
 from lockgate.group.alignment import next_deadline
 from lockgate.group.commands import BEFORE_ALL_REVISIONS, Refresh
 from lockgate.group.turn import Turn
+from lockgate.steps import parts
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_coordinator.listeners import TurnListener
 from lockgate_coordinator.service.commit_queue import CommitQueue
-from lockgate_coordinator.store import StoreUnavailable
+from lockgate_coordinator.store import Store, StoreUnavailable
 
 log = logging.getLogger("lockgate")
+
+News = WatermarkAlignmentEvent | Enumerator | None
+"""What a reader's stream has; None is a heartbeat."""
 
 HEARTBEAT_S = 10.0
 """How often an event stream of an unchanged group gets a heartbeat: proxies cut silent connections.
@@ -42,37 +49,22 @@ class TooManyWatchers(Exception):
     """The operator's limit on watchers is reached."""
 
 
-class _Watcher:
-    """One waiting long poll or stream. A wake-up while it is busy is not kept: it looks for news
-    before it sleeps.
-    """
-
-    __slots__ = ("_woken",)
-
-    def __init__(self) -> None:
-        self._woken: asyncio.Future[None] | None = None
-
-    def wake(self) -> None:
-        if self._woken is not None and not self._woken.done():
-            self._woken.set_result(None)
-
-    async def sleep(self) -> None:
-        self._woken = asyncio.get_running_loop().create_future()
-        try:
-            await self._woken
-        finally:
-            self._woken = None
-
-
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """A watched group. `failure` is why the last look failed. It is stored without its traceback:
-    the frames there would keep this object alive, and each re-raise adds more. `look_now` is set
-    when the follower should not wait.
+    """A watched group. `watchers` has an event for each long poll and stream, set when there may be
+    news. `failure` is why the last look failed. It is stored without its traceback: the frames
+    there would keep this object alive, and each re-raise adds more. `look_now` is set when the
+    follower should not wait.
+
+    `with_splits` is set once a reader's stream is open. `epochs` caches, by source, the newest
+    epochs in `enumerators`.
     """
 
-    watchers: set[_Watcher] = field(default_factory=set)
+    watchers: set[asyncio.Event] = field(default_factory=set)
     newest: WatermarkAlignmentEvent | None = None
+    with_splits: bool = False
+    enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
+    epochs: dict[str, dict[int, int]] = field(default_factory=dict)
     failure: Exception | None = None
     beats: int = 0
     wakes_at: float | None = None
@@ -80,24 +72,27 @@ class _Watch:
     follower: "asyncio.Task[None] | None" = None
 
     def wake_all(self) -> None:
-        for watcher in self.watchers:
-            watcher.wake()
+        for woken in self.watchers:
+            woken.set()
 
     def above(self, revision: int) -> WatermarkAlignmentEvent | None:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
+    def is_replaced(self, source: str, reader: ReaderId) -> bool:
+        """Return whether a newer epoch of the reader has had an exchange."""
+        if source not in self.epochs and source in self.enumerators:
+            self.epochs[source] = self.enumerators[source].newest()
+        return self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
+
 
 class Announcer(TurnListener):
-    """Wakes watchers by the turns that it hears of, and refreshes watched groups by `queue`.
-
-    `shared`: other processes may change groups. `limit` is the number of watchers.
+    """Wakes watchers by the turns that it hears of, and refreshes watched groups by `queue`. There
+    are at most `limit` watchers.
     """
 
-    def __init__(self, queue: CommitQueue, *, shared: bool, limit: int) -> None:
+    def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:
         self.watchers = 0
-        self._queue = queue
-        self._shared = shared
-        self._limit = limit
+        self._store, self._queue, self._limit = store, queue, limit
         self._watches: dict[str, _Watch] = {}
         self._closing = False
 
@@ -112,6 +107,12 @@ class Announcer(TurnListener):
             watch.wake_all()
         wakes_at = self._next_look(turn)
         if wakes_at is not None and (watch.wakes_at is None or wakes_at < watch.wakes_at):
+            watch.look_now.set()
+
+    def splits_changed(self, group: str, source: str, before: Enumerator | None, after: Enumerator) -> None:
+        """Make the follower look at once if a reader's stream is open."""
+        watch = self._watches.get(group)
+        if watch is not None and watch.with_splits:
             watch.look_now.set()
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
@@ -131,18 +132,19 @@ class Announcer(TurnListener):
         def expire() -> None:
             nonlocal expired
             expired = True
-            watcher.wake()
+            woken.set()
 
-        with self._watching(name) as (watch, watcher):
+        with self._watching(name) as (watch, woken):
             timer = asyncio.get_running_loop().call_later(wait_ms / 1000, expire)
             try:
                 while not self._closing:
+                    woken.clear()
                     if watch.failure is not None:
                         raise watch.failure.with_traceback(None)
                     event = watch.above(after)
                     if event is not None or expired:
                         return event
-                    await watcher.sleep()
+                    await woken.wait()
                 return None
             finally:
                 timer.cancel()
@@ -151,9 +153,10 @@ class Announcer(TurnListener):
         """Yield the newest event whenever it is above the last one given, and None at each
         heartbeat. Ends with the group or the service. An outage of the store does not end it.
         """
-        with self._watching(name) as (watch, watcher):
+        with self._watching(name) as (watch, woken):
             beats = watch.beats
             while not (self._closing or isinstance(watch.failure, Refused)):
+                woken.clear()
                 event = watch.above(after)
                 if event is not None:
                     after = event.revision
@@ -161,7 +164,32 @@ class Announcer(TurnListener):
                 elif watch.beats > beats:
                     yield None
                 else:
-                    await watcher.sleep()
+                    await woken.wait()
+                    continue
+                beats = watch.beats
+
+    async def follow_reader(self, name: str, source: str, reader: ReaderId) -> AsyncGenerator[News, None]:
+        """Yield as `follow` does, and the source's enumerator at once and when it has changed. Ends
+        also when a newer epoch of the reader has had an exchange.
+        """
+        with self._watching(name) as (watch, woken):
+            if not watch.with_splits:
+                watch.with_splits = True
+                watch.look_now.set()
+            after, beats, sent = BEFORE_ALL_REVISIONS, watch.beats, None
+            while not (self._closing or isinstance(watch.failure, Refused) or watch.is_replaced(source, reader)):
+                woken.clear()
+                event, enumerator = watch.above(after), watch.enumerators.get(source)
+                if event is not None:
+                    after = event.revision
+                    yield event
+                elif enumerator is not sent:
+                    sent = enumerator
+                    yield enumerator
+                elif watch.beats > beats:
+                    yield None
+                else:
+                    await woken.wait()
                     continue
                 beats = watch.beats
 
@@ -182,19 +210,19 @@ class Announcer(TurnListener):
             watch.wake_all()
 
     @contextmanager
-    def _watching(self, name: str) -> Iterator[tuple[_Watch, _Watcher]]:
+    def _watching(self, name: str) -> Iterator[tuple[_Watch, asyncio.Event]]:
         self.check_room()
-        watch, watcher = self._watches.get(name), _Watcher()
+        watch, woken = self._watches.get(name), asyncio.Event()
         if watch is None:
             watch = self._watches[name] = _Watch()
             watch.follower = asyncio.create_task(self._keep_looking(name, watch))
-        watch.watchers.add(watcher)
+        watch.watchers.add(woken)
         self.watchers += 1
         try:
-            yield watch, watcher
+            yield watch, woken
         finally:
             self.watchers -= 1
-            watch.watchers.discard(watcher)
+            watch.watchers.discard(woken)
             if not watch.watchers and watch.follower is not None:
                 watch.follower.cancel()
                 self._drop(name, watch)
@@ -213,6 +241,8 @@ class Announcer(TurnListener):
                 announced = watch.newest.revision if watch.newest is not None else BEFORE_ALL_REVISIONS
                 turn, _ = await self._queue.submit(name, Refresh(announced))
                 watch.wakes_at = self._next_look(turn)
+                if watch.with_splits:
+                    await self._look_at_splits(name, watch)
             except Refused as failure:
                 watch.failure = failure.with_traceback(None)
                 self._drop(name, watch)
@@ -229,10 +259,23 @@ class Announcer(TurnListener):
                 watch.wake_all()
             await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
+    async def _look_at_splits(self, name: str, watch: _Watch) -> None:
+        """Wake all watchers if the splits have changed, with pauses in which others are served. If
+        they cannot be read, polls and streams of the group's event go on.
+        """
+        with suppress(StoreUnavailable):
+            loaded = await self._store.load_splits(name)
+            if watch.enumerators is not loaded.sources:
+                watch.enumerators, watch.epochs = loaded.sources, {}
+                for some in parts(list(watch.watchers)):
+                    for woken in some:
+                        woken.set()
+                    await asyncio.sleep(0)
+
     def _next_look(self, turn: Turn) -> float | None:
         deadline = next_deadline(turn.group, turn.now)
         pauses = [] if deadline is None else [deadline - turn.now.ms]
-        if self._shared:
+        if self._store.shared:
             pauses.append(turn.group.config.update_interval_ms // 2)
         return asyncio.get_running_loop().time() + min(pauses) / 1000 if pauses else None
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from secrets import token_hex
 
-from lockgate.enumerator.model import Enumerator
 from lockgate.errors import InvalidMessage, Refused, UnknownGroup
 from lockgate.group.commands import (
     BEFORE_ALL_REVISIONS,
@@ -48,11 +47,10 @@ from lockgate.wire.split_events import SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners, TurnListener
 from lockgate_coordinator.pauses import InTurn
-from lockgate_coordinator.service.announcer import Announcer
+from lockgate_coordinator.service.announcer import Announcer, News
 from lockgate_coordinator.service.commit_queue import COMMANDS_OF_A_TURN, CommitQueue
 from lockgate_coordinator.service.enumerators import Arrivals, Enumerators, Listed
 from lockgate_coordinator.service.sampler import Sampler
-from lockgate_coordinator.service.split_news import EnumeratorNews
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import JournalSpan, NotDiscarded
@@ -64,7 +62,8 @@ class Stopping(Exception):
 
 class Coordinator:
     """All methods raise `Refused` for what the core's rules refuse, and `StoreUnavailable` when the
-    store does not answer. `in_turn`: for all work on bodies and splits that may take long.
+    store does not answer. `in_turn` is for work on bodies and splits that may take long,
+    `streams_in_turn` for what the streams of readers send.
 
     `listeners` hear of each turn before those of the coordinator itself. `stalls` is the detector
     of the event loop; None: one of its own.
@@ -85,15 +84,14 @@ class Coordinator:
     ) -> None:
         self.stopping = False
         self._store, self._limits = store, limits
-        self._stalls, self.in_turn = stalls or StallDetector(), InTurn()
+        self._stalls, self.in_turn, self.streams_in_turn = stalls or StallDetector(), InTurn(), InTurn()
         self._listeners = Listeners()
         self._queue = CommitQueue(store, self._stalls, limits, self._listeners)
         self.enumerators = Enumerators(
             store, limits, self._stalls, self._queue.persistence, self.in_turn, self._listeners
         )
-        self._announcer = Announcer(self._queue, shared=store.shared, limit=max_watchers)
-        self.split_news = EnumeratorNews(store)
-        self._listeners.all = (*listeners, self._announcer, self.split_news, Sampler(store))
+        self._announcer = Announcer(store, self._queue, limit=max_watchers)
+        self._listeners.all = (*listeners, self._announcer, Sampler(store))
 
     async def configure(
         self,
@@ -213,18 +211,14 @@ class Coordinator:
         """Take an operator's list of a source's splits."""
         return await self.enumerators.put_list(await self.refresh(name), source, found)
 
-    async def follow_splits(
-        self, name: str, source: str, subtask: int, epoch: int
-    ) -> AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None]:
-        """All news that concern one reader: the group's event and the source's enumerator, each at
-        once and when it has changed; None is a heartbeat. Raises as `follow`, and where the reader
-        is not in the group with this epoch.
+    async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:
+        """Yield all news of one reader: the group's event and the source's enumerator, each at once
+        and when it has changed; None is a heartbeat. Raises as `follow`, and where the reader is
+        not in the group with this epoch.
         """
-        group = (await self.refresh(name)).group
-        check_epoch(group, source, subtask, epoch)
-        events = await self.follow(name, BEFORE_ALL_REVISIONS)
-        interval_s = group.config.update_interval_ms / 2_000
-        return self.split_news.follow(name, source, (subtask, epoch), events, interval_s)
+        check_epoch((await self.refresh(name)).group, source, subtask, epoch)
+        self._announcer.check_room()
+        return self._announcer.follow_reader(name, source, (subtask, epoch))
 
     async def evict(self, name: str, source: str, subtask: int, act: str = "", by: str | None = None) -> None:
         await self._once(name, Evict(source, subtask, act, by))
