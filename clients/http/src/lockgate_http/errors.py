@@ -2,7 +2,7 @@
 
     lockgate.errors.LockgateError
     └── AlignmentError
-        ├── ConfigurationError       a value of the configuration cannot work (also a ValueError)
+        ├── ConfigurationError       a setting is invalid, or cannot work here (also a ValueError)
         ├── CoordinatorRefused       the coordinator refused, and would again: a busy reader,
         │   │                        a wrong URL
         │   └── AccessDenied         the token, its role or its groups do not allow this
@@ -29,8 +29,8 @@ class AlignmentError(LockgateError):
 
 
 class ConfigurationError(AlignmentError, ValueError):
-    """A value of the configuration cannot work; the text names it, where it is set and what is
-    expected.
+    """A setting is invalid, or cannot work here. The message names the setting, where it is set,
+    and what is expected.
     """
 
 
@@ -49,10 +49,10 @@ class CoordinatorUnavailable(AlignmentError):
 
 
 class KafkaFailed(AlignmentError):
-    """Kafka's client failed: the brokers do not answer, a topic is missing, access is denied. The
-    cause is the client's own error.
+    """Kafka's client failed: the brokers do not answer, a topic is missing, or access is denied.
+    The cause is the client's own error.
     """
 
 
 class Fenced(AlignmentError):
-    """A newer epoch of this reader exists: another run of it took over."""
+    """Another run of this reader took over with a newer epoch, so this one has to stop."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class AlignedConsumer:
     """Iterate over the records of `topics`, as confluent-kafka's messages, aligned in event time.
 
-    No record goes out above the read limit: the lowest watermark of the consumer's splits plus
+    No record above the read limit is returned: the lowest watermark of the consumer's splits plus
     `max_drift`, and in a group the group's limit as well. One thread may use a consumer; only
     `stop` may be called from others.
 
@@ -52,32 +52,34 @@ class AlignedConsumer:
 
     Args:
         topics: A topic, or several.
-        kafka: Settings of Kafka's client, with bootstrap.servers.
-        source: This consumer's name in the group. Consumers of one name share its splits.
-        max_drift: How far a split may run ahead of the lowest one. Default: 5 minutes.
-        strategy: A `WatermarkStrategy`, as in Flink, instead of the next two.
-        max_out_of_orderness: How far records of one split are out of order. Default: 0.
+        kafka: Settings of Kafka's client; `bootstrap.servers` is required.
+        source: This consumer's name in the group. Consumers with the same name share its splits.
+        max_drift: How far a split may run ahead of the slowest one. Default: 5 minutes.
+        strategy: A `WatermarkStrategy`, as in Flink, instead of the next two options.
+        max_out_of_orderness: How far out of order the records of one split are. Default: 0.
         idle_timeout: How late a live producer may be: the watermark of a split that is read to its
             end follows the clock at this distance. Default: 1 minute.
         event_time: Function of a record that returns ms since 1970, or None. Default: Kafka's
             timestamp.
-        future_bound: Leave out of the alignment records stamped further ahead of the clock than
-            this; they still go out. None: no such bound.
-        starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition);
-            partitions not named begin where they were committed, and partitions found later at
-            their first record.
-        starting_timestamp: Begin instead at the first record with this Kafka timestamp or a later
-            one, else at the end: ms since 1970, or a datetime with a time zone.
-        ending_offsets: "latest" to end where the splits end now.
+        future_bound: Records stamped further ahead of the clock than this are returned, but left
+            out of the alignment. None: no such bound.
+        starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition).
+            Partitions that are not named start at their committed offset, and partitions that are
+            found later start at their first record.
+        starting_timestamp: Instead of `starting_offsets`, start at the first record with this Kafka
+            timestamp or a later one, or at the end if there is none: ms since 1970, or a datetime
+            with a time zone.
+        ending_offsets: "latest" to stop at the current end of the splits.
         discovery_interval: How often to look for new partitions. 0: never.
-        commit_interval: How often to commit records that were worked on. Default: only `commit`.
-        coordinator: The group to join.
+        commit_interval: How often to commit the records that your code has finished. Default: only
+            when you call `commit`.
+        coordinator: The coordinator, and the group to join.
         snapshot_interval: How often to send positions to the coordinator. Default: in each report.
-        subtask: This consumer's number in its source. Default: the first free one.
+        subtask: This consumer's number in its source. Default: the lowest free one.
         capacity: This consumer's share of the splits, relative to the others'.
         on_assigned: Called with new splits; may return positions by (topic, partition).
         on_revoked: Called with splits before they are given back.
-        on_source_event: Called with what the source's enumerator sends.
+        on_source_event: Called with each event that the source's enumerator sends.
 
     Raises:
         ConfigurationError: An option is invalid; the message names it.
@@ -206,18 +208,18 @@ class AlignedConsumer:
             reading.end_piece()
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return the splits at their positions, each as Flink's `KafkaPartitionSplit`, versioned.
+        """Return the splits at their positions, each serialized as Flink's `KafkaPartitionSplit`.
 
-        A position is the offset after the last record that went out. Give the result to `restore`.
+        A position is the offset after the last record returned. Pass the result to `restore`.
         Raises `WrongState` before the first record.
         """
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Begin where `snapshot` was taken; partitions that it lacks begin at their first record.
+        """Start at the positions of a snapshot. Other partitions start at their first record.
 
         Raises `WrongState` after the first record, `ConfigurationError` in a group, and
-        `UnreadableBytes`.
+        `UnreadableBytes` if `state` is not a snapshot.
         """
         if self._reading is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")
@@ -229,7 +231,7 @@ class AlignedConsumer:
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """Return the offset after the last record that went out, by (topic, partition).
+        """Return the next offset of each (topic, partition), after the last record returned.
 
         A split that another reader has taken over is left out.
         """
@@ -237,14 +239,14 @@ class AlignedConsumer:
 
     def splits(self) -> list[ReaderSplit]:
         """Return the splits that this consumer owns. `number` is the fencing token of a split's
-        assignment: a store that keeps the highest one rejects a previous owner.
+        assignment, so a store that keeps the highest one can reject previous owners.
         """
         return self._started("splits").holding.held()
 
     def number_of(self, record: "Message") -> int:
-        """Return the fencing token of the assignment under which a record went out.
+        """Return the fencing token of the assignment under which `record` was returned.
 
-        Raises `WrongState` if its split was given away since.
+        Raises `WrongState` if its split has been given away since then.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").holding.by_key.get(key)
@@ -253,8 +255,10 @@ class AlignedConsumer:
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Send an event to the source's enumerator, where operators see it: at most 4,096 bytes as
-        JSON. Raises `ConfigurationError` without a coordinator, and `InvalidValue`.
+        """Send an event to the source's enumerator. The coordinator's REST API lists it.
+
+        Raises `InvalidValue` if the event is not JSON or has more than 4,096 bytes, and
+        `ConfigurationError` if the consumer has no coordinator.
         """
         if self._options.coordinator is None:
             raise ConfigurationError(
@@ -266,7 +270,7 @@ class AlignedConsumer:
         reading.wake()
 
     def commit(self, *, wait: bool = True) -> None:
-        """Commit to Kafka the positions after the records that went out. With `wait=False`, do not
+        """Commit the positions of all records returned so far to Kafka. With `wait=False`, do not
         wait for Kafka's answer. Raises `KafkaFailed`, and `ConfigurationError` without a group.id.
         """
         if not self._options.kafka.get("group.id"):
@@ -275,8 +279,8 @@ class AlignedConsumer:
 
     @property
     def watermark(self) -> int:
-        """Return the watermark (ms) of the records that went out: the splits' lowest. MIN before
-        the first record, MAX at the end of all data.
+        """Return the watermark (ms) of the records returned so far, the lowest of all splits. It is
+        MIN before the first record and MAX at the end of all data.
         """
         return self._started("watermark").output.watermark
 
@@ -287,14 +291,14 @@ class AlignedConsumer:
         return status_of(self._reading, closed=self._closed)
 
     def metrics(self) -> dict[str, float]:
-        """Return the figures of `status`, and counters, by name."""
+        """Return counters and the figures of `status`, by name."""
         return metrics_of(self._reading)
 
     def stop(self, *, drain: bool = False) -> None:
         """End the iteration after the current record; call it from any thread or signal handler.
 
-        With `drain`, the watermark goes to MAX, as at the end of all data. Without it, a later
-        consumer can go on from a snapshot.
+        With `drain`, the watermark rises to MAX, as at the end of all data. Without it, a later
+        consumer can continue from a snapshot.
         """
         if self._stopped is None:
             self._stopped = drain
@@ -304,7 +308,7 @@ class AlignedConsumer:
     def close(self) -> None:
         """Stop, give the splits back, and commit if `commit_interval` is set. `with` does the same.
 
-        After an error in a `with` block, the current record or batch counts as not gone out, and
+        After an error in a `with` block, the current record or batch counts as not returned, and
         nothing is committed.
         """
         self._close(failed=False)

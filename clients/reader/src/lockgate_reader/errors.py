@@ -2,14 +2,14 @@
 `lockgate_http.errors`.
 
     lockgate_http.errors.AlignmentError
-    └── NoStartingOffset         a split has no position to continue at
+    └── NoStartingOffset         a split has no position to continue from
 """
 
 from lockgate_http.errors import AlignmentError
 
 
 class NoStartingOffset(AlignmentError):
-    """Raised if a split has no position to continue at, and the options do not name one.
+    """Raised if a split has no position to continue from, and the options do not name one.
 
     Nothing was committed for it, Kafka has deleted the next record, or the topic was created again.
     """

@@ -62,7 +62,7 @@ class ReaderSplit:
         idle: Whether it takes no part in the watermark, after `idle_timeout` without records.
         paused: Whether its next record is above the read limit.
         next_time: Event time (ms) of the next record, if known.
-        went_back: Whether its topic was deleted and created again, so that it begins anew.
+        went_back: Whether its topic was deleted and created again, so that it starts over.
 
     """
 

@@ -12,16 +12,16 @@ from prometheus_client.registry import Collector
 from lockgate_reader.consumer import AlignedConsumer
 
 _SAID = {
-    "records_total": "records that went out",
+    "records_total": "records returned",
     "fetched_total": "records fetched from Kafka",
     "left_out_total": "records left out of the alignment because of their event time",
-    "kept_records": "records fetched that have not gone out yet",
+    "kept_records": "records fetched but not returned yet",
     "partitions": "partitions that the consumer owns",
     "paused_partitions": "partitions whose next record is above the read limit",
     "idle_partitions": "partitions that are idle",
-    "waiting": "1 if every partition waits, else 0",
-    "watermark_ms": "watermark of the records that went out, ms since 1970",
-    "read_limit_ms": "no record above this event time goes out, ms since 1970",
+    "waiting": "1 if every partition waits, otherwise 0",
+    "watermark_ms": "watermark of the records returned, ms since 1970",
+    "read_limit_ms": "event time (ms since 1970) above which no record is returned",
 }
 
 

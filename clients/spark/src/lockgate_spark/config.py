@@ -28,30 +28,31 @@ class Alignment(Named):
     Each field is also a key of Spark's conf, `spark.lockgate.<camelCase>`, which wins over the
     code. Durations are text such as `"10 minutes"`, a `timedelta`, or ms. Within the three bounds
     (`max_drift` at most the query's watermark delay, producers no later than `idle_timeout` or
-    their own shown lag, records no further out of order than `max_out_of_orderness`) no row is
+    their observed lag, records no further out of order than `max_out_of_orderness`) no row is
     late.
 
     Examples:
         >>> Alignment(max_drift="5 minutes", event_time="CAST(get_json_object(…) AS TIMESTAMP)")
 
     Args:
-        max_drift: How far a partition may run ahead of one that may still bring older records.
+        max_drift: How far a partition may run ahead of one that may still receive older records.
             Default: 5 minutes, or the query's watermark delay if that is shorter. In a group, the
             group's value replaces the default.
         idle_timeout: How late a live producer may be. Default: learned for each partition from
-            what its producer has shown.
+            the observed lag of its producer.
         max_lag: The longest wait for a silent partition, without `idle_timeout`. For a partition
             that receives records it is a day, or `max_lag` if that is longer.
-        max_out_of_orderness: How far records of one partition are out of order, as in Flink.
-            Default: what was measured so far.
+        max_out_of_orderness: How far out of order the records of one partition are, as in Flink.
+            Default: the maximum measured so far.
         future_bound: Leave out of the alignment records stamped further ahead of the clock than
             this. None: no such bound.
         past_bound: Leave out records stamped further behind the clock than this.
         retention_margin: Read a paused partition early when less than this share of the topic's
             retention time remains before Kafka deletes its records. 0: never.
         max_wait: Fail a query under `Trigger.AvailableNow` that is paused for longer than this.
-            Default: it waits.
-        slice: End batches where windows of this size end, as many windows as the budget allows.
+            Default: no limit.
+        slice: End each batch where a window of this size ends, after as many whole windows as
+            `maxOffsetsPerTrigger` allows.
         slice_zone: Time zone of these windows. Default: `spark.sql.session.timeZone`. `"epoch"`:
             multiples of `slice` since 1970-01-01T00:00Z, of any size.
         mode: `"align"`, or `"observe"` to plan, log and count while Spark reads what it would read

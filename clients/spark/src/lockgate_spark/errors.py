@@ -13,7 +13,7 @@ from lockgate_http.errors import AlignmentError
 class UnsupportedQuery(AlignmentError):
     """Raised for a DataFrame, session, Spark version or mode of execution that cannot be aligned.
 
-    The text says what to do instead.
+    The message says what to do instead.
     """
 
 

@@ -14,10 +14,10 @@ from lockgate_spark.packages import check_spark
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
-    """Return `fn` for `foreachBatch`, so that each batch waits for the group before `fn` runs.
+    """Wrap `fn` for `foreachBatch`, so that each batch waits for the group before `fn` runs.
 
-    A batch waits until the group's read limit reaches its lowest event time. This works on any
-    source. The batch is persisted until `fn` has returned, since its event times are read first.
+    A batch waits until the group's read limit reaches its lowest event time. This works with any
+    source. The batch stays persisted until `fn` returns, because its event times are read first.
 
     Examples:
         >>> group = Coordinator("http://coordinator:8080", group="checkout")
@@ -27,7 +27,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     Args:
         fn: Your function of (batch, batch_id).
         event_time: Spark SQL expression over the batch's columns that gives a TIMESTAMP or a BIGINT
-            of ms since 1970. `Alignment(event_time=…)` is the same.
+            of ms since 1970. It can also be set as `Alignment(event_time=…)`.
         alignment: The settings, with the `coordinator`.
 
     Raises:

@@ -36,7 +36,7 @@ def packages(spark_version: str | None = None) -> str:
         spark_version: Such as "4.2.0". Default: that of the installed PySpark.
 
     Raises:
-        ConfigurationError: There is no PySpark, or no connector was tried with this version.
+        ConfigurationError: PySpark is not installed, or no connector was tested with this version.
     """
     if spark_version is None:
         spark_version = _installed()

@@ -7,7 +7,7 @@ from lockgate_spark.errors import UnsupportedQuery
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the partitions of `batch` to the coordinator from Spark's executors, while it runs.
+    """Report the progress of `batch` to the coordinator from Spark's executors, while it runs.
 
     Call it in foreachBatch before a long action, so that the group does not wait for the whole
     batch. A report that fails only logs a warning. If Spark's conf switches alignment off, the call
@@ -19,7 +19,7 @@ def report_progress(batch: DataFrame) -> None:
 
     Raises:
         UnsupportedQuery: A column is missing, the query is not aligned through a coordinator, or
-            the session is one of Spark Connect.
+            the session belongs to Spark Connect.
 
     """
     if is_connect(batch):

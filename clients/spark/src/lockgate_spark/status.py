@@ -34,17 +34,17 @@ class QueryState(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class AlignmentStatus:
-    """Show one query at one moment. `print` gives a sentence and a table, a notebook HTML.
+    """Show one query at one moment. `print` shows a sentence and a table, a notebook shows HTML.
 
     Attributes:
-        query: The query's name, else its id.
+        query: The query's name, or its id.
         state: What it is doing.
         sentence: The same in words, with what it waits for and why.
         waits_for: A partition, readers of the group, an operator, or the coordinator; empty if the
             query does not wait.
         waits_since: Wall clock (s) when the wait began.
         max_drift: In ms; None until it is known.
-        view: The plan that the query follows or waits with; None before the first plan.
+        view: The query's latest plan; None before the first plan.
 
     """
 
@@ -58,7 +58,7 @@ class AlignmentStatus:
 
     @property
     def partitions(self) -> tuple[PartitionAlignment, ...]:
-        """Return the partitions of the latest view; none before the first plan."""
+        """Return the partitions of the latest plan; empty before the first plan."""
         return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:

@@ -75,7 +75,7 @@ class WatermarkStrategy:
 
     @classmethod
     def for_generator(cls, make_generator: Callable[[], WatermarkGenerator]) -> "WatermarkStrategy":
-        """Use generators of your own: `make_generator` is called once for each split."""
+        """Return a strategy with your own generators. `make_generator` is called for each split."""
         return cls(lambda clock: make_generator())
 
     @classmethod
@@ -115,7 +115,7 @@ class WatermarkStrategy:
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
         """Wait for the slowest source of `group` when more than `max_drift` ahead of it. Raises
-        `InvalidValue`.
+        `InvalidValue` for a negative drift, or an interval of 0 or less.
         """
         parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)
         return replace(self, alignment=parameters)

@@ -136,7 +136,7 @@ class JoinedPlace:
         self._leave(Said(state, tuple(state.held())))
 
     def abandon(self) -> None:
-        """Make the place's own thread leave the group with the consumer's last state."""
+        """Leave the group on this place's own thread, with the state of the last `exchange`."""
         self._abandoned = True
 
     # -- on the place's own thread --

@@ -10,7 +10,7 @@ from lockgate_reader.reading.reading import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """Name the mode of the source operator, as in Flink, or that the consumer is closed."""
+    """Name the state of a consumer: a mode of Flink's source operator, or CLOSED."""
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -36,9 +36,9 @@ class ReaderStatus:
     """Show the current state of a consumer.
 
     Attributes:
-        mode: The mode of its source operator.
+        mode: The consumer's state.
         sentence: The state in words.
-        waits_for: The partition, or the readers of the group; empty if it does not wait.
+        waits_for: The partition or the readers that it waits for; empty if it does not wait.
         watermark: Watermark (ms) of the records returned so far.
         read_limit: Event time (ms) above which no record is returned.
         splits: The splits that the consumer owns.
@@ -57,7 +57,7 @@ class ReaderStatus:
 
 
 def status_of(reading: RunningReader | None, *, closed: bool) -> ReaderStatus:
-    """Return the status of a reader; `reading` is None before the consumer begins to read."""
+    """Return the status of a reader; `reading` is None before the consumer starts to read."""
     if reading is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")

@@ -27,7 +27,7 @@ LACKS = (
 
 
 def is_connect(df: object) -> bool:
-    """Return whether a DataFrame, or a session, is one of Spark Connect."""
+    """Return whether a DataFrame or a session belongs to Spark Connect."""
     return type(df).__module__.startswith("pyspark.sql.connect")
 
 

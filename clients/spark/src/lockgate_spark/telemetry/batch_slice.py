@@ -23,8 +23,8 @@ class BatchSlice:
             before the query's first offset, and none was found later in the log, within
             `max_out_of_orderness`.
         missing_from: Partitions whose earlier records may be missing.
-        stragglers_in: Partitions in which older records come later. They are searched for only if
-            the windows would otherwise be complete.
+        stragglers_in: Partitions in which records of these windows follow later in the log. They
+            are searched for only if the windows would otherwise be complete.
 
     """
 
@@ -41,8 +41,8 @@ class BatchSlice:
         return batch.where(self._condition(event_time))
 
     def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """Return all other rows of `batch`, usually of windows that earlier batches held. Merge
-        them into your results; do not overwrite with them.
+        """Return all other rows of `batch`, which usually belong to windows of earlier batches.
+        Merge them into your results; do not overwrite with them.
         """
         return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
 

@@ -34,8 +34,8 @@ class PartitionAlignment:
         paused_since: Wall clock (s) when it was paused; None if it is not paused.
         read_early: Offsets above the read limit that are read because Kafka is about to delete
             them.
-        out_of_orderness: By how much a record was older than an earlier one at most, in a sample of
-            its records.
+        out_of_orderness: The most by which a sampled record was older than an earlier one of its
+            partition.
         stopped_ms: How long it has been stopped at a record stamped ahead of the clock.
         far_behind: Whether its records are so far behind the clock that no other partition waits
             for it.
@@ -74,11 +74,11 @@ class BatchAlignment:
         target: No record above this event time was read.
         read_limit: The limit that the plan had to stay under.
         limited_by: Why the plan goes no further: the budget, the group, a partition of the query
-            that may still bring older records, a window, or the end of what is there.
+            that may still receive older records, a window, or the end of the data.
         partitions: Each partition of all aligned sources.
         paused: Partitions whose next record is above the read limit. A name that several sources
             have is followed by its source, here and below.
-        resumed: Partitions that were paused and now read on.
+        resumed: Partitions that were paused and are read again.
         group_watermark: From the coordinator's last event; None without a coordinator.
         blocked_by: The readers that the group waits for; empty without a coordinator.
         planned_at: Wall clock (s) when the plan was made.
@@ -88,19 +88,19 @@ class BatchAlignment:
         read_early: Paused partitions that are read above the read limit because retention is about
             to delete their records.
         slice: The windows of the batch, if `Alignment(slice)` cuts it.
-        bounded_by: If a partition limits the plan, the one that may still bring the oldest records
-            or is stopped at a record of its own.
+        bounded_by: The partition that limits the plan, because it may still receive the oldest
+            records or is stopped at a record ahead of the clock. None if no partition does.
         coordinator: Where the read limit comes from: the group (`connected`), the group's last
             event before an outage (`holding`), or the query alone (`proceeding`). None without a
             coordinator.
         rows_saved: Estimate of the rows that would have been late by now if Spark had divided its
             budgets by backlog. None in mode observe, or if the query's watermark is not on aligned
             sources alone.
-        out_of_orderness: How far out of order (ms) the plans take records of one partition to be.
-        behind: If a partition keeps the query behind the clock: a sentence that says by how much,
-            which one, and why. Else empty.
-        rows_too_late: Offsets of this run that came later than their producer had shown, and below
-            Spark's watermark.
+        out_of_orderness: How far out of order (ms) the plans expect records of one partition to be.
+        behind: If a partition keeps the query behind the clock, a sentence that says by how much,
+            which one, and why. Empty otherwise.
+        rows_too_late: Offsets of this run that arrived later than the observed lag of their
+            producer, and below Spark's watermark.
         operator_pause: Since when an operator has paused the query, and the operator's name; None
             if the query is not paused.
 
