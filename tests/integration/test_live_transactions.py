@@ -76,7 +76,7 @@ def test_rows_of_a_transaction_that_is_open_in_one_available_now_run_are_kept_by
 
     first = windows()
     assert sum(first.values()) < 30, "no more than 20 s beyond what the other partition has brought"
-    assert f"left for the next run: {topic}-0 has records behind the end of this run" in caplog.text
+    assert f"left for the next run: {topic}-0 has records beyond the end of this run" in caplog.text
     producer.commit_transaction(60)
     assert sum((first | windows()).values()) == 621
 

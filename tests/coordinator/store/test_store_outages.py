@@ -25,7 +25,7 @@ def test_an_outage_is_said_at_once_at_intervals_and_at_its_end(caplog: pytest.Lo
     outages.failed("redis://here:1/0: loading")
     assert caplog.messages == [
         "the store does not answer, so requests get 503: redis://here:1/0: refused",
-        "the store has not answered for 30 s, in 6 operations: redis://here:1/0: refused",
+        "the store has not answered for 30 s; 6 operations have failed: redis://here:1/0: refused",
         "redis://here:1/0 answers again after 32.5 s, in which 6 operations failed",
         "the store does not answer, so requests get 503: redis://here:1/0: loading",
     ]

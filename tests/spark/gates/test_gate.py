@@ -130,7 +130,7 @@ def test_in_mode_observe_a_gate_tells_what_it_would_hold_and_holds_nothing(
     gated = Gated(spark, files, url, group, mode="observe").start(tmp_path / "checkpoint").finish()
     assert len(gated.handed) == 3
     assert [line for line in caplog.messages if "would wait" in line] == [
-        "mode observe: the batch from 1970-01-01T00:01:30.000Z on would wait at 1970-01-01T00:01:00.000Z;"
+        "mode observe: the batch that begins at 1970-01-01T00:01:30.000Z would wait at 1970-01-01T00:01:00.000Z;"
         " blocked by peer/0 at 1970-01-01T00:00:00.000Z (1 of 2 batches so far)"
     ]
     assert reported(url, group, "gated") == -1

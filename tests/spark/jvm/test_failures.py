@@ -77,7 +77,7 @@ def test_a_topic_that_is_missing_is_named_with_the_brokers_and_with_the_near_one
 ) -> None:
     topics.create(kafka.bootstrap, "payments-made", 1)
     error = refused(align(kafka_stream(spark, kafka.bootstrap, "payment-made")), tmp_path)
-    assert f'KafkaFailed: the brokers {kafka.bootstrap} have no topic "payment-made" (near: payments-made)' in (
+    assert f'KafkaFailed: the brokers {kafka.bootstrap} have no topic "payment-made" (did you mean payments-made?)' in (
         first_line(error)
     )
     cause = error._origin.getCause().getCause()  # type: ignore[attr-defined]

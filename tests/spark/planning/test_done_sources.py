@@ -50,7 +50,7 @@ def test_under_available_now_what_a_live_source_that_is_done_forbids_to_read_is_
     assert (first.view.limited_by, first.view.paused) == (Limit.HORIZON, ("b-0",))
     first.close()
     first.close()
-    assert "are left for the next run: a-0 has brought nothing in this run" in caplog.text
+    assert "are left for the next run: a-0 has received no records in this run" in caplog.text
     second = session(done, goes_on, NOW_MS + 2 * HOUR, True, alignment)
     assert second.latest_offset(0, a, None) == {"a-0": 1}
     assert second.latest_offset(1, b, None) == {"b-0": 40}

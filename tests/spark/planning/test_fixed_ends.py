@@ -74,7 +74,7 @@ def test_a_transaction_that_is_open_when_a_run_begins_bounds_that_run(
     nightly = Nightly(ago(100, 90, 80, 79, 78), opened=2).run()
     assert nightly.positions == {"a-0": 31, "a-1": 2}, "below a minute above the last record that is committed"
     assert "left for the next run" in nightly.left
-    assert "a-1 has records behind the end of this run: of a transaction that was open" in nightly.left
+    assert "a-1 has records beyond the end of this run: of a transaction that was open" in nightly.left
     assert nightly.left in caplog.text
     nightly.commit(commits).run()
     assert (nightly.positions["a-0"], nightly.late, nightly.left) == (120, 0, "")

@@ -93,7 +93,7 @@ def whole(number: int = 7) -> dict[str, object]:
 
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if "beside the checkpoint" in record.getMessage()]
+    return [record.getMessage() for record in caplog.records if "in <checkpoint>/lockgate" in record.getMessage()]
 
 
 FILES: list[str] = [

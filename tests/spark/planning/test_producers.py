@@ -175,7 +175,7 @@ def test_an_idle_timeout_that_is_set_is_a_promise_with_a_price_that_is_told(capl
     assert world.session.view is not None
     assert world.session.view.behind_ms == pytest.approx(40_000, abs=6_000)
     assert world.session.view.behind.endswith(
-        "behind the clock: a-1 has brought nothing in this run, its producer may be 1 min late"
+        "behind the clock: a-1 has received no records in this run, its producer may be 1 min late"
     )
     assert any("idle_timeout is 1 min" in message and "40 s behind the clock" in message for message in caplog.messages)
     assert any(message.endswith("its producer may be 1 min late") for message in caplog.messages)

@@ -33,7 +33,7 @@ GROUP = for_group("g", PEER, 4 * MINUTE)
 COORDINATOR = for_coordinator(PEER)
 SPLIT = for_split("a-1", "has been silent since 12:00:00 UTC, its producer may be 2 min late", MINUTE)
 WINDOW = for_window(60 * MINUTE)
-BRIEF = for_split("a-1", "has brought nothing yet, and is watched for some seconds", MIN, brief=True)
+BRIEF = for_split("a-1", "has received no records yet, and is watched for some seconds", MIN, brief=True)
 
 
 @dataclass

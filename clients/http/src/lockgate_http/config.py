@@ -66,8 +66,8 @@ class Coordinator(Named):
         key: File with its private key (PEM), if it is not in `cert`.
         timeout: Limit for one call, including name look-up and retries.
         on_outage: While the coordinator is unreachable, the query reads up to the last read limit
-            and waits there (`hold`). With `proceed` it goes on without the group after
-            `hold_for`, with `fail` it stops then.
+            and waits there (`hold`). With `proceed` it continues without the group after
+            `hold_for`; with `fail` it stops then.
         hold_for: How long `proceed` and `fail` wait first.
         max_batch: A batch that takes longer loses the query's lease. Default: no limit.
         park: How long a run under `Trigger.AvailableNow` keeps blocking the group after its end,

@@ -239,7 +239,7 @@ class Membership:
         before, self.coordination = self.coordination, self._in_force()
         if self.coordination is Coordination.PROCEEDING and before is not Coordination.PROCEEDING:
             log.warning(
-                "group %s: %s goes on without the group's read limit; its own partitions stay aligned",
+                "group %s: %s continues without the group's read limit; its own partitions stay aligned",
                 self.group,
                 self.source,
             )

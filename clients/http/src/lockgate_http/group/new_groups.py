@@ -18,17 +18,17 @@ def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
     """
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
-        there = f" (near: {', '.join(near)})" if near else ""
+        there = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise ConfigurationError(
             f"{coordinator.url} has no group {coordinator.group}{there}: correct Coordinator(group=…), create the "
             f'group (PUT /v1/groups/{coordinator.group}), or leave new_group="refuse" out'
         )
     if near:
         log.warning(
-            "group %s is new at %s; near: %s. If one of these was meant, correct Coordinator(group=…)",
+            "group %s does not exist yet at %s. Did you mean %s? If so, correct Coordinator(group=…)",
             coordinator.group,
             coordinator.url,
-            ", ".join(near),
+            " or ".join(near),
         )
 
 

@@ -150,7 +150,7 @@ class JoinedPlace:
                 said, silent_s, self._poked = self._said, self._now() - self._said_at, False
             if self._abandoned:
                 log.warning(
-                    "group %s: a consumer of %s was not closed, so its splits are given back now; call "
+                    "group %s: a consumer of %s was not closed, so its partitions are given back now; call "
                     "close(), or use `with`",
                     self._session.group,
                     self._identity.source,
@@ -320,7 +320,7 @@ class JoinedPlace:
 
     def _not_given_back(self, error: AlignmentError) -> None:
         name = self._identity.source
-        why = f"the splits of {name} were not given back, so other consumers get them only when the lease ends"
+        why = f"the partitions of {name} were not given back, so other consumers get them only when the lease ends"
         log.warning("group %s: %s: %s", self._session.group, why, error)
 
     def _hear_of_splits(self, revision: float) -> None:

@@ -74,7 +74,7 @@ class LostPositions:
         if not split.fetched:
             split.position = start
         self._read_from(split, start)
-        log.warning("%s; reading on at offset %d", said, start)
+        log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
         """`sure`: the topic was made anew. Else the log may have been cut, and an error leaves the
@@ -95,7 +95,9 @@ class LostPositions:
         if begun and reset is None:
             raise NoStartingOffset(f"{said}; start again to read the new topic from its first record, or {_CHOICE}")
         if begun:
-            log.warning("%s; unread records are lost, and reading goes on at auto.offset.reset=%s", said, reset)
+            log.warning(
+                "%s; unread records are lost, and reading continues at the %s offset (auto.offset.reset)", said, reset
+            )
 
     def _read_from(self, split: OpenSplit, offset: int) -> None:
         self._client.unassign([split.key])

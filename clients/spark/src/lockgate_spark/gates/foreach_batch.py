@@ -97,7 +97,7 @@ class ObservedFunction(_Inspecting):
         assert alignment.coordinator is not None
         self._coordinator = alignment.coordinator
         self._observed = ObservedGate(self._ask)
-        log.info("mode observe: the gate makes no batch wait, and logs which ones it would have made wait")
+        log.info("mode observe: the gate delays no batch, and logs which ones it would have delayed")
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         with persisted(batch):

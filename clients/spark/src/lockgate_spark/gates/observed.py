@@ -54,7 +54,9 @@ class ObservedGate:
         if event is not None and holds:
             at = watermark.instant(event.max_desired_watermark)
             begin = watermark.instant(span.lowest)
-            held = f"the batch from {begin} on would wait at {at}; {blocked_by(event)}"
+            held = f"the batch that begins at {begin} would wait at {at}; {blocked_by(event)}"
             log.info("mode observe: %s %s", held, so_far)
         else:
-            log.info("mode observe: the batch from %s on would not wait %s", watermark.instant(span.lowest), so_far)
+            log.info(
+                "mode observe: the batch that begins at %s would not wait %s", watermark.instant(span.lowest), so_far
+            )

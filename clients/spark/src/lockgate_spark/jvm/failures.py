@@ -149,7 +149,7 @@ class Selected:
         missing = [topic for topic in wanted if topic not in there] or wanted
         near = sorted({name for topic in missing for name in get_close_matches(topic, there, 2, 0.7)})
         names = " and ".join(f'"{topic}"' for topic in missing)
-        known = f" (near: {', '.join(near)})" if near else ""
+        known = f" (did you mean {' or '.join(near)}?)" if near else ""
         what = f"topic {names}" if missing else f"topic of {self.option}={self.text!r}"
         return f"the brokers {self.brokers} have no {what}{known}: create it, or correct option({self.option!r}, …)"
 

@@ -47,7 +47,7 @@ def check_before(spark: Any, alignment: Alignment) -> None:
     if alignment.slice_zone not in (None, EPOCH):
         check_zone(spark._jvm, str(alignment.slice_zone))
     if alignment.mode == "observe":
-        log.info("mode observe: Spark reads as without lockgate, and alignment plans are made but not applied")
+        log.info("mode observe: Spark reads what it would read without lockgate; plans are made but not applied")
         if folder_of(alignment.report) is not None:
             write_at_the_end()
     elif alignment.coordinator is not None:

@@ -75,7 +75,7 @@ class TopicConfigs:
             self.warn(
                 topic,
                 "Kafka stamps its records when they arrive (message.timestamp.type=LogAppendTime), so alignment "
-                "goes by arrival, and no old record counts as late. To align by the time in the payload, set "
+                "uses the time of arrival, and no old record counts as late. To align by the time in the payload, set "
                 "event_time",
             )
 

@@ -125,7 +125,7 @@ class Ahead:
                 stop.warned = True
                 log.warning(
                     "%s has stopped: its record at offset %d is stamped %s, %s ahead of the clock, and is read "
-                    "when the clock gets there. Records behind it wait as long, and become late if Spark's "
+                    "when the clock reaches that time. Records behind it wait as long, and become late if Spark's "
                     "watermark passes them meanwhile. To leave such records out, set a shorter future_bound, and "
                     "filter them before withWatermark",
                     named(key, self._known),

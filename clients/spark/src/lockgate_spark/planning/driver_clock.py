@@ -68,15 +68,15 @@ class DriverClock:
         if behind > 0:
             log.warning(
                 "the driver's clock is about %s behind: all new records are stamped at least that far ahead of it. "
-                "Plans go by the records instead. Synchronise the clock (NTP). If it is right, the producers' "
+                "Plans use the records' time instead. Synchronise the clock (NTP). If it is right, the producers' "
                 "clocks are ahead",
                 spoken(behind),
             )
         elif behind < 0:
             log.warning(
-                "the driver's clock is about %s ahead of the new records. Plans go by the records instead. "
+                "the driver's clock is about %s ahead of the new records. Plans use the records' time instead. "
                 "Synchronise the clock (NTP)",
                 spoken(-behind),
             )
         else:
-            log.info("the driver's clock agrees with the records again, and plans go by it")
+            log.info("the driver's clock agrees with the records again, and plans use it")

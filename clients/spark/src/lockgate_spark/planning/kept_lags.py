@@ -74,7 +74,7 @@ class KeptLags:
     @staticmethod
     def _warn(what: str, error: Exception) -> None:
         log.warning(
-            "the producers' lags cannot be %s beside the checkpoint, so a restart measures them again: %s",
+            "the producers' lags cannot be %s in <checkpoint>/lockgate, so a restart measures them again: %s",
             what,
             error,
         )

@@ -36,8 +36,8 @@ def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) ->
             faults.append(f"{error} in {text[:80]!r}")
     if faults:
         log.warning(
-            "ignoring an unreadable file of %s in the folder lockgate beside the checkpoint. The query writes it "
-            "again; there is nothing to do: %.300s",
+            "ignoring an unreadable file of %s in <checkpoint>/lockgate. The query writes a new one, so there is "
+            "nothing to do: %.300s",
             what,
             faults[0],
         )

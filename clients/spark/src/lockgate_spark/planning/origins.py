@@ -46,11 +46,11 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
 def _under_one(found: QueryWatermark, stream: Unaligned, alignment: Alignment) -> None:
     finding = (
         f'withWatermark("{found.column}", …) is over aligned streams and over one that is not: {stream.text}. '
-        "Spark goes by the stream that is ahead, so rows of all of them can be late and dropped."
+        "Spark's watermark follows the stream that is ahead, so rows of all of them can be late and dropped."
     )
     if stream.reader is None:
         log.warning(
-            "%s Give each its own withWatermark before they are combined: Spark then goes by the lowest", finding
+            "%s Give each its own withWatermark before they are combined: Spark then uses the lowest watermark", finding
         )
     elif alignment.mode == "observe" or alignment.other_event_time == "warn":
         log.warning("%s %s", finding, _aligned(stream))

@@ -112,16 +112,16 @@ class Producers:
         if lag is None:
             return "is the furthest behind"
         if self.learns and not lag.known:
-            return "has brought nothing yet, and is watched for some seconds"
+            return "has received no records yet, and is watched for some seconds"
         if key in self._cut_off:
-            return "has records behind the end of this run: of a transaction that was open, or newer ones"
+            return "has records beyond the end of this run: of a transaction that was open, or newer ones"
         if lag.hidden_since is not None:
             return f"has a transaction open since {_time(lag.hidden_since)}"
         late = self._promised.get(key, 0) if self._idle_timeout is None else self._idle_timeout
         if lag.is_active(now) and (shown := self._shown.get(key, 0)):
             return f"has a producer that is {spoken(shown)} late"
         since = (
-            "has brought nothing in this run"
+            "has received no records in this run"
             if lag.silent_since is None
             else f"has been silent since {_time(lag.silent_since)}"
         )
@@ -301,8 +301,8 @@ class Producers:
             self._logged[key] = bound
             log.warning(
                 "%s: its producer is %s behind the clock. The other partitions wait for it, so the query runs "
-                "about %s behind the clock. While it is silent, they wait for %s (a quarter more than it has "
-                "shown, and at most max_lag=%s)",
+                "about %s behind the clock. While it is silent, they wait for %s (its lag plus a quarter, at most "
+                "max_lag=%s)",
                 named(key, self._lags),
                 spoken(shown),
                 spoken(max(0, shown - max_drift)),

@@ -37,7 +37,7 @@ class Outages:
         elif now - self._said >= SAID_AGAIN_S:
             self._said = now
             log.error(
-                "the store has not answered for %s, in %d operations: %s",
+                "the store has not answered for %s; %d operations have failed: %s",
                 spoken_s(now - self._since),
                 self._failed + 1,
                 text,

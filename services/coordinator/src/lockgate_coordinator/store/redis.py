@@ -194,8 +194,8 @@ class RedisStore:
         if policies is None:
             return None
         return [
-            f"Redis may delete groups when its memory is full (maxmemory-policy {policy}), and their queries run free: "
-            "set maxmemory-policy to noeviction"
+            f"Redis may delete groups when its memory is full (maxmemory-policy {policy}), "
+            "so that their queries are no longer aligned: set maxmemory-policy to noeviction"
             for policy in sorted(policies)
             if policy.startswith("allkeys")
         ]

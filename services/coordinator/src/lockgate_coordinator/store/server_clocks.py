@@ -34,7 +34,7 @@ class ServerClocks:
         received_ms = monotonic_ms()
         jumped = self._clock(name).observe(sent_ms, store_ms, received_ms)
         if jumped:
-            ahead, back = ("ahead", "; leases go on by this machine's monotonic clock") if jumped > 0 else ("back", "")
+            ahead, back = ("ahead", "; leases follow this machine's monotonic clock") if jumped > 0 else ("back", "")
             log.warning("%s: its clock has jumped %s by %s%s", self._place, ahead, spoken(round(abs(jumped))), back)
         return store_ms - (sent_ms + received_ms) / 2
 
