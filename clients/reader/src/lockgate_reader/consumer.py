@@ -64,15 +64,12 @@ class AlignedConsumer:
         future_bound: Records stamped further ahead of the clock than this are returned, but left
             out of the alignment. None: no such bound.
         starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition).
-            Partitions that are not named start at their committed offset, and partitions that are
-            found later start at their first record.
-        starting_timestamp: Instead of `starting_offsets`, start at the first record with this Kafka
-            timestamp or a later one, or at the end if there is none: ms since 1970, or a datetime
-            with a time zone.
+            Other partitions start at their committed offset, and new ones at their first record.
+        starting_timestamp: Start at the first record with this Kafka timestamp or a later one, or
+            at the end if there is none: ms since 1970, or a datetime with a time zone.
         ending_offsets: "latest" to stop at the current end of the splits.
         discovery_interval: How often to look for new partitions. 0: never.
-        commit_interval: How often to commit the records that your code has finished. Default: only
-            when you call `commit`.
+        commit_interval: How often to commit finished records. Default: only in `commit()`.
         coordinator: The coordinator, and the group to join.
         snapshot_interval: How often to send positions to the coordinator. Default: in each report.
         subtask: This consumer's number in its source. Default: the lowest free one.
