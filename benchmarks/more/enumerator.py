@@ -13,10 +13,12 @@ import statistics
 import time
 
 from lockgate.enumerator.answers import assigned_to, wishes
+from lockgate.enumerator.arrivals import LastReports
 from lockgate.enumerator.exchange import create, exchange
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.group.now import Now
+from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 
@@ -26,8 +28,9 @@ CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
 def said(enumerator: Enumerator, subtask: int, event: SplitExchange, now_ms: int) -> tuple[Enumerator, float]:
     """Return the enumerator after an exchange with its answer, and how long both took, in ms."""
     began = time.process_time()
-    after = exchange(enumerator, (subtask, event.epoch), "s", event, CONFIG, Now(now_ms)).enumerator
-    wishes(after, (subtask, event.epoch), event, now_ms)
+    reader, reports = (subtask, event.epoch), LastReports(None, "s")
+    after = at_once(exchange(enumerator, reader, "s", event, CONFIG, Now(now_ms), reports)).enumerator
+    wishes(after, reader, event, now_ms)
     return after, (time.process_time() - began) * 1_000
 
 

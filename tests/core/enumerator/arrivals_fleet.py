@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from core.enumerator.fleet import split
 from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.arrivals import LastReports, arriving
-from lockgate.enumerator.exchange import create, exchange, leave
+from lockgate.enumerator.exchange import create, leave
 from lockgate.enumerator.model import Enumerator
 from lockgate.enumerator.replaced import lost_readers, replaced
 from lockgate.group.commands import RemoveLost
@@ -27,6 +27,7 @@ from lockgate.wire.events import (
 )
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange
 from support import turns as commands
+from support.exchanging import exchange
 from support.turns import decide, evaluate
 
 CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100, on_lost_reader=OnLostReader.HOLD)

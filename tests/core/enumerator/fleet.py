@@ -7,7 +7,7 @@ lease has ended by its own clock. The network loses requests and answers, and de
 from dataclasses import dataclass, field, replace
 
 from lockgate.enumerator.answers import Wishes, wishes
-from lockgate.enumerator.exchange import careful, create, exchange, leave
+from lockgate.enumerator.exchange import careful, create, leave
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
@@ -15,6 +15,7 @@ from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
+from support.exchanging import NO_REPORTS, exchange
 
 CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100)
 RATE_ERROR = 0.01
@@ -149,7 +150,7 @@ class Fleet:
 
     def leave(self, process: Process) -> None:
         self.processes.remove(process)
-        self.enumerator = at_once(leave(self.enumerator, (process.subtask, process.epoch), self.now))
+        self.enumerator = at_once(leave(self.enumerator, (process.subtask, process.epoch), self.now, NO_REPORTS))
 
     def lose_last_commits(self) -> None:
         """The store goes back in time, and the coordinator notices."""

@@ -2,11 +2,12 @@
 
 from core.enumerator.fleet import CONFIG, Fleet, assigned, split
 from core.enumerator.test_exchanges import blocked_by, settled
-from lockgate.enumerator.exchange import create, exchange
+from lockgate.enumerator.exchange import create
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
+from support.exchanging import exchange
 
 NOW = 1_000_000
 

@@ -6,12 +6,13 @@ from core.enumerator.fleet import CONFIG, Fleet, split
 from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import has_no_more
 from lockgate.enumerator.discovery import request_to, with_static_list
-from lockgate.enumerator.exchange import create, exchange
+from lockgate.enumerator.exchange import create
 from lockgate.enumerator.model import Enumerator, FreeSplit
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange, SplitList
+from support.exchanging import exchange
 
 NOW = 1_000_000
 

@@ -5,12 +5,13 @@ import pytest
 from core.enumerator.fleet import CONFIG, Fleet, assigned, split
 from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.discovery import with_static_list
-from lockgate.enumerator.exchange import exchange, mail
+from lockgate.enumerator.exchange import mail
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.split_events import SourceEvent, SplitExchange, SplitList
+from support.exchanging import exchange
 
 
 def settled(partitions: int = 4, readers: int = 2) -> Fleet:

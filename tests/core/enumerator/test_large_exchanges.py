@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lockgate.enumerator.answers import wishes
-from lockgate.enumerator.arrivals import LastReports, arriving
+from lockgate.enumerator.arrivals import arriving
 from lockgate.enumerator.discovery import with_static_list
-from lockgate.enumerator.exchange import careful, exchange_in_steps, leave
+from lockgate.enumerator.exchange import careful, exchange, leave
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
@@ -20,6 +20,7 @@ from lockgate.steps import ITEMS_OF_A_STEP, Steps, at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, SplitList
 from support.examples import ALL
+from support.exchanging import NO_REPORTS
 from support.lines import lines_of_each_step
 
 CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
@@ -115,9 +116,7 @@ class Kind:
         return self._run(before, event)
 
     def _run(self, before: Enumerator, event: SplitExchange) -> Steps[Enumerator]:
-        done = yield from exchange_in_steps(
-            before, ATTACKER, "s", event, CONFIG, Now(NOW), reports=LastReports(None, "s")
-        )
+        done = yield from exchange(before, ATTACKER, "s", event, CONFIG, Now(NOW), NO_REPORTS)
         yield
         wishes(done.enumerator, ATTACKER, event, NOW)
         yield
@@ -178,7 +177,7 @@ KINDS: Mapping[str, Kind | Act] = {
     "an operator's list": Act(
         of_one, lambda before, count: with_static_list(before, SplitList(splits=splits(count, 10**6)), NOW)
     ),
-    "a reader leaves": Act(of_one, lambda before, count: leave(before, ATTACKER, NOW)),
+    "a reader leaves": Act(of_one, lambda before, count: leave(before, ATTACKER, NOW, NO_REPORTS)),
     "a loss that the coordinator notices": Act(of_nobody, lambda before, count: careful(before, CONFIG, NOW)),
 }
 

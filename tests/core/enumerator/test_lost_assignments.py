@@ -9,12 +9,13 @@ from core.enumerator.fleet import CONFIG, Fleet, Process, assigned, split
 from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.discovery import request_to
-from lockgate.enumerator.exchange import Exchanged, create, exchange
+from lockgate.enumerator.exchange import Exchanged, create
 from lockgate.enumerator.leases import after_jumps
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.group.now import ClockJump, Now
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
+from support.exchanging import exchange
 
 NOW, LEASE = 1_000_000, CONFIG.lease_ms
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from core.enumerator.fleet import CONFIG, Fleet, assigned
 from core.enumerator.test_exchanges import settled
-from lockgate.enumerator.exchange import exchange
 from lockgate.group.now import Now
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 from support.examples import examples
+from support.exchanging import exchange
 
 FAR = 2**62
 DISTANCES = st.sampled_from([-1_000_000, -500, -1, 0, 1, 2, 59_000, 10**9, FAR])

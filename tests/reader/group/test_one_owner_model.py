@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lockgate.enumerator.answers import wishes
-from lockgate.enumerator.exchange import careful, create, exchange
+from lockgate.enumerator.exchange import careful, create
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.group.now import Now
@@ -23,6 +23,7 @@ from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
 from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
 from lockgate_reader.place import ReaderSplit, ReaderState
+from support.exchanging import exchange
 
 CONFIG = GroupConfig(lease_ms=2_000, update_interval_ms=200)
 EVENT = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=0)

@@ -45,11 +45,9 @@ from lockgate.enumerator.work import Work
 from lockgate.errors import StaleEpoch
 from lockgate.group.group import tick
 from lockgate.group.now import Now
-from lockgate.steps import Steps, at_once, for_each
+from lockgate.steps import Steps, for_each
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, NumberedSplit, SplitExchange, StoppedSplit
-
-NO_REPORTS = LastReports(None, "")
 
 INTERVALS = 2
 """For so many intervals of reports a new enumerator assigns nothing."""
@@ -81,20 +79,7 @@ def exchange(
     event: SplitExchange,
     config: GroupConfig,
     now: Now,
-    reports: LastReports = NO_REPORTS,
-) -> Exchanged:
-    """As `exchange_in_steps`, without a pause."""
-    return at_once(exchange_in_steps(enumerator, reader, source, event, config, now, reports))
-
-
-def exchange_in_steps(
-    enumerator: Enumerator,
-    reader: ReaderId,
-    source: str,
-    event: SplitExchange,
-    config: GroupConfig,
-    now: Now,
-    reports: LastReports = NO_REPORTS,
+    reports: LastReports,
 ) -> Steps[Exchanged]:
     """Take one exchange of a registered reader of `source`. `reports`: of the source's readers, as
     the group has them. Raises `StaleEpoch`. O(readers + splits).
@@ -117,9 +102,7 @@ def exchange_in_steps(
     return Exchanged((yield from work.result()), stopped)
 
 
-def leave(
-    enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports = NO_REPORTS
-) -> Steps[Enumerator]:
+def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
     """Remove a reader that has stopped: its splits are free at once, at the last snapshot's
     positions. The same object where it held nothing.
     """

@@ -91,7 +91,7 @@ class Enumerators:
                 before = rule.create(group.config, now_ms)
             if loaded.lost:
                 before = yield from rule.careful(before, group.config, now_ms)
-            done = yield from rule.exchange_in_steps(
+            done = yield from rule.exchange(
                 before, reader, source, event, group.config, self._stalls.now(now_ms), reports
             )
             self._limits.check_source_splits(source, done.enumerator.count(), before.count())
