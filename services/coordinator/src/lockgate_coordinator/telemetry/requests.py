@@ -7,8 +7,7 @@ and the outcome of a batch.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
@@ -56,35 +55,25 @@ class MeasuredRequests:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        method, kind = scope["method"], None
-        if method == "POST":
-            kind = _kind(scope["path"])
-        elif method == "GET" and (wait := _wait(scope["path"])) is not None:
-            with self._waiting(wait):
-                await self._judged(scope, receive, send)
-            return
-        if kind is None:
-            await self._judged(scope, receive, send)
-            return
+        kind = _kind(scope["path"]) if scope["method"] == "POST" else None
+        wait = _wait(scope["path"]) if scope["method"] == "GET" else None
+        if wait is not None:
+            self._figures.waiting[wait] += 1
         began = self._clock_s()
         try:
             await self._app(scope, receive, send)
         except Exception:
             self._figures.rejections[INTERNAL] += 1
             raise
-        self._figures.durations[kind].observe(self._clock_s() - began)
-        if PROBLEM in scope or kind is BATCH:
-            self._judge(scope)
-        else:
+        finally:
+            if wait is not None:
+                self._figures.waiting[wait] -= 1
+        if kind is not None:
+            self._figures.durations[kind].observe(self._clock_s() - began)
+        if kind in (SINGLE, PROGRESS) and PROBLEM not in scope:
             self._figures.reports[kind] += 1
-
-    async def _judged(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await self._app(scope, receive, send)
-        except Exception:
-            self._figures.rejections[INTERNAL] += 1
-            raise
-        self._judge(scope)
+        else:
+            self._judge(scope)
 
     def _judge(self, scope: Scope) -> None:
         problem = scope.get(PROBLEM)
@@ -93,14 +82,6 @@ class MeasuredRequests:
         accepted, problems = scope.get(JUDGED, (0, ()))
         self._figures.reports[BATCH] += accepted
         self._figures.rejections.update(problems)
-
-    @contextmanager
-    def _waiting(self, wait: str) -> Iterator[None]:
-        self._figures.waiting[wait] += 1
-        try:
-            yield
-        finally:
-            self._figures.waiting[wait] -= 1
 
 
 def _kind(path: str) -> str | None:
