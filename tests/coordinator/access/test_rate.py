@@ -44,4 +44,4 @@ def test_full_buckets_are_dropped(clock: Clock, monkeypatch: pytest.MonkeyPatch)
     for number in range(100):
         limit.take(b"%d" % number)
         clock.now += 1
-    assert len(limit) <= 11
+    assert len(limit._buckets) <= 11

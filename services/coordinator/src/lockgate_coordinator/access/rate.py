@@ -32,9 +32,5 @@ class RateLimit:
             }
         return 0
 
-    def __len__(self) -> int:
-        """How many buckets are kept."""
-        return len(self._buckets)
-
     def _level(self, bucket: tuple[float, float] | None, now: float) -> float:
         return self._burst if bucket is None else min(self._burst, bucket[0] + (now - bucket[1]) * self.rate)

@@ -21,11 +21,6 @@ class Histogram:
         self._counts[bisect_left(BOUNDS_S, seconds)] += 1
         self.total_s += seconds
 
-    @property
-    def count(self) -> int:
-        """How many were observed."""
-        return sum(self._counts)
-
     def buckets(self) -> list[tuple[str, float]]:
         """Each bound with how many were at or below it, as Prometheus has it."""
         return list(zip([*(str(bound) for bound in BOUNDS_S), "+Inf"], accumulate(self._counts), strict=True))

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from enum import Enum
-from typing import TextIO
 
 from lockgate.duration import spoken
 from lockgate.printable import printable
@@ -45,11 +44,11 @@ class LogLevel(str, Enum):
     ERROR = "error"
 
 
-def install(form: LogFormat, level: LogLevel, stream: TextIO | None = None) -> None:
-    """Send all logs of this process to `stream` (standard output) in this form. Logs of other
-    packages are written from warnings on.
+def install(form: LogFormat, level: LogLevel) -> None:
+    """Send all logs of this process to standard output in this form. Logs of other packages are
+    written from warnings on.
     """
-    handler = logging.StreamHandler(sys.stdout if stream is None else stream)
+    handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("lockgate").setLevel(level.value.upper())

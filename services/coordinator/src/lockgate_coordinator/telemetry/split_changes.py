@@ -45,7 +45,7 @@ def _list(enumerator: Enumerator) -> tuple[frozenset[str], bool, bool, int]:
 
 
 def _of_list(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
-    known, missing = set[str]() if before is None else set(before.ids()), frozenset[str]()
+    known = set[str]() if before is None else set(before.ids())
     missing = after.missing - (frozenset() if before is None else before.missing)
     new = [each for each in after.ids() if each not in known]
     details = {
