@@ -30,20 +30,22 @@ NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """Represent a length of time in nanoseconds. Negative values are valid, but some
-    functions reject them.
+    """Represent a length of time in nanoseconds. It may be negative, but some functions reject
+    negative values.
     """
 
     nanos: int
 
     @classmethod
     def of(cls, *, seconds: int = 0, ms: int = 0, nanos: int = 0) -> "Duration":
-        """Return the sum of its arguments."""
+        """Return a duration that is the sum of the arguments."""
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:
-        """Return the whole milliseconds, rounded down. Raises `InvalidValue`, which names `field`,
-        if they exceed 64 bits (Java: ArithmeticException).
+        """Return the duration in whole milliseconds, rounded down.
+
+        Raises `InvalidValue` if the result exceeds 64 bits, where Java throws an
+        ArithmeticException. The message names `field`.
         """
         millis = self.nanos // NANOS_PER_MILLI
         if abs(millis) > MAX:
@@ -51,7 +53,7 @@ class Duration:
         return millis
 
     def to_nanos(self) -> int:
-        """Return the nanoseconds, at most 2⁶³ − 1."""
+        """Return the duration in nanoseconds, capped at 2⁶³ − 1."""
         return min(self.nanos, MAX)
 
     def __str__(self) -> str:

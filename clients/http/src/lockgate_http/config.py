@@ -58,18 +58,20 @@ class Coordinator(Named):
         url: The coordinator's address.
         group: Name of the group.
         source: This query's name in the group. Default: the query's name, or its id.
-        catch_up: `joint` or `strict`, for a group that this query creates.
+        catch_up: How the group works through a backlog: `joint` or `strict`. It is set by the query
+            that creates the group.
         token: Bearer token.
         token_file: File that holds the token. It is read again when it changes.
         ca: File with the certificate authority (PEM) of an https coordinator.
-        cert: File with the client certificate (PEM), if the coordinator asks for one.
-        key: File with its private key (PEM), if it is not in `cert`.
-        timeout: Limit for one call, including name look-up and retries.
-        on_outage: While the coordinator is unreachable, the query reads up to the last read limit
-            and waits there (`hold`). With `proceed` it continues without the group after
-            `hold_for`; with `fail` it stops then.
-        hold_for: How long `proceed` and `fail` wait first.
-        max_batch: A batch that takes longer loses the query's lease. Default: no limit.
+        cert: File with the client certificate (PEM), if the coordinator requires one.
+        key: File with the private key (PEM) of `cert`, if `cert` does not contain it.
+        timeout: Time limit for one call, including name look-up and retries.
+        on_outage: What the query does while the coordinator is unreachable. It first reads up to
+            the last read limit and waits. With `hold` it keeps waiting. After `hold_for`, `proceed`
+            lets it continue without the group, and `fail` stops it.
+        hold_for: How long the query waits before it proceeds or fails.
+        max_batch: The longest time that a batch may take before the query loses its lease. Default:
+            no limit.
         park: How long a run under `Trigger.AvailableNow` keeps blocking the group after its end,
             until the next run reports. Default: not at all.
         new_group: With `refuse`, the query fails if its group does not exist. By default the first

@@ -20,8 +20,9 @@ from lockgate.printable import printable
 
 
 class AlignmentError(LockgateError):
-    """Base class of the clients' errors. Control characters are escaped in the message, because it
-    may quote a server or another query.
+    """Base class of the clients' errors.
+
+    Control characters in the message are escaped, because it may quote a server or another query.
     """
 
     def __str__(self) -> str:
@@ -29,30 +30,33 @@ class AlignmentError(LockgateError):
 
 
 class ConfigurationError(AlignmentError, ValueError):
-    """A setting is invalid, or cannot work here. The message names the setting, where it is set,
-    and what is expected.
+    """Raised if a setting is invalid or cannot be used here.
+
+    The message names the setting, where it is set, and what is expected.
     """
 
 
 class CoordinatorRefused(AlignmentError):
-    """The coordinator refused this reader, and trying again would not help."""
+    """Raised if the coordinator refuses this reader and retrying would not help."""
 
 
 class AccessDenied(CoordinatorRefused):
-    """The coordinator does not accept the token, or the token's role or groups do not allow
-    this.
+    """Raised if the coordinator does not accept the token, or if the token's role or groups do not
+    allow the request.
     """
 
 
 class CoordinatorUnavailable(AlignmentError):
-    """The coordinator could not be reached for `hold_for`, and `on_outage` is "fail"."""
+    """Raised with `on_outage="fail"` if the coordinator was unreachable for `hold_for`."""
 
 
 class KafkaFailed(AlignmentError):
-    """Kafka's client failed: the brokers do not answer, a topic is missing, or access is denied.
+    """Raised if Kafka's client fails, for example if the brokers do not answer, a topic is missing,
+    or access is denied.
+
     The cause is the client's own error.
     """
 
 
 class Fenced(AlignmentError):
-    """Another run of this reader took over with a newer epoch, so this one has to stop."""
+    """Raised if another run of this reader took over with a newer epoch. This run must stop."""

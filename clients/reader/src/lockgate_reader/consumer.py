@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 class AlignedConsumer:
     """Iterate over the records of `topics`, as confluent-kafka's messages, aligned in event time.
 
-    No record above the read limit is returned: the lowest watermark of the consumer's splits plus
-    `max_drift`, and in a group the group's limit as well. One thread may use a consumer; only
-    `stop` may be called from others.
+    No record above the read limit is returned. The limit is the lowest watermark of the consumer's
+    splits plus `max_drift`; in a group, the group's limit applies as well. Use a consumer in one
+    thread; only `stop` may be called from others.
 
     Examples:
         >>> kafka = {"bootstrap.servers": "localhost:9092", "group.id": "enricher"}
@@ -64,17 +64,20 @@ class AlignedConsumer:
         future_bound: Records stamped further ahead of the clock than this are returned, but left
             out of the alignment. None: no such bound.
         starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition).
-            Other partitions start at their committed offset, and new ones at their first record.
-        starting_timestamp: Start at the first record with this Kafka timestamp or a later one, or
-            at the end if there is none: ms since 1970, or a datetime with a time zone.
-        ending_offsets: "latest" to stop at the current end of the splits.
+            Partitions without an offset start at their committed one, and partitions found later
+            start at their first record.
+        starting_timestamp: Start at the first record whose Kafka timestamp is this one or later, or
+            at the end if there is no such record. In ms since 1970, or a datetime with a time zone.
+            Replaces `starting_offsets`.
+        ending_offsets: "latest" to stop at the current end of each split. Default: no end.
         discovery_interval: How often to look for new partitions. 0: never.
-        commit_interval: How often to commit finished records. Default: only in `commit()`.
+        commit_interval: How often to commit the records that your code has finished. Default: only
+            when you call `commit`.
         coordinator: The coordinator, and the group to join.
         snapshot_interval: How often to send positions to the coordinator. Default: in each report.
         subtask: This consumer's number in its source. Default: the lowest free one.
-        capacity: This consumer's share of the splits, relative to the others'.
-        on_assigned: Called with new splits; may return positions by (topic, partition).
+        capacity: This consumer's share of the splits, relative to the capacity of the others.
+        on_assigned: Called with new splits. It may return positions by (topic, partition).
         on_revoked: Called with splits before they are given back.
         on_source_event: Called with each event that the source's enumerator sends.
 
@@ -161,11 +164,10 @@ class AlignedConsumer:
         return None if piece is None else reading.begin_piece(piece)
 
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
-        """Iterate over the records as Arrow batches of at most `max_records`. Needs the extra
-        `arrow`.
+        """Iterate over Arrow batches of at most `max_records` records. Requires the extra `arrow`.
 
-        Columns: topic, partition, offset, timestamp, key, value. The timestamp is the event time,
-        and null if the record does not take part in the alignment.
+        The columns are topic, partition, offset, timestamp, key and value. `timestamp` is the event
+        time, or null if the record is left out of the alignment.
         """
         from lockgate_reader.columns import Columns
 
@@ -205,7 +207,7 @@ class AlignedConsumer:
             reading.end_piece()
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return the splits at their positions, each serialized as Flink's `KafkaPartitionSplit`.
+        """Return the splits with their positions, each serialized as Flink's `KafkaPartitionSplit`.
 
         A position is the offset after the last record returned. Pass the result to `restore`.
         Raises `WrongState` before the first record.
@@ -213,7 +215,8 @@ class AlignedConsumer:
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Start at the positions of a snapshot. Other partitions start at their first record.
+        """Start at the positions of a snapshot. Partitions without a position start at their first
+        record.
 
         Raises `WrongState` after the first record, `ConfigurationError` in a group, and
         `UnreadableBytes` if `state` is not a snapshot.
@@ -228,22 +231,22 @@ class AlignedConsumer:
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """Return the next offset of each (topic, partition), after the last record returned.
+        """Return the offset after the last record returned, for each (topic, partition).
 
         A split that another reader has taken over is left out.
         """
         return self._started("positions").positions()
 
     def splits(self) -> list[ReaderSplit]:
-        """Return the splits that this consumer owns. `number` is the fencing token of a split's
-        assignment, so a store that keeps the highest one can reject previous owners.
+        """Return the splits that this consumer owns. The `number` of a split is its fencing token:
+        a store that keeps the highest token can reject writes of previous owners.
         """
         return self._started("splits").holding.held()
 
     def number_of(self, record: "Message") -> int:
         """Return the fencing token of the assignment under which `record` was returned.
 
-        Raises `WrongState` if its split has been given away since then.
+        Raises `WrongState` if the record's split has been given away in the meantime.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").holding.by_key.get(key)
@@ -254,7 +257,7 @@ class AlignedConsumer:
     def send_source_event(self, event: dict[str, Any]) -> None:
         """Send an event to the source's enumerator. The coordinator's REST API lists it.
 
-        Raises `InvalidValue` if the event is not JSON or has more than 4,096 bytes, and
+        Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes, and
         `ConfigurationError` if the consumer has no coordinator.
         """
         if self._options.coordinator is None:
@@ -268,7 +271,7 @@ class AlignedConsumer:
 
     def commit(self, *, wait: bool = True) -> None:
         """Commit the positions of all records returned so far to Kafka. With `wait=False`, do not
-        wait for Kafka's answer. Raises `KafkaFailed`, and `ConfigurationError` without a group.id.
+        wait for Kafka's answer. Raises `KafkaFailed`, or `ConfigurationError` without a group.id.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -282,17 +285,15 @@ class AlignedConsumer:
         return self._started("watermark").output.watermark
 
     def status(self) -> ReaderStatus:
-        """Return what the consumer is doing and what it waits for, without asking Kafka or the
-        coordinator.
-        """
+        """Return the consumer's state and what it waits for, without any network request."""
         return status_of(self._reading, closed=self._closed)
 
     def metrics(self) -> dict[str, float]:
-        """Return counters and the figures of `status`, by name."""
+        """Return the consumer's metrics by name: counters, and the figures of `status`."""
         return metrics_of(self._reading)
 
     def stop(self, *, drain: bool = False) -> None:
-        """End the iteration after the current record; call it from any thread or signal handler.
+        """End the iteration after the current record. Any thread or signal handler may call this.
 
         With `drain`, the watermark rises to MAX, as at the end of all data. Without it, a later
         consumer can continue from a snapshot.
@@ -305,7 +306,7 @@ class AlignedConsumer:
     def close(self) -> None:
         """Stop, give the splits back, and commit if `commit_interval` is set. `with` does the same.
 
-        After an error in a `with` block, the current record or batch counts as not returned, and
+        After an error in the `with` block, the current record or batch counts as not returned, and
         nothing is committed.
         """
         self._close(failed=False)

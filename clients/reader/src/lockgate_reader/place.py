@@ -42,9 +42,11 @@ from lockgate.watermark import MAX, MIN
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """Assign a split to a reader, which begins at the split's starting offset: a number, or one of
-    the named offsets of `lockgate.flink.splits`, such as `EARLIEST_OFFSET`. `number` identifies
-    the assignment and is never used again.
+    """Describe the assignment of a split to a reader.
+
+    The reader starts at the split's starting offset: a number, or one of the named offsets of
+    `lockgate.flink.splits`, such as `EARLIEST_OFFSET`. `number` identifies the assignment and is
+    never used again.
     """
 
     split: KafkaPartitionSplit
@@ -53,16 +55,16 @@ class AssignedSplit:
 
 @dataclass(frozen=True, slots=True)
 class ReaderSplit:
-    """Show a split that the reader owns, at its position.
+    """Show a split that the reader owns, with its position.
 
     Attributes:
-        split: The split, starting at the next record to hand out.
-        number: Fencing token of its assignment.
-        watermark: In ms; MIN before the first record.
-        idle: Whether it takes no part in the watermark, after `idle_timeout` without records.
-        paused: Whether its next record is above the read limit.
-        next_time: Event time (ms) of the next record, if known.
-        went_back: Whether its topic was deleted and created again, so that it starts over.
+        split: The split. Its starting offset is the next record to return.
+        number: Fencing token of the split's assignment.
+        watermark: The split's watermark in ms; MIN before the first record.
+        idle: Whether the split is left out of the watermark, after `idle_timeout` without records.
+        paused: Whether the split's next record is above the read limit.
+        next_time: Event time (ms) of the next record; None if it is not known.
+        went_back: Whether the topic was deleted and created again, so that the split starts over.
 
     """
 

@@ -23,9 +23,9 @@ from lockgate_spark.telemetry.view import BatchAlignment
 def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
     """Return `df` with each micro-batch ending at one event time in all partitions.
 
-    Options, schema, stateful operators and checkpoint stay as they are; the budget of a batch is
-    the source's `maxOffsetsPerTrigger`. Event time is Kafka's record timestamp, or
-    `Alignment(event_time=…)`. If the coordinator is down, the query waits for it.
+    Source options, schema, stateful operators and checkpoint do not change, and
+    `maxOffsetsPerTrigger` limits each batch as before. Event time is Kafka's record timestamp, or
+    `Alignment(event_time=…)`. If the coordinator is down, the query waits for it by default.
 
     Examples:
         >>> stream = spark.readStream.format("kafka").option("subscribe", "orders")
@@ -33,9 +33,9 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
         >>> counts = orders.withWatermark("timestamp", "10 minutes").groupBy(…).count()
 
     Args:
-        df: A streaming DataFrame from `readStream.format("kafka")`, or one made from it by
+        df: A streaming DataFrame from `readStream.format("kafka")`, or one derived from it by
             transformations.
-        alignment: The settings; `spark.lockgate.*` in Spark's conf wins over them.
+        alignment: The settings. Values of `spark.lockgate.*` in Spark's conf override them.
 
     Raises:
         UnsupportedQuery: `df`, its session or its Spark version cannot be aligned.
@@ -48,8 +48,10 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
 
 
 def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
-    """Return the streams of one query, planned together: at each batch boundary all partitions of
-    all of them are at one event time. Use it for joins and unions; arguments are as in `align`.
+    """Return the streams of one query aligned with each other, for joins and unions.
+
+    Each micro-batch ends at one event time in all partitions of all streams. The settings and
+    errors are those of `align`.
 
     Examples:
         >>> orders, payments = lockgate_spark.align_all([orders, payments])
@@ -81,10 +83,11 @@ def _align_all(dfs: list[DataFrame], alignment: Alignment | None) -> list[DataFr
 
 
 def alignment_of(batch: DataFrame) -> BatchAlignment | None:
-    """Return the plan that made `batch`, in the foreachBatch function of an aligned query.
+    """Return the plan that produced `batch`. Call it in the foreachBatch function of an aligned
+    query.
 
-    For a gated query, return what the gate waited for. Return None if no plan of this run made the
-    batch: the query is not aligned, or Spark replays the batch from the checkpoint.
+    For a gated query, return what the gate waited for. Return None if the query is not aligned, or
+    if Spark replays the batch from the checkpoint.
     """
     if is_connect(batch):
         # a gate runs in this very process, which Spark starts for one query
@@ -101,7 +104,7 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
 
 
 def slice_of(batch: DataFrame) -> BatchSlice | None:
-    """Return the windows that `batch` holds, in the foreachBatch function of a query with
+    """Return the windows that `batch` covers. Call it in the foreachBatch function of a query with
     `Alignment(slice=…)`.
 
     This also works for a batch that Spark replays from the checkpoint. Return None if `slice` was

@@ -25,11 +25,11 @@ EPOCH = "epoch"
 class Alignment(Named):
     """Set how a query's partitions stay aligned in event time.
 
-    Each field is also a key of Spark's conf, `spark.lockgate.<camelCase>`, which wins over the
-    code. Durations are text such as `"10 minutes"`, a `timedelta`, or ms. Within the three bounds
-    (`max_drift` at most the query's watermark delay, producers no later than `idle_timeout` or
-    their observed lag, records no further out of order than `max_out_of_orderness`) no row is
-    late.
+    Each field can also be set in Spark's conf, as `spark.lockgate.<camelCase>`, which overrides the
+    code. Durations are text such as `"10 minutes"`, a `timedelta`, or a number of ms. No row is
+    late as long as three bounds hold: `max_drift` is at most the query's watermark delay, no
+    producer is later than `idle_timeout` or its observed lag, and no record is further out of order
+    than `max_out_of_orderness`.
 
     Examples:
         >>> Alignment(max_drift="5 minutes", event_time="CAST(get_json_object(…) AS TIMESTAMP)")
@@ -38,34 +38,36 @@ class Alignment(Named):
         max_drift: How far a partition may run ahead of one that may still receive older records.
             Default: 5 minutes, or the query's watermark delay if that is shorter. In a group, the
             group's value replaces the default.
-        idle_timeout: How late a live producer may be. Default: learned for each partition from
-            the observed lag of its producer.
-        max_lag: The longest wait for a silent partition, without `idle_timeout`. For a partition
-            that receives records it is a day, or `max_lag` if that is longer.
+        idle_timeout: How late a live producer may be. Default: learned for each partition from the
+            observed lag of its producer.
+        max_lag: The longest wait for a silent partition if `idle_timeout` is not set. For a
+            partition that receives records, the limit is a day, or `max_lag` if that is longer.
         max_out_of_orderness: How far out of order the records of one partition are, as in Flink.
             Default: the maximum measured so far.
-        future_bound: Leave out of the alignment records stamped further ahead of the clock than
-            this. None: no such bound.
-        past_bound: Leave out records stamped further behind the clock than this.
+        future_bound: Records stamped further ahead of the clock than this are read, but left out of
+            the alignment. None: no such bound.
+        past_bound: The same for records stamped further behind the clock than this. Default: no
+            bound.
         retention_margin: Read a paused partition early when less than this share of the topic's
             retention time remains before Kafka deletes its records. 0: never.
-        max_wait: Fail a query under `Trigger.AvailableNow` that is paused for longer than this.
+        max_wait: Fail a run under `Trigger.AvailableNow` that is blocked for longer than this.
             Default: no limit.
         slice: End each batch where a window of this size ends, after as many whole windows as
-            `maxOffsetsPerTrigger` allows.
-        slice_zone: Time zone of these windows. Default: `spark.sql.session.timeZone`. `"epoch"`:
-            multiples of `slice` since 1970-01-01T00:00Z, of any size.
+            `maxOffsetsPerTrigger` allows. Default: batches are not cut at windows.
+        slice_zone: Time zone in which these windows begin. Default: `spark.sql.session.timeZone`.
+            With `"epoch"`, they begin at multiples of `slice` since 1970-01-01T00:00Z, and `slice`
+            may have any length.
         mode: `"align"`, or `"observe"` to plan, log and count while Spark reads what it would read
             without lockgate.
-        other_event_time: What to do with a query whose `withWatermark` is on another event time
-            than the aligned one: `"refuse"` or `"warn"`.
-        late_rows: `"count"` the rows behind Spark's watermark, or `"ignore"` them. Default: count
-            in mode observe.
-        report: Folder for the report of a run in mode observe. Default: LOCKGATE_REPORT, else no
-            report.
+        other_event_time: What to do if `withWatermark` is on another event time than the aligned
+            one: `"refuse"` the query, or only `"warn"`.
+        late_rows: `"count"` the rows below Spark's watermark, or `"ignore"` them. Default:
+            `"count"` in observe mode, `"ignore"` otherwise.
+        report: Folder for the report of observe mode. Default: the environment variable
+            LOCKGATE_REPORT. If neither is set, no report is written.
         event_time: Spark SQL expression over the source's columns that gives a TIMESTAMP, or a
             BIGINT of ms since 1970. Default: Kafka's record timestamp.
-        coordinator: The group that the query joins.
+        coordinator: The coordinator, and the group that the query joins.
 
     Raises:
         ConfigurationError: A value is invalid; the message names it.

@@ -18,7 +18,7 @@ class UnsupportedQuery(AlignmentError):
 
 
 class WaitedTooLong(AlignmentError):
-    """Raised if the query was paused for longer than `max_wait`."""
+    """Raised if a query was blocked for longer than `max_wait`."""
 
 
 class Stopped(Exception):

@@ -16,8 +16,9 @@ from lockgate_spark.packages import check_spark
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
     """Wrap `fn` for `foreachBatch`, so that each batch waits for the group before `fn` runs.
 
-    A batch waits until the group's read limit reaches its lowest event time. This works with any
-    source. The batch stays persisted until `fn` returns, because its event times are read first.
+    A batch waits until the group's read limit reaches the lowest event time of the batch. This
+    works with any source. The batch stays persisted until `fn` returns, because the gate reads its
+    event times first.
 
     Examples:
         >>> group = Coordinator("http://coordinator:8080", group="checkout")
@@ -25,10 +26,10 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
         >>> query = files.writeStream.foreachBatch(gated).start()
 
     Args:
-        fn: Your function of (batch, batch_id).
+        fn: Your function, called with (batch, batch_id).
         event_time: Spark SQL expression over the batch's columns that gives a TIMESTAMP or a BIGINT
             of ms since 1970. It can also be set as `Alignment(event_time=…)`.
-        alignment: The settings, with the `coordinator`.
+        alignment: The settings, including the `coordinator`.
 
     Raises:
         ConfigurationError: A setting is missing or invalid.

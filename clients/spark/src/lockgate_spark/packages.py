@@ -33,7 +33,8 @@ def packages(spark_version: str | None = None) -> str:
         >>> builder.config("spark.jars.packages", lockgate_spark.packages())
 
     Args:
-        spark_version: Such as "4.2.0". Default: that of the installed PySpark.
+        spark_version: Spark version, such as "4.2.0". Default: the version of the installed
+            PySpark.
 
     Raises:
         ConfigurationError: PySpark is not installed, or no connector was tested with this version.

@@ -10,12 +10,12 @@ def report_progress(batch: DataFrame) -> None:
     """Report the progress of `batch` to the coordinator from Spark's executors, while it runs.
 
     Call it in foreachBatch before a long action, so that the group does not wait for the whole
-    batch. A report that fails only logs a warning. If Spark's conf switches alignment off, the call
-    does nothing.
+    batch. If a report fails, a warning is logged and the batch continues. If Spark's conf switches
+    alignment off, the call does nothing.
 
     Args:
-        batch: The batch, still with Kafka's columns `topic`, `partition` and `offset` and the
-            columns that event time is computed from.
+        batch: The batch, with Kafka's columns `topic`, `partition` and `offset` and the columns
+            that the event time is computed from.
 
     Raises:
         UnsupportedQuery: A column is missing, the query is not aligned through a coordinator, or

@@ -20,7 +20,7 @@ from lockgate_spark.telemetry.waits import Waits
 
 
 class QueryState(str, Enum):
-    """Name what a query is doing."""
+    """Name the state of a query."""
 
     STARTING = "starting"
     READING = "reading"
@@ -34,16 +34,16 @@ class QueryState(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class AlignmentStatus:
-    """Show one query at one moment. `print` shows a sentence and a table, a notebook shows HTML.
+    """Show one query at one moment. `print` shows a sentence and a table; a notebook shows HTML.
 
     Attributes:
-        query: The query's name, or its id.
-        state: What it is doing.
-        sentence: The same in words, with what it waits for and why.
+        query: The query's name, or its id if it has no name.
+        state: What the query is doing.
+        sentence: The state in words, with what the query waits for and why.
         waits_for: A partition, readers of the group, an operator, or the coordinator; empty if the
             query does not wait.
-        waits_since: Wall clock (s) when the wait began.
-        max_drift: In ms; None until it is known.
+        waits_since: Wall clock (s) when the wait began; None if the query does not wait.
+        max_drift: The allowed drift (ms); None until it is known.
         view: The query's latest plan; None before the first plan.
 
     """
@@ -84,7 +84,7 @@ def status(query: Any) -> AlignmentStatus:
         query: The `StreamingQuery` that `writeStream…start()` returns.
 
     Raises:
-        UnsupportedQuery: `query` is something else.
+        UnsupportedQuery: `query` is not a `StreamingQuery`.
 
     """
     if not all(hasattr(query, name) for name in ("id", "isActive", "name")):

@@ -66,7 +66,9 @@ NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """Describe how watermarks are generated. Each `with_…` method returns a changed copy."""
+    """Describe how watermarks are generated, as in Flink. Methods `with_…` return changed copies of
+    a strategy.
+    """
 
     make_generator: Callable[[RelativeClock], WatermarkGenerator]
     assign_timestamp: TimestampAssigner = record_timestamp
@@ -75,7 +77,7 @@ class WatermarkStrategy:
 
     @classmethod
     def for_generator(cls, make_generator: Callable[[], WatermarkGenerator]) -> "WatermarkStrategy":
-        """Return a strategy with your own generators. `make_generator` is called for each split."""
+        """Return a strategy that creates a generator for each split with `make_generator`."""
         return cls(lambda clock: make_generator())
 
     @classmethod
@@ -90,37 +92,49 @@ class WatermarkStrategy:
 
     @classmethod
     def for_bounded_out_of_orderness(cls, delay: Duration) -> "WatermarkStrategy":
-        """Return a strategy for events that are at most `delay` out of order. Raises `InvalidValue`
-        for an invalid delay at once, rather than at the first split.
+        """Return a strategy for events that are at most `delay` out of order.
+
+        Raises `InvalidValue` at once, rather than at the first split, if `delay` is invalid.
         """
         BoundedOutOfOrderness(delay)
         return cls.for_generator(lambda: BoundedOutOfOrderness(delay))
 
     @classmethod
     def for_punctuated(cls, watermark_of: Callable[[object, int], int | None]) -> "WatermarkStrategy":
-        """Return a strategy that takes watermarks from the events themselves."""
+        """Return a strategy in which events carry watermarks.
+
+        `watermark_of(event, timestamp)` returns the event's watermark in ms, or None if it has
+        none.
+        """
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 
     def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
-        """Take event times from the records' values."""
+        """Return a copy that takes event times from the records' values.
+
+        `assign_timestamp(value, timestamp)` returns the event time in ms; `timestamp` is the
+        record's own timestamp.
+        """
         return replace(self, assign_timestamp=assign_timestamp)
 
     def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
-        """Do not wait for splits without an event for longer than `timeout`. Raises `InvalidValue`
-        for 0 or less.
+        """Return a copy that stops waiting for a split once it has had no event for `timeout`.
+
+        Raises `InvalidValue` if `timeout` is 0 or less.
         """
         return replace(self, idle_timeout=checked_timeout(timeout))
 
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Wait for the slowest source of `group` when more than `max_drift` ahead of it. Raises
-        `InvalidValue` for a negative drift, or an interval of 0 or less.
+        """Return a copy that waits for the slowest source of `group` while it is more than
+        `max_drift` ahead of that source.
+
+        Raises `InvalidValue` if `max_drift` is negative or the update interval is 0 or less.
         """
         parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)
         return replace(self, alignment=parameters)
 
     def create_generator(self, clock: RelativeClock) -> WatermarkGenerator:
-        """Return a generator for one split (or for the main output); `clock` measures idleness."""
+        """Return a generator for one split or for the main output. `clock` measures idleness."""
         generator = self.make_generator(clock)
         return generator if self.idle_timeout is None else WatermarksWithIdleness(generator, self.idle_timeout, clock)

@@ -78,8 +78,10 @@ def plan_slice(
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
-    """Return the slice that a plan's batch covers. `first` is the event time (ms) of the first
-    unread record, and `before` the previous slice, if there is one.
+    """Return the slice that a plan's batch covers.
+
+    `first` is the event time (ms) of the first unread record. `before` is the previous slice, or
+    None if there is none.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

@@ -22,8 +22,8 @@ ASK_AGAIN_S = 0.5
 
 
 class Coordination(str, Enum):
-    """Name the read limit that a query obeys: the group's current one (`connected`), the last one
-    that it received (`holding`), or only that of its own partitions (`proceeding`).
+    """Name the read limit that a query follows: the group's current one (`connected`), the last one
+    received before an outage (`holding`), or only that of its own partitions (`proceeding`).
     """
 
     CONNECTED = "connected"

@@ -17,10 +17,10 @@ __all__ = ["JoinedPlace", "place_of"]
 
 
 def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
-    """Return the place of a reader with these options.
+    """Return the `JoinedPlace` of a reader with these options, after checking the coordinator.
 
-    Raises `ConfigurationError` if the group has another drift, or may not be created, and
-    `CoordinatorRefused`.
+    Raises `ConfigurationError` if the group has a different drift or may not be created, and
+    `CoordinatorRefused` if the coordinator rejects the reader.
     """
     agreement = Agreement(
         group=coordinator.group,

@@ -53,9 +53,11 @@ _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
 class JoinedPlace:
-    """Keep one reader's place in one group. With `subtask=None` it takes the lowest free one; with
-    `snapshot_s=None` it uses the group's update interval. `now` returns monotonic seconds, by
-    which leases are judged.
+    """Represent a reader in a group, with its splits, read limit and lease.
+
+    With `subtask=None`, the reader gets the lowest free number. With `snapshot_s=None`, it sends
+    its positions at the group's update interval. `now` returns monotonic seconds, by which leases
+    are measured.
     """
 
     def __init__(
@@ -103,14 +105,17 @@ class JoinedPlace:
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Join the group on a thread of its own; `wake` is called when there is news."""
+        """Start a thread that joins the group. It calls `wake` when the coordinator's orders
+        change.
+        """
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Take the state for the next exchange, and return the newest orders.
+        """Keep `state` for the next exchange with the coordinator, and return the coordinator's
+        newest orders.
 
-        Raises the error that ends the reader, if there is one.
+        Raises the error that ended the reader, if there is one.
         """
         said = Said(state, tuple(state.held()))
         with self._session.changed:
@@ -124,7 +129,7 @@ class JoinedPlace:
         return orders if not events else _with_events(orders, events)
 
     def leave(self, state: ReaderState) -> None:
-        """Give back all splits, and leave the group."""
+        """Give back all splits and leave the group."""
         with self._session.changed:
             if self._closed:
                 return
@@ -136,7 +141,7 @@ class JoinedPlace:
         self._leave(Said(state, tuple(state.held())))
 
     def abandon(self) -> None:
-        """Leave the group on this place's own thread, with the state of the last `exchange`."""
+        """Let the background thread give back all splits and leave the group."""
         self._abandoned = True
 
     # -- on the place's own thread --

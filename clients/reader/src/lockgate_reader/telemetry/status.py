@@ -38,7 +38,8 @@ class ReaderStatus:
     Attributes:
         mode: The consumer's state.
         sentence: The state in words.
-        waits_for: The partition or the readers that it waits for; empty if it does not wait.
+        waits_for: What the consumer waits for: a partition, readers or the coordinator; empty if it
+            does not wait.
         watermark: Watermark (ms) of the records returned so far.
         read_limit: Event time (ms) above which no record is returned.
         splits: The splits that the consumer owns.
@@ -57,7 +58,7 @@ class ReaderStatus:
 
 
 def status_of(reading: RunningReader | None, *, closed: bool) -> ReaderStatus:
-    """Return the status of a reader; `reading` is None before the consumer starts to read."""
+    """Return the status of a reader. `reading` is None before the consumer starts to read."""
     if reading is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")

@@ -11,15 +11,15 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 
 def view_of(batch: Any) -> BatchAlignment | None:
-    """Return what the public `alignment_of` returns, by asking the server."""
+    """Return the plan of `batch` from the server, as the public `alignment_of` does."""
     return cast(BatchAlignment | None, from_json(BatchAlignment, ask(batch, "view")))
 
 
 def slice_of(batch: Any) -> BatchSlice | None:
-    """Return what the public `slice_of` returns, by asking the server."""
+    """Return the windows of `batch` from the server, as the public `slice_of` does."""
     return cast(BatchSlice | None, from_json(BatchSlice, ask(batch, "slice")))
 
 
 def status_of(query: Any) -> Any:
-    """Return the status of a Connect session's query as its JSON fields."""
+    """Return the status of a Connect query from the server, as JSON fields."""
     return ask(query._session.range(1), "status", query_id=str(query.id))

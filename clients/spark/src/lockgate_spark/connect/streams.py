@@ -13,8 +13,10 @@ from lockgate_spark.connect.asking import HINT, ask, translated
 
 
 def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
-    """Align streams of a Connect session, as the public `align_all` does. The server is asked at
-    once, so that its errors are raised here rather than when the query starts.
+    """Align streams of a Connect session, as the public `align_all` does.
+
+    The server checks them at once, so that its errors are raised here rather than when the query
+    starts.
     """
     ask(dfs[0].sparkSession.range(1), "hello")
     options = json.dumps(_options(dfs[0].sparkSession.conf, alignment))

@@ -43,7 +43,7 @@ Reader = tuple[int, int]
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of a batch, as the public `report_progress` does."""
+    """Report the progress of `batch`, as the public `report_progress` does."""
     session = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf) or (session is not None and session.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchSlice:
-    """Show which windows a batch holds: event times `start` to `end` (exclusive), in ms.
+    """Show which windows a batch covers: event times from `start` to `end` (exclusive), in ms.
 
     Examples:
         In a foreachBatch function:
@@ -19,12 +19,12 @@ class BatchSlice:
         ...     hours.rows(batch).write.mode("overwrite").parquet(f"{folder}/{hours.start}")
 
     Attributes:
-        complete: Whether the batch holds every record of these windows: none was deleted or is
-            before the query's first offset, and none was found later in the log, within
-            `max_out_of_orderness`.
-        missing_from: Partitions whose earlier records may be missing.
-        stragglers_in: Partitions in which records of these windows follow later in the log. They
-            are searched for only if the windows would otherwise be complete.
+        complete: Whether the batch holds every record of these windows: no record was deleted or is
+            before the query's first offset, and no further record of them was found in the log
+            after the batch, within `max_out_of_orderness`.
+        missing_from: Partitions that may lack earlier records of these windows.
+        stragglers_in: Partitions in which records of these windows come after the batch. They are
+            searched for only if the windows would otherwise be complete.
 
     """
 
@@ -35,14 +35,15 @@ class BatchSlice:
     stragglers_in: tuple[str, ...] = ()
 
     def rows(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """Return the rows of `batch` in these windows. `event_time` is a column, or any SQL
-        expression that gives a timestamp.
+        """Return the rows of `batch` that belong to these windows. `event_time` is a column or a
+        SQL expression that gives a timestamp.
         """
         return batch.where(self._condition(event_time))
 
     def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
         """Return all other rows of `batch`, which usually belong to windows of earlier batches.
-        Merge them into your results; do not overwrite with them.
+
+        Merge them into your results; do not overwrite results with them.
         """
         return batch.where(f"NOT coalesce({self._condition(event_time)}, false)")
 

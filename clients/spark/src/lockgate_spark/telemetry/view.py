@@ -15,30 +15,31 @@ from lockgate_spark.telemetry.waits import operator
 
 @dataclass(frozen=True, slots=True)
 class PartitionAlignment:
-    """Show one partition in a plan: what the batch reads of it, and why it stops there.
+    """Show one partition in a plan: what the batch reads from it, and why it stops there.
 
-    The batch holds its offsets `position` to `end` (exclusive). Event times and durations are in
-    ms.
+    The batch holds the partition's offsets from `position` to `end` (exclusive). Event times and
+    durations are in ms.
 
     Attributes:
         source: Number of the source in the query's checkpoint.
         partition: Name of the partition, such as "orders-3".
-        state: What the partition does once the batch is read.
-        watermark: Its watermark before the batch.
-        next_event_time: Event time of the first record left unread, if known.
-        left_out: Records without a usable event time that this plan found: beyond `future_bound`
-            or `past_bound`, or with none. Records that it did not look at are not counted.
-        left_out_so_far: The same count for all batches of the run so far.
-        lag: Largest lag of its producer behind the clock seen so far; None if no record has come
-            since the partition was caught up.
-        paused_since: Wall clock (s) when it was paused; None if it is not paused.
-        read_early: Offsets above the read limit that are read because Kafka is about to delete
-            them.
+        state: State of the partition once the batch is read.
+        watermark: The partition's watermark before the batch.
+        next_event_time: Event time of the first record that stays unread; None if it is not known.
+        left_out: Number of records without an event time, or with one beyond `future_bound` or
+            `past_bound`, that this plan found. Records that the plan did not inspect are not
+            counted.
+        left_out_so_far: The same number for all batches of the run so far.
+        lag: Largest observed lag of the partition's producer behind the clock; None if no record
+            has arrived since the partition was caught up.
+        paused_since: Wall clock (s) when the partition was paused; None if it is not paused.
+        read_early: Number of offsets above the read limit that are read because Kafka is about to
+            delete them.
         out_of_orderness: The most by which a sampled record was older than an earlier one of its
             partition.
-        stopped_ms: How long it has been stopped at a record stamped ahead of the clock.
-        far_behind: Whether its records are so far behind the clock that no other partition waits
-            for it.
+        stopped_ms: How long the partition has been stopped at a record stamped ahead of the clock.
+        far_behind: Whether the partition's records are so far behind the clock that no other
+            partition waits for it.
 
     """
 
@@ -61,7 +62,7 @@ class PartitionAlignment:
 
 @dataclass(frozen=True, slots=True)
 class BatchAlignment:
-    """Show the plan that made a batch. Event times are in ms since the epoch.
+    """Show the plan that produced a batch. Event times are in ms since 1970.
 
     Examples:
         In a foreachBatch function:
@@ -71,38 +72,40 @@ class BatchAlignment:
         ...     print(plan.limited_by.value, plan.blocker, plan.paused)
 
     Attributes:
-        target: No record above this event time was read.
-        read_limit: The limit that the plan had to stay under.
-        limited_by: Why the plan goes no further: the budget, the group, a partition of the query
-            that may still receive older records, a window, or the end of the data.
-        partitions: Each partition of all aligned sources.
-        paused: Partitions whose next record is above the read limit. A name that several sources
-            have is followed by its source, here and below.
+        target: Event time up to which the plan reads.
+        read_limit: Event time that the plan must not exceed.
+        limited_by: What keeps the plan from reading further: the budget, the group, a partition of
+            the query that may still receive older records, a window, or the end of the data.
+        partitions: All partitions of all aligned sources.
+        paused: Partitions whose next record is above the read limit. If several sources have a
+            partition with the same name, the name is followed by the number of the source, here and
+            below.
         resumed: Partitions that were paused and are read again.
-        group_watermark: From the coordinator's last event; None without a coordinator.
+        group_watermark: The group's watermark in the coordinator's last event; None without a
+            coordinator.
         blocked_by: The readers that the group waits for; empty without a coordinator.
         planned_at: Wall clock (s) when the plan was made.
-        seconds: How long the plan took, without waiting.
-        applied: False in mode observe, where the view shows what alignment would have done.
-        look_ups: Number of requests to Kafka, over all sources.
-        read_early: Paused partitions that are read above the read limit because retention is about
-            to delete their records.
-        slice: The windows of the batch, if `Alignment(slice)` cuts it.
+        seconds: How long it took to make the plan, without waits.
+        applied: False in observe mode, where the plan only shows what alignment would have read.
+        look_ups: Number of requests to Kafka for this plan, over all sources.
+        read_early: Paused partitions that are read above the read limit because Kafka is about to
+            delete their records.
+        slice: The windows of the batch; None without `Alignment(slice=…)`.
         bounded_by: The partition that limits the plan, because it may still receive the oldest
             records or is stopped at a record ahead of the clock. None if no partition does.
         coordinator: Where the read limit comes from: the group (`connected`), the group's last
             event before an outage (`holding`), or the query alone (`proceeding`). None without a
             coordinator.
-        rows_saved: Estimate of the rows that would have been late by now if Spark had divided its
-            budgets by backlog. None in mode observe, or if the query's watermark is not on aligned
-            sources alone.
-        out_of_orderness: How far out of order (ms) the plans expect records of one partition to be.
+        rows_saved: Estimated number of rows that would have been late so far in plain Spark, which
+            divides `maxOffsetsPerTrigger` by backlog. None in observe mode, or if the query's
+            watermark is not on aligned sources only.
+        out_of_orderness: How far out of order (ms) the plan expects records of one partition to be.
         behind: If a partition keeps the query behind the clock, a sentence that says by how much,
-            which one, and why. Empty otherwise.
-        rows_too_late: Offsets of this run that arrived later than the observed lag of their
-            producer, and below Spark's watermark.
-        operator_pause: Since when an operator has paused the query, and the operator's name; None
-            if the query is not paused.
+            which partition, and why. Empty otherwise.
+        rows_too_late: Number of offsets of this run that arrived below Spark's watermark because
+            their producer was later than observed before.
+        operator_pause: When and by whom the query was paused, if an operator has paused it. None
+            otherwise.
 
     """
 
@@ -130,8 +133,8 @@ class BatchAlignment:
 
     @property
     def blocker(self) -> str:
-        """Return what keeps the query from reading on: one of its partitions, readers of the group,
-        or an operator. Empty if nothing does.
+        """Return what keeps the query from reading further: one of its partitions, readers of the
+        group, or an operator. Empty if nothing does.
         """
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
@@ -142,7 +145,9 @@ class BatchAlignment:
     @property
     def spread(self) -> int:
         """Return how far apart (ms) the event times of the partitions' first unread records were
-        before the batch. Gaps in a log are included.
+        before the batch.
+
+        Gaps in a partition's event times add to the distance.
         """
         watermarks = [
             each.watermark for each in self.partitions if each.state in (PlannedState.ACTIVE, PlannedState.PAUSED)
@@ -151,9 +156,11 @@ class BatchAlignment:
 
     @property
     def behind_ms(self) -> int:
-        """Return how far (ms) the oldest record of a paused partition was behind the clock when the
-        plan was made. For a partition stopped at a record ahead of the clock, return how long it
-        has been stopped. 0 if none is paused.
+        """Return how far (ms) the oldest unread record of the paused partitions was behind the
+        clock when the plan was made; 0 if no partition is paused.
+
+        For a partition that is stopped at a record ahead of the clock, the time since it stopped
+        counts instead.
         """
         now = int(self.planned_at * 1000)
         paused = [each for each in self.partitions if each.paused_since is not None]
@@ -162,7 +169,7 @@ class BatchAlignment:
     @property
     def paused_ms(self) -> int:
         """Return how long (ms) the partition that was paused first had been paused when the plan
-        was made; 0 if none is paused.
+        was made; 0 if no partition is paused.
         """
         since = min(
             (each.paused_since for each in self.partitions if each.paused_since is not None), default=self.planned_at
