@@ -107,4 +107,4 @@ def test_flushall_and_restore_bring_no_lost_watermark_back(redis: Replicated) ->
         redis.put_back_in_time(dumped)
         assert [fast.reports(at, 60_001) for at in (first, second)] == [TRUE] * 2
         assert seen_by(first) == seen_by(second) == TRUE
-        assert "Redis has gone back in time" in first.log.read_text() + second.log.read_text()
+        assert "Redis has lost recent changes" in first.log.read_text() + second.log.read_text()

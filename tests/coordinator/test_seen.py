@@ -111,7 +111,7 @@ def test_file_descriptors_that_are_used_up_are_in_the_log(tmp_path: Path) -> Non
             open_.enter_context(socket.create_connection((host, int(port))))
         wait_for(lambda: bool(lines(process, "file descriptors are in use: new connections wait or fail")), 30)
         open_.close()
-        wait_for(lambda: bool(lines(process, "there are enough again")), 30)
+        wait_for(lambda: bool(lines(process, "enough are free again")), 30)
 
 
 def test_few_descriptors_are_said_once_until_there_are_enough(caplog: pytest.LogCaptureFixture) -> None:

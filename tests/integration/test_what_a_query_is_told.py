@@ -123,7 +123,7 @@ def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
         run(counted(Alignment()), tmp_path / "refused")
     run(counted(Alignment(other_event_time="warn")), tmp_path / "warned")
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert any("what is aligned is Kafka's record timestamp" in text for text in warned)
+    assert any("lockgate aligns by Kafka's record timestamp" in text for text in warned)
 
 
 @pytest.mark.long

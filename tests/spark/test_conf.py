@@ -131,7 +131,7 @@ def test_an_unknown_key_is_warned_of_with_the_near_ones(caplog: pytest.LogCaptur
     )
     assert "spark.lockgate.maxdrift is unknown and has no effect; did you mean spark.lockgate.maxDrift?" in caplog.text
     assert "did you mean spark.lockgate.coordinator.token?" in caplog.text
-    assert "spark.lockgate.zzz is unknown and has no effect; there are spark.lockgate.enabled" in caplog.text
+    assert "spark.lockgate.zzz is unknown and has no effect; the known names are spark.lockgate.enabled" in caplog.text
 
 
 def test_the_switch_is_true_or_false() -> None:

@@ -138,7 +138,7 @@ def test_an_outage_is_said_once_when_it_begins_and_once_when_it_ends(
         orders.exchange(at(2_000))
     said = [record.getMessage() for record in caplog.records if record.name == "lockgate"]
     assert len(said) == 2
-    assert "orders holds at the last ceiling" in said[0]
+    assert "orders stays at the last read limit" in said[0]
     assert "back after 20 s" in said[1]
 
 
@@ -225,7 +225,7 @@ def test_the_end_comes_though_nobody_hears_it(topic: str, caplog: pytest.LogCapt
         orders.exchange(at(1_000))
         coordinator.kill()
         orders.close(at(1_000))
-    assert "the last report of orders was not heard" in caplog.text
+    assert "the coordinator did not receive the last report of orders" in caplog.text
 
 
 def test_an_answer_that_comes_after_the_lease_has_ended_lets_nobody_run_free(url: str, group: str) -> None:

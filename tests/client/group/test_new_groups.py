@@ -59,7 +59,7 @@ def test_a_way_to_catch_up_that_the_group_does_not_have_is_warned_of(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     check(replace(of(url, "payments-eu"), catch_up="strict"))
-    assert "Coordinator(catch_up='strict') has no effect here: group payments-eu exists already, and is joint" in (
+    assert "Coordinator(catch_up='strict') has no effect: group payments-eu already exists with catch_up=joint" in (
         caplog.text
     )
     caplog.clear()

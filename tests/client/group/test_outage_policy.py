@@ -67,7 +67,7 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
         wait_for(lambda: orders.has_news or clock.__setitem__(0, next(ticks)))
         assert (orders.exchange(at(4_000)), orders.coordination) == (told, Coordination.CONNECTED)
     assert caplog.text.count("orders continues without the group's read limit") == 1
-    assert "orders holds at the last ceiling, 1970-01-01T00:01:01.000Z, and proceeds after 1 min" in caplog.text
+    assert "orders stays at the last read limit, 1970-01-01T00:01:01.000Z, and proceeds after 1 min" in caplog.text
 
 
 def test_a_query_that_an_operator_has_paused_does_not_proceed_in_an_outage(topic: str) -> None:

@@ -59,7 +59,7 @@ def test_a_command_that_shows_a_certificate_of_the_authority_is_served(
 @pytest.mark.parametrize(
     ("whose", "told", "logged"),
     [
-        (of_nobody, "it asks for a certificate, and none was shown", "it has shown no certificate"),
+        (of_nobody, "it asks for a certificate, and none was shown", "it presented no certificate"),
         (of_a_stranger, "it does not know the authority", "its certificate is not accepted: unable to get local"),
         (of_last_year, "has expired, or is not valid yet", "its certificate is not accepted: certificate has expired"),
     ],

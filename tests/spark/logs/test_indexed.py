@@ -208,11 +208,11 @@ def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_a
         said.warn({0: source}, allowed=5_000, learned=learned, steps=(600_000, 600_000 - learned))
     begin, end = (
         "t-0: records are out of order by at least",
-        "and max_out_of_orderness is not set, so the plans allow for that, and plan in steps of",
+        "max_out_of_orderness is not set, so the plans allow for this, and a batch reads up to",
     )
     assert caplog.messages == [
-        f"{begin} 1 s, {end} 9 min 59 s instead of 10 min",
-        f"{begin} 2 s, {end} 9 min 57 s instead of 10 min",
+        f"{begin} 1 s. {end} 9 min 59 s beyond the slowest partition instead of 10 min",
+        f"{begin} 2 s. {end} 9 min 57 s beyond the slowest partition instead of 10 min",
     ]
 
 

@@ -188,7 +188,7 @@ def test_a_split_stopped_by_its_own_record_is_named_and_its_lost_rows_are_counte
     live.play(400)
     assert live.late["a-0"] > 150
     assert live.session.view.rows_too_late == pytest.approx(live.late["a-0"], abs=10)
-    assert sum(line.startswith("topic a, partition 0 reads on after 4 min: ") for line in caplog.messages) == 1
+    assert sum(line.startswith("topic a, partition 0 is read again after 4 min: ") for line in caplog.messages) == 1
     assert live.late["a-1"] == 0
 
 

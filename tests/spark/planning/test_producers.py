@@ -83,7 +83,7 @@ def test_rows_further_behind_than_their_producer_ever_was_are_counted_and_learne
     assert world.session.view is not None
     assert world.session.view.rows_too_late == 5
     (told,) = [message for message in caplog.messages if "the query had waited only 19.9 s" in message]
-    assert told.startswith("topic a, partition 1: 5 records so far came up to 9 min 5")
+    assert told.startswith("topic a, partition 1: 5 records so far arrived up to 9 min 5")
     assert world.play(900).behind_s == pytest.approx(10 * 60 * 1.25 - 20, abs=15)
 
 
@@ -107,7 +107,7 @@ def test_every_row_that_came_too_late_is_counted_once(
     assert world.session.view.rows_too_late == pytest.approx(world.late["a-1"], abs=3)
     assert world.late["a-0"] == 0
     world.session.close()
-    told = [message for message in caplog.messages if "records so far came up to" in message]
+    told = [message for message in caplog.messages if "records so far arrived up to" in message]
     assert len(told) <= 10
     if told:
         assert f" {world.session.view.rows_too_late:,} records so far" in told[-1]
@@ -184,8 +184,8 @@ def test_an_idle_timeout_that_is_set_is_a_promise_with_a_price_that_is_told(capl
 def test_a_lag_beyond_an_idle_timeout_that_is_set_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     World(commits(MINUTE, by=2 * MINUTE), idle_timeout="1 minute").play(300)
     (said,) = [message for message in caplog.messages if "idle_timeout is" in message and "can be dropped" in message]
-    assert said.startswith("topic a, partition 1: a record came 2 min 5")
-    assert "idle_timeout is 1 min:" in said
+    assert said.startswith("topic a, partition 1: a record arrived 2 min 5")
+    assert "idle_timeout is 1 min, so" in said
 
 
 def test_records_appended_while_the_query_was_away_show_no_lag_of_the_producer() -> None:

@@ -129,7 +129,7 @@ def test_records_that_are_stamped_at_arrival_are_warned_of_once_a_topic(caplog: 
 def test_a_topic_that_may_not_be_described_is_warned_of_and_read_on(caplog: pytest.LogCaptureFixture) -> None:
     _, view = plan("TopicAuthorizationException: not authorized")
     assert ends(view) == [1, 10]
-    assert "topic a: its configuration cannot be read, so that its retention is not watched: TopicAuth" in caplog.text
+    assert "topic a: its configuration cannot be read, so lockgate ignores its retention: TopicAuth" in caplog.text
 
 
 def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: pytest.LogCaptureFixture) -> None:

@@ -147,7 +147,7 @@ def test_the_policy_max_is_offered_where_it_loses_nothing(
 def test_a_watermark_on_another_event_time_than_the_aligned_one_is_refused_with_what_to_do(
     origin: Origin, payload: bool
 ) -> None:
-    with pytest.raises(UnsupportedQuery, match=r'withWatermark\("ts", …\) is on .*event_time.*other_event_time="warn"'):
+    with pytest.raises(UnsupportedQuery, match=r'withWatermark\("ts", …\) uses .*event_time.*other_event_time="warn"'):
         check_event_time(RunInMemory(found=[on(origin)]), [payload], Alignment())
 
 
@@ -156,7 +156,7 @@ def test_another_event_time_is_warned_of_by_choice_and_in_a_dry_run(
     alignment: Alignment, caplog: pytest.LogCaptureFixture
 ) -> None:
     check_event_time(RunInMemory(found=[on(PARSED)]), [False], alignment)
-    assert "is on from_json(value).ts, but what is aligned is Kafka's record timestamp" in caplog.text
+    assert "uses from_json(value).ts, but lockgate aligns by Kafka's record timestamp" in caplog.text
 
 
 @pytest.mark.parametrize(("origin", "payload"), [(KAFKAS, False), (PARSED, True), (FOREIGN, True)])

@@ -37,7 +37,7 @@ def _lockgate(
 
 
 def _missing(context: typer.Context) -> None:
-    """Run the coordinator's own command. It needs `pip install lockgate-coordinator`."""
+    """Not available yet: run `pip install lockgate-coordinator` first."""
     say(f"lockgate: {context.info_name} needs the service: pip install lockgate-coordinator", err=True)
     raise typer.Exit(1)
 

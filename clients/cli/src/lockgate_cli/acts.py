@@ -14,7 +14,7 @@ from lockgate_cli.client import Json, OperatorClient
 from lockgate_cli.options import GroupArgument, SourceArgument, Yes, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, print_answer, say
 
-Reason = Annotated[str, typer.Option("--reason", help="Reason to show in the journal and in the query's status.")]
+Reason = Annotated[str, typer.Option("--reason", help="The reason, shown in the journal and in the query's status.")]
 
 Given = str | None
 
@@ -66,20 +66,24 @@ def set_(
     client: OperatorClient,
     group: GroupArgument,
     max_drift: Annotated[Given, setting("How far readers may drift apart, such as 5min.")] = None,
-    mode: Annotated[Given, setting("enforce, or observe to show read limits without any waiting.")] = None,
-    catch_up: Annotated[Given, setting("joint, or strict to keep to max_drift during a backlog too.")] = None,
-    lease: Annotated[Given, setting("Consider a reader lost after this silence, such as 30s.")] = None,
+    mode: Annotated[Given, setting("enforce, or observe to show the read limits without making readers wait.")] = None,
+    catch_up: Annotated[Given, setting("joint, or strict to enforce max_drift during a backlog too.")] = None,
+    lease: Annotated[Given, setting("Consider a reader lost if it does not report for this long, such as 30s.")] = None,
     update_interval: Annotated[Given, setting("How often readers report, such as 1s.")] = None,
-    on_lost_reader: Annotated[Given, setting("exclude a lost reader, or hold: wait until it returns.")] = None,
-    max_wait: Annotated[Given, setting("The longest time to wait for a slow reader, such as 10min, or none.")] = None,
-    on_max_wait: Annotated[Given, setting("After the longest wait: alarm, or proceed without the slow reader.")] = None,
+    on_lost_reader: Annotated[
+        Given, setting("exclude to stop waiting for a lost reader, or hold to wait until it returns.")
+    ] = None,
+    max_wait: Annotated[Given, setting("How long to wait for a slow reader, such as 10min; none for no limit.")] = None,
+    on_max_wait: Annotated[
+        Given, setting("After max_wait: alarm to log it and keep waiting, or proceed without the slow reader.")
+    ] = None,
     expected_sources: Annotated[
-        Given, setting("Sources to wait for at the start, separated by commas, or none.")
+        Given, setting("Sources to wait for at the start, separated by commas; none for no sources.")
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Change a group's configuration, after showing the difference. Options that you leave out keep
-    their value. If another operator changes it at the same time, the command fails.
+    """Show the changes to a group's configuration, then apply them. Options that you leave out keep
+    their values. If another operator changes the configuration at the same time, the command fails.
     """
     words = {"mode": mode, "catch_up": catch_up, "on_lost_reader": on_lost_reader, "on_max_wait": on_max_wait}
     spans = {"max_drift_ms": max_drift, "lease_ms": lease, "update_interval_ms": update_interval}

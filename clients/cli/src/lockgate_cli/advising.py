@@ -27,7 +27,8 @@ Drifts = Annotated[
     str | None,
     typer.Option(
         "--max-drift",
-        help="Drifts to try, separated by commas, such as 1min,5min. [default: derived from the watermark delay]",
+        help="Values of max_drift to try, separated by commas, such as 1min,5min. [default: derived from the "
+        "watermark delay]",
         show_default=False,
     ),
 ]
@@ -39,14 +40,15 @@ def simulate(
         Path, typer.Argument(metavar="WORKLOAD", exists=True, dir_okay=False, help="A workload file in YAML.")
     ],
     observed: Annotated[
-        bool, typer.Option("--observed", help="The file is the JSON report of a run in mode observe.")
+        bool, typer.Option("--observed", help="Read the file as the JSON report of a run in mode observe.")
     ] = False,
     window: Window = "0s",
     max_drift: Drifts = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Simulate a workload with plain Spark and several values of max_drift: rows lost, drift, rows
-    in state and speed. It runs the real planner and group rules in virtual time.
+    """Simulate a workload with plain Spark and with several values of max_drift. Compare the rows
+    lost, the drift, the rows in state and the speed. The real planner and group rules run in
+    virtual time.
     """
     try:
         _tell(read_observed(workload, milliseconds(window)) if observed else read_workload(workload), max_drift, output)
@@ -62,19 +64,25 @@ def advise(
     delay: Annotated[str, typer.Option("--delay", help="The watermark delay of the queries.")] = "10min",
     window: Window = "0s",
     max_drift: Drifts = None,
-    watch_for: Annotated[str, typer.Option("--watch-for", help="How long to watch the group first.")] = "1min",
+    watch_for: Annotated[
+        str, typer.Option("--watch-for", help="How long to watch the group before the simulation.")
+    ] = "1min",
     batch_overhead: Annotated[
         str, typer.Option("--batch-overhead", help="The time that each batch takes in addition to reading its rows.")
     ] = "1s",
     trigger: Annotated[str, typer.Option("--trigger", help="The trigger interval of the queries.")] = "0s",
     records_per_second: Annotated[
         float | None,
-        typer.Option("--records-per-second", min=1, help="How fast each query reads. [default: its current rate]"),
+        typer.Option(
+            "--records-per-second",
+            min=1,
+            help="How many records each query reads per second. [default: its current rate]",
+        ),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Watch a group for a minute, then recommend a max_drift: simulate its unread records with
-    plain Spark and with several drifts.
+    """Recommend a max_drift for a group: watch it for a minute, then simulate its unread records
+    with plain Spark and with several values of max_drift.
     """
     given = Given(
         delay_ms=milliseconds(delay),

@@ -43,7 +43,7 @@ def describe(
     output: OutputOption = Output.TABLE,
     watch: Watch = False,
 ) -> None:
-    """Show one group: its rules, what it waits for, and each reader's state, lease and progress."""
+    """Show a group: its configuration and blockers, and each reader's state, lease and progress."""
     _not_both(output, watch)
     if output is Output.TABLE:
         _show(lambda width: _described(client, group, source, splits, limit, after, width), watch=watch)
@@ -85,8 +85,8 @@ def evict(client: OperatorClient, group: GroupArgument, source: SourceArgument, 
 def leave(
     client: OperatorClient, group: GroupArgument, source: SourceArgument, subtask: SubtaskArgument, epoch: Epoch
 ) -> None:
-    """Remove a reader from its group if this epoch is still its newest. A reader that has replaced
-    it stays.
+    """Remove a reader from its group, but only if --epoch is its current epoch. A reader that has
+    replaced it stays.
     """
     client.leave(group, source, subtask, epoch)
     say(f"reader {source}/{subtask} has left {group}")

@@ -24,11 +24,11 @@ UNHEALTHY, NO_ANSWER = 1, 3
 def journal(
     client: OperatorClient,
     group: GroupArgument,
-    kind: Annotated[str, typer.Option("--kind", help="Show only these kinds, separated by commas.")] = "",
+    kind: Annotated[str, typer.Option("--kind", help="Show only entries of these kinds, separated by commas.")] = "",
     source: Annotated[str, typer.Option("--source", help="Show only entries of this source.")] = "",
     since: Annotated[str | None, typer.Option("--since", help="Show the last DURATION, such as 1h.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=1, max=1000, help="Show at most this many entries, the newest ones.")
+        int, typer.Option("--limit", min=1, max=1000, help="Show at most this many of the newest entries.")
     ] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new entries until Ctrl-C.")] = False,
     output: OutputOption = Output.TABLE,

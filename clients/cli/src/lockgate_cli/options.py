@@ -74,7 +74,7 @@ Url = Annotated[
 CONNECTION: dict[str, tuple[Any, Any]] = {
     "url": (Url, "http://127.0.0.1:8080"),
     "token_file": (_file("token-file", f"Read the token from this file instead of {VARIABLE}.", callback=_token), None),
-    "ca": (_file("ca", "Trust these certificate authorities (PEM) with https.", envvar="LOCKGATE_CA"), None),
+    "ca": (_file("ca", "Trust the certificate authorities in this file (PEM) for https.", envvar="LOCKGATE_CA"), None),
     "cert": (
         _file(
             "cert", "Present this client certificate (PEM), if the coordinator asks for one.", envvar="LOCKGATE_CERT"
@@ -92,13 +92,15 @@ Patterns = Annotated[
     typer.Argument(
         metavar="GROUP",
         callback=lambda values: [_pattern(value) for value in values or []],
-        help="A group, or a prefix followed by * for several. [default: all that the token may read]",
+        help="A group, or a prefix followed by * for several groups. [default: all groups that the token may read]",
     ),
 ]
 SourceArgument = Annotated[
     str, typer.Argument(metavar="SOURCE", callback=_name, help="The source's name in the group.")
 ]
-SubtaskArgument = Annotated[int, typer.Argument(metavar="SUBTASK", min=0, help="The reader's number in its source.")]
+SubtaskArgument = Annotated[
+    int, typer.Argument(metavar="SUBTASK", min=0, help="The reader's number within its source.")
+]
 
 
 def connected(failed: int = 1) -> Callable[[Command], Command]:

@@ -28,7 +28,7 @@ class Output(str, Enum):
     YAML = "yaml"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", help="Print a table, or the answer as json or yaml.")]
+OutputOption = Annotated[Output, typer.Option("--output", help="Print the result as a table, as JSON or as YAML.")]
 
 
 def say(line: str, *, err: bool = False) -> None:

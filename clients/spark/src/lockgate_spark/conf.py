@@ -240,7 +240,7 @@ def _near(key: str, known: Sequence[str]) -> str:
     """Return a hint at what may have been meant."""
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]
-    return f"did you mean {' or '.join(meant)}?" if meant else f"there are {', '.join(known)}"
+    return f"did you mean {' or '.join(meant)}?" if meant else f"the known names are {', '.join(known)}"
 
 
 def _last(key: str) -> str:

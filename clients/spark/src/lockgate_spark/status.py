@@ -152,4 +152,4 @@ def _would(view: BatchAlignment) -> str:
 
 
 def _target(view: BatchAlignment) -> str:
-    return watermark.instant(view.target, "nothing yet", "the end of what is there")
+    return watermark.instant(view.target, "nothing yet", "the end of the data")

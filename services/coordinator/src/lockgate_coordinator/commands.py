@@ -78,13 +78,17 @@ AllowedHosts = Annotated[
     list[str] | None,
     _access(
         "ALLOWED_HOSTS",
-        "Without tokens: a host name that clients may use for this service; * allows all. Repeatable. IP addresses, "
-        "names without a dot and names in .local, .internal and .svc are always allowed.",
+        "Without tokens, also accept requests for this host name; * accepts all. Repeatable. IP addresses, "
+        "names without a dot and names in .local, .internal and .svc are always accepted.",
     ),
 ]
 RateLimit = Annotated[
     int | None,
-    _access("RATE_LIMIT", "Requests a second for each token, with bursts of twice as many. [default: no limit]", min=1),
+    _access(
+        "RATE_LIMIT",
+        "Limit on requests per second for each token, with bursts of twice as many. [default: no limit]",
+        min=1,
+    ),
 ]
 MaxSubscribers = Annotated[
     int, _limit("MAX_SUBSCRIBERS", "Limit on event streams and long polls open at the same time.", min=0)
@@ -196,8 +200,8 @@ def serve_command(
     if settings.guarded and tls is None and not _is_loopback(host):
         log.warning(
             (
-                "tokens arrive over plain http at %s, where others on the network can read them: set "
-                "--ssl-certfile, or put a TLS proxy in front"
+                "others on the network can read the tokens that clients send over plain http to %s: set "
+                "--ssl-certfile, or put a TLS proxy in front of the coordinator"
             ),
             host,
         )
@@ -220,13 +224,13 @@ def token_command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The token's name, shown in the journal and in audit lines.")
     ],
-    role: Annotated[str, typer.Option(help=f"One of {', '.join(ROLES)}.")],
+    role: Annotated[str, typer.Option(help=f"The token's role: one of {', '.join(ROLES)}.")],
     group: Annotated[
         list[str] | None, typer.Option(help="Allow only this group; a prefix followed by * allows several. Repeatable.")
     ] = None,
 ) -> None:
-    """Make a token. Print its entry for the `serve --tokens` file to standard output, and the token
-    itself to standard error, once.
+    """Create a token. Print its entry for the `serve --tokens` file to standard output, and the
+    token itself, which is shown only once, to standard error.
     """
     if not NAME.match(name):
         raise _fault(f"NAME {NAME_RULE}")

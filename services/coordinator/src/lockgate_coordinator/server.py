@@ -193,7 +193,7 @@ class Descriptors:
             self._few = True
         elif self._few:
             self._few = False
-            log.warning("%d of %d file descriptors are in use: there are enough again", used, most)
+            log.warning("%d of %d file descriptors are in use: enough are free again", used, most)
 
 
 def _descriptors() -> tuple[int | None, int]:

@@ -152,7 +152,7 @@ def _refusal(error: ssl.SSLError) -> str | None:
     """Why a client is refused; None where its certificate is not the reason."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
-    return "it has shown no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
+    return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
 
 
 class _Refusals:
@@ -170,7 +170,7 @@ class _Refusals:
         log.warning(
             "a client was refused: %s; --ssl-ca-certs lists the accepted authorities%s",
             why,
-            f". {self._more} others were refused before it" if self._more else "",
+            f". {self._more} more clients have been refused since the last such line" if self._more else "",
         )
         self._silent_until = self._clock() + LOG_EVERY_S
         self._more = 0

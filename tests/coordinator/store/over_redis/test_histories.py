@@ -76,7 +76,7 @@ async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_sa
     # only the replica of old has connected since, for its own link
     assert servers.redis.here.info("stats")["total_connections_received"] - connections <= 1
     assert await seen_by(servers.store()) == truth | {"fast": 1_001}
-    assert "group g: Redis has gone back in time" in caplog.text
+    assert "group g: Redis has lost recent changes" in caplog.text
 
 
 async def test_a_proxy_that_leads_to_a_promoted_replica_that_lagged_brings_no_memory_along(servers: Servers) -> None:

@@ -244,7 +244,8 @@ class CoordinatorClient:
                 raise self._no_stream(await self._connection.read(answer))
             if not answer.headers.get("content-type", "").startswith("text/event-stream"):
                 raise Unstreamed(
-                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')}"
+                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')} "
+                    "instead of an event stream"
                 )
             rest = b""
             async for part in answer.aiter_raw():

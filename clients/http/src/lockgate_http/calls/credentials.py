@@ -104,9 +104,9 @@ class ShownCredentials:
                     self.tls.load_verify_locations(ca)
                 self._show(self.tls)
         except ConfigurationError as error:
-            log.error("%s; the previous one stays in use", error)
+            log.error("a changed file cannot be used, so the client keeps the previous credentials: %s", error)
             return
-        log.info("reloaded after a change: %s", ", ".join(sorted(changed)))
+        log.info("reloaded changed files: %s", ", ".join(sorted(changed)))
 
     def _context(self) -> ssl.SSLContext:
         ca = self._access.ca

@@ -57,7 +57,7 @@ class Listener:
             try:
                 news = await (self._ask() if self._pace.clock() < self._polls_until else self._follow())
             except Unstreamed as error:
-                log.info("%s; using long polls for the next %s", error, spoken_s(STREAM_AGAIN_S))
+                log.info("%s, so the client uses long polling for the next %s", error, spoken_s(STREAM_AGAIN_S))
                 self._polls_until = self._pace.clock() + STREAM_AGAIN_S
             except NotRegistered:
                 self._gone()
@@ -79,7 +79,7 @@ class Listener:
                 try:
                     event = await asyncio.wait_for(anext(events, ended), within_s)
                 except asyncio.TimeoutError:
-                    raise Unstreamed(f"the stream of events was still for {spoken_s(within_s)}") from None
+                    raise Unstreamed(f"the event stream was silent for {spoken_s(within_s)}") from None
                 if event is None or isinstance(event, Event):
                     news |= self._hear(event)
                     within_s = self._silence_s

@@ -22,8 +22,8 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
             agreement.check(config)
             if agreement.catch_up is CatchUp.STRICT and config.catch_up is not CatchUp.STRICT:
                 log.warning(
-                    "Coordinator(catch_up='strict') has no effect here: group %s exists already, and is %s; leave "
-                    "catch_up out, or change the group's (PUT /v1/groups/%s)",
+                    "Coordinator(catch_up='strict') has no effect: group %s already exists with catch_up=%s. Leave "
+                    "catch_up out, or change the group's configuration (PUT /v1/groups/%s)",
                     coordinator.group,
                     config.catch_up.value,
                     coordinator.group,

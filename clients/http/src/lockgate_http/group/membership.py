@@ -158,13 +158,13 @@ class Membership:
                 self._reporting.end(statuses, Farewell(park_ms))
                 self._uninterrupted(in_a_hurry=True)
 
-        self._end(report, f"the last report of {self.source} was not heard")
+        self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
         """End the membership, and take the readers out of the group at once. Takes as long as
         `close` at most.
         """
-        self._end(self._leave, f"{self.source} has not left, and its lease runs out")
+        self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
     # -- for the session --
 
@@ -280,7 +280,7 @@ class Membership:
         held = (
             f"{self.source} waits for the coordinator and reads nothing before its first answer{self._policy}"
             if self.last is None
-            else f"{self.source} holds at the last ceiling, {watermark.instant(self.ceiling)}{self._policy}"
+            else f"{self.source} stays at the last read limit, {watermark.instant(self.ceiling)}{self._policy}"
         )
         self._session.outage.begins(error, held)
 

@@ -83,7 +83,7 @@ class Registration:
                 except (NotRegistered, Stale):
                     continue
                 log.info(
-                    "group %s: reader %s/%d has left, because its source is no longer in the query",
+                    "group %s: removed reader %s/%d, because its source is no longer in the query",
                     self._session.group,
                     self._source,
                     subtask,
@@ -102,7 +102,7 @@ class Registration:
             if before is None:
                 raise
             if config != before:
-                log.warning("the group's configuration was changed: %s. The group's value wins", error)
+                log.warning("the group's configuration has changed: %s. The group's value now applies", error)
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:

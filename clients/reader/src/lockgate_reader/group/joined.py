@@ -219,7 +219,9 @@ class JoinedPlace:
             except Fenced as error:
                 if self._chosen is not None:
                     raise
-                log.info("group %s: %s; joining again as another reader", self._session.group, error)
+                log.info(
+                    "group %s: %s. This consumer joins the group again as another reader", self._session.group, error
+                )
                 self._rejoin()
 
     def _rejoin(self) -> None:
@@ -257,7 +259,7 @@ class JoinedPlace:
             return
         except Unreachable as error:
             self._not_before = self._now() + ASK_AGAIN_S
-            held = f"{self._identity.source} reads on until the lease of its splits ends"
+            held = f"{self._identity.source} keeps reading until the lease of its partitions expires"
             self._session.outage.begins(error, held)
             return
         with self._session.changed:

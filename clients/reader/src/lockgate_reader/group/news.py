@@ -85,7 +85,7 @@ class SplitNews:
             except (NotRegistered, Stale):
                 return  # the next exchange registers, and follows again
             except Unstreamed as error:
-                log.info("%s; changes of assignments arrive with the next exchange instead", error)
+                log.info("%s, so new assignments arrive with the next report instead", error)
                 await self._pace.sleep(STREAM_AGAIN_S)
             except AlignmentError as error:
                 log.debug("the event stream of assignments failed, retrying: %s", error)
@@ -100,7 +100,7 @@ class SplitNews:
                 try:
                     event = await asyncio.wait_for(anext(events, ended), within_s)
                 except asyncio.TimeoutError:
-                    raise Unstreamed("the stream of a reader's events was still for too long") from None
+                    raise Unstreamed("the event stream of the reader was silent for too long") from None
                 if event is ended:
                     break
                 within_s, news = SILENCE_S, True

@@ -238,7 +238,7 @@ class KafkaClient:
         where = f"{message.topic()}-{message.partition()}"
         if error.fatal() or error.code() in _FATAL:
             raise self._failed(f"refuses {where}", KafkaException(error))
-        log.warning("Kafka at %s: %s: %s", self._where, where, error.str())
+        log.warning("Kafka at %s: cannot read %s for now: %s", self._where, where, error.str())
         return True
 
     def is_lost(self, message: Message) -> bool:

@@ -204,7 +204,7 @@ class Holding:
         for split in list(self._reader.splits.values()):
             order = named.get(split.name)
             if order is None or order.number != split.number:
-                log.warning("dropped partition %s, which was assigned to another reader", split.name)
+                log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
                 self._close(split)
                 del self.last_positions[split.key]
         self._give_back([split for split in self._reader.splits.values() if split.name in give_back])

@@ -81,7 +81,7 @@ def _mode_of(reading: RunningReader) -> ReaderMode:
 def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...], ceiling: int) -> str:
     if mode in (ReaderMode.READING, ReaderMode.WAITING_FOR_ALIGNMENT):
         paused = sum(split.paused for split in splits)
-        said = f"The consumer reads up to {instant(ceiling, 'nothing yet', 'the end of what is there')}"
+        said = f"The consumer reads up to {instant(ceiling, 'nothing yet', 'the end of the data')}"
         said += f"; {paused} of {len(splits)} partitions are paused"
         return f"{said}, and it waits for {waits_for}." if waits_for else f"{said}."
     return f"The consumer is {mode.value}."

@@ -44,8 +44,8 @@ class _Inspecting:
         if left_out and not self._warned:
             self._warned = True
             log.warning(
-                "batch %d: %d rows have no event time, or one before 1970 or beyond future_bound (%s) or "
-                "past_bound (%s). They stay in the batch, but the gate does not wait for them",
+                "batch %d: %d rows have no usable event time: it is missing, before 1970, or beyond future_bound (%s) "
+                "or past_bound (%s). These rows stay in the batch, but the gate ignores them",
                 batch_id,
                 left_out,
                 bound(self._alignment.future_bound),

@@ -157,7 +157,7 @@ class LateCount:
         self.untimed = self.batch.early + self.batch.untimed
         if self.last and not self.total:
             log.warning(
-                "batch %d: %s late rows, read after Spark's watermark had passed them: %s",
+                "batch %d has %s late rows, which were read after Spark's watermark had passed them. By partition: %s",
                 number,
                 *self._summary(self.last),
             )
@@ -167,7 +167,8 @@ class LateCount:
         """Log how many rows of the run were late, if any."""
         if self.total:
             log.warning(
-                "%s late rows in this run, read after Spark's watermark had passed them: %s", *self._summary(self.total)
+                "this run had %s late rows, which were read after Spark's watermark had passed them. By partition: %s",
+                *self._summary(self.total),
             )
 
     @staticmethod

@@ -173,7 +173,7 @@ def _log_change(session: AlignedRun, why: str | None) -> None:
     if why is not None and not failed:
         group, source = session.membership.group, session.membership.source
         log.warning(
-            "group %s: the progress report of %s failed, and the batch runs on without it: %s", group, source, why
+            "group %s: the progress report of %s failed, and the batch continues without it: %s", group, source, why
         )
     elif why is None and failed:
         log.warning(

@@ -62,7 +62,7 @@ class SparkGauges:
         if not self._refused and self._run.is_active():
             self._refused = True
             log.warning(
-                "Spark's metrics system rejected lockgate's gauges, and the query runs on without them: %s", error
+                "Spark's metrics system rejected lockgate's gauges, and the query continues without them: %s", error
             )
 
 

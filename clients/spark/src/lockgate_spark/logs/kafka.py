@@ -290,8 +290,8 @@ class KafkaSplitLog:
         """From now on no look-up is believed, and what they told is forgotten."""
         self._distrusts_look_ups = True
         log.info(
-            "Kafka's look-ups by time return transaction markers, so lockgate reads records to find the event time "
-            "of each partition"
+            "Kafka's offset look-ups by timestamp return transaction markers, so lockgate reads records to find the "
+            "event time of each partition"
         )
         self._heads_asked = None
         for learned in self.learned.values():

@@ -65,7 +65,7 @@ class TopicConfigs:
                 self._learn(topic, dict(zip(_KEYS, values, strict=True)))
             else:
                 self.warn(
-                    topic, f"its configuration cannot be read, so that its retention is not watched: {' '.join(values)}"
+                    topic, f"its configuration cannot be read, so lockgate ignores its retention: {' '.join(values)}"
                 )
 
     def _learn(self, topic: str, config: Mapping[str, str]) -> None:

@@ -138,8 +138,8 @@ class Ahead:
         self._late += stop.late
         if stop.late:
             log.warning(
-                "%s reads on after %s: %d records behind offset %d, which is stamped %s, are now at or below "
-                "Spark's watermark, and a stateful operator drops them",
+                "%s is read again after %s: Spark's watermark has reached %d records behind offset %d, which is "
+                "stamped %s, so a stateful operator drops these records",
                 named(key, self._known),
                 spoken(int((self._ticks() - stop.since) * 1000)),
                 stop.late,

@@ -58,7 +58,10 @@ class DriverClock:
                 spoken(STOOD_MS),
             )
         elif before and not self._jumped:
-            log.info("the driver's clock is at %s, but plans use %s", *map(watermark.instant, (wall_ms, now)))
+            log.info(
+                "the driver's clock is steady again at %s; plans continue from %s",
+                *map(watermark.instant, (wall_ms, now)),
+            )
 
     def _tell_offset(self) -> None:
         behind = self._clock.behind

@@ -282,10 +282,9 @@ class Producers:
         if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._logged:
             self._logged[key] = shown
             log.warning(
-                "%s: a record came %s behind the clock, but idle_timeout is %s: rows of a producer that late can "
-                "be dropped. Raise idle_timeout to wait for it (the others then wait that long for any silent "
-                "partition), or leave it out to wait for each partition as long as its own producer has been late "
-                "so far",
+                "%s: a record arrived %s behind the clock, but idle_timeout is %s, so rows that arrive this late can "
+                "be dropped. Raise idle_timeout to wait that long for every silent partition, or leave it out to wait "
+                "for each partition only as long as its own producer has been late so far",
                 named(key, self._lags),
                 spoken(shown),
                 spoken(self._idle_timeout),
@@ -359,7 +358,7 @@ def _far_behind(name: str, event_time: int, now: int, bound: int) -> str:
         f"{name}: its producer stamps {watermark.instant(event_time)}, more than {spoken(bound)} behind the clock and "
         f"behind all other partitions. The others no longer wait for it, and its rows are late.{unit} Correct the "
         'producer, or leave such records out: set past_bound="1 day", and filter them before withWatermark. To wait '
-        "for it, set max_lag to more than it is behind"
+        "for it, set max_lag to more than its lag"
     )
 
 

@@ -116,9 +116,8 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
     everywhere = all(origin.aligned for each in run.watermarks() for origin in each.origins)
     if len(delays) > 1 and everywhere and not run.takes_highest() and min(delays) >= bounds.max_drift:
         log.info(
-            "the query has %d watermarks, and Spark uses the lowest: a source that falls silent stalls the results "
-            "of all. Its sources are aligned together, so %s=max loses nothing and does not stall. Set it with a "
-            "new checkpoint",
+            "the query has %d watermarks and Spark uses the lowest, so one silent source stalls all results. The "
+            "sources are aligned together, so %s=max loses no rows and does not stall. Set it with a new checkpoint",
             len(delays),
             POLICY,
         )
@@ -140,7 +139,7 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
 def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) -> None:
     aligned = "Alignment(event_time)" if text == KAFKAS else "Kafka's record timestamp"
     finding = (
-        f'withWatermark("{found.column}", …) is on {text}, but what is aligned is {aligned}: rows can be late and '
+        f'withWatermark("{found.column}", …) uses {text}, but lockgate aligns by {aligned}: rows can be late and '
         "dropped"
     )
     if alignment.mode == "observe" or alignment.other_event_time == "warn":

@@ -91,7 +91,7 @@ class TooLate:
     def _warn(self, key: Key, late: _Late) -> None:
         late.logged = late.count
         log.warning(
-            "%s: %s records so far came up to %s behind the clock, but %s. They are at or below Spark's watermark, "
+            "%s: %s records so far arrived up to %s behind the clock, but %s. They are at or below Spark's watermark, "
             "and a stateful operator drops them. %s",
             named(key, self._splits),
             f"{late.count:,}",
@@ -99,7 +99,7 @@ class TooLate:
             "an earlier run had waited less"
             if late.waited is None
             else f"the query had waited only {spoken(late.waited)}",
-            "The other partitions do not wait for a producer so far behind"
+            "The other partitions do not wait for a producer this far behind"
             if late.lag > self._far
             else "From now on the other partitions wait for it",
         )

@@ -129,7 +129,7 @@ class Observer:
             self._rows_saved.finish()
             log.info(
                 "estimate: without lockgate, %d more rows would have been late, because plain Spark divides each "
-                "batch by backlog",
+                "batch among the partitions by their backlog",
                 self._rows_saved.rows,
             )
 

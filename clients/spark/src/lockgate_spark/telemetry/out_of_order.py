@@ -49,11 +49,14 @@ class OutOfOrder:
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
             log.info(
-                "%s: records are out of order by at least %s, and max_out_of_orderness is not set, so the plans "
-                "allow for that%s",
+                "%s: records are out of order by at least %s. max_out_of_orderness is not set, so the plans allow for "
+                "this%s",
                 _worst(sources),
                 spoken(learned),
-                "" if steps is None else f", and plan in steps of {spoken(steps[1])} instead of {spoken(steps[0])}",
+                ""
+                if steps is None
+                else f", and a batch reads up to {spoken(steps[1])} beyond the slowest partition instead of "
+                f"{spoken(steps[0])}",
             )
         for i, source in sources.items():
             for split, known in source.log.learned.items():

@@ -89,7 +89,7 @@ class ChangeLog:
                 "%s apart; planned in %s"
             ),
             "aligned" if view.applied else "mode observe: would be aligned",
-            watermark.instant(view.target, "nothing", "the end of what is there"),
+            watermark.instant(view.target, "nothing", "the end of the data"),
             view.limited_by.value,
             f", blocked by {view.blocker}" if view.blocker else "",
             len(view.paused),

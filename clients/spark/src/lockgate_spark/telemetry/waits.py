@@ -185,7 +185,7 @@ class Waits:
             if wait is not None
             else "has nothing left to read"
             if target is None
-            else f"reads on to {watermark.instant(target, unbounded='the end of what is there')}"
+            else f"reads on to {watermark.instant(target, unbounded='the end of the data')}"
         )
 
     def _end_with(self, then: str) -> None:

@@ -250,7 +250,7 @@ class Announcer(TurnListener):
                 return
             except Exception as failure:  # any fault: if it ended the follower, its watchers would wait for ever
                 if not isinstance(failure, StoreUnavailable) and type(failure) is not type(watch.failure):
-                    log.exception("group %s: evaluation failed; trying again", name)
+                    log.exception("cannot compute the alignment of group %s; trying again", name)
                 watch.failure, watch.wakes_at = failure.with_traceback(None), loop.time() + LOOK_AGAIN_S
                 watch.wake_all()
             if loop.time() >= beat_at:

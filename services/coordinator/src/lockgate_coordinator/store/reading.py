@@ -98,7 +98,9 @@ class ReadingGroup:
         self._head = None if head is None else self._decoded_head(head)
         if whole:
             if self._base is not None and head is not None and lost:
-                log.warning("group %s: Redis has gone back in time; this process drops what it had cached", self.name)
+                log.warning(
+                    "group %s: Redis has lost recent changes, so this coordinator discards its cached copy", self.name
+                )
             self._readers = Readers()
         elif removed:
             self._readers = self._readers.updated({self._key(field): None for field in removed})
