@@ -1,13 +1,13 @@
-"""The answer to an exchange: what the enumerator wants of one reader, as it is now.
+"""Compute the answer to an exchange: what one reader has to do now.
 
-* `add_splits`: the reader's own splits that it did not name under their number. While the
-  enumerator waits for survivors only those that were assigned since the loss: another reader may
-  have got the others.
-* `no_more_splits`: nothing can come any more, not even what another reader may lose. Flink says so
-  as soon as all splits are assigned, for there a lost reader restarts all others. A reader that has
-  heard it and has read all it holds is at its end.
-* `is_processing_backlog`: that of any living reader. Flink's enumerator decides it; this one knows
-  no logs, and its readers do.
+* `add_splits` has the reader's own splits that it did not name under their number. While the
+  enumerator waits for survivors of a loss, it has only those that were assigned since: another
+  reader may have got the others.
+* `no_more_splits` is set when no split can come any more, not even by the loss of another reader.
+  A reader that has got it ends when it has read all that it holds. Flink sets it as soon as all
+  splits are assigned, because there a lost reader restarts all others.
+* `is_processing_backlog` is set if any living reader works off a backlog. In Flink the enumerator
+  decides it; this enumerator does not read the logs, so the readers report it.
 
 Used by the coordinator.
 """
@@ -55,7 +55,7 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
 
 
 def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit, ...]:
-    """All splits of a reader, each from its last snapshot on."""
+    """Return all splits of a reader, each at the position of its last snapshot."""
     return _numbered(enumerator.readers[reader].held if reader in enumerator.readers else {})
 
 

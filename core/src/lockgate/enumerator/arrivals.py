@@ -45,7 +45,9 @@ class LastReports:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Where the reader's last report saw the split, ms; None: nowhere, or it holds nobody."""
+        """Return where the reader's last report saw the split, ms; None if it did not name the
+        split, or the split blocks nobody.
+        """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
             return None
@@ -71,8 +73,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Return a new epoch of a reader counts with what its older epochs hold, and what is on its way
-    there. An older one that holds nothing is gone: it has nothing to give back.
+    """Let a new epoch of a reader count with what its older epochs hold, and with what is on its
+    way to them. An older epoch that holds nothing is removed, since it has nothing to give back.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -111,8 +113,8 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """For `reader`, and for each one where it has changed: the split on its way to it that is
-    furthest behind. None: there is none.
+    """Return, by subtask, the split on its way to the reader that is furthest behind, or None if
+    there is none. The result has `reader`, and each reader for which it may have changed.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

@@ -53,7 +53,7 @@ def assign(work: Work) -> Steps[None]:
 
 
 def _counted(work: Work, reader: ReaderId) -> int:
-    """How many splits the reader holds that are not missing."""
+    """Return how many splits the reader holds, without missing ones."""
     held, missing = work.held(reader), work.now.missing
     return len(held) - len(missing.intersection(held)) if missing else len(held)
 

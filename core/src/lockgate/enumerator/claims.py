@@ -90,7 +90,7 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """After a loss: what the reader is known to have had, and does not name, is free."""
+    """Free the splits that the reader had before a loss and does not name now."""
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
     yield from for_each(gone, lambda each: work.give_up(reader, *each))
@@ -117,9 +117,7 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the split may have got this number after its `last` one in a history that is
-    lost.
-    """
+    """Return whether the split may have got this number in a lost history, after its `last` one."""
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

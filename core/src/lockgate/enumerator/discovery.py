@@ -83,9 +83,9 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
-    """After a loss: what was to begin at the beginning or the end begins at what was committed, but
-    for what its reader presents. `unassigned`: nothing was assigned in what was lost, so a position
-    that a reader has left behind (`claims`) is still that of its split.
+    """After a loss, start splits at the committed offset that were to start at the beginning or the
+    end, except those that their reader presents. With `unassigned` nothing was assigned in what was
+    lost, so a position that a reader has left behind (`claims`) stays.
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:
@@ -112,7 +112,9 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Names the last list: by its time, or by the beginning of a history that has none yet."""
+    """Return the number of the last list: its time, or the beginning of a history that has no list
+    yet.
+    """
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

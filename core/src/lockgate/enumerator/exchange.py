@@ -115,8 +115,8 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator after the coordinator itself has noticed that the store lost its last
-    commits: nothing is assigned for one lease.
+    """Return the enumerator after this process has noticed that the store lost its last commits:
+    nothing is assigned for one lease.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -181,8 +181,8 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Return whether the reader has seen what this history does not have. Then others may have,
-    too.
+    """Begin to wait for survivors if the reader has seen what this history does not have: other
+    readers may have seen it, too.
     """
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:

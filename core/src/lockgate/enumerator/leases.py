@@ -44,7 +44,7 @@ def is_over(reader: SplitOwner, now: Now) -> bool:
 
 
 def end_leases(work: Work, now: Now) -> Steps[None]:
-    """Frees the splits of all readers whose lease has ended."""
+    """Free the splits of all readers whose lease has ended."""
     yield from work.release([id for id, reader in work.readers.items() if is_over(reader, now)])
 
 

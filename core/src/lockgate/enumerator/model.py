@@ -130,7 +130,7 @@ class Enumerator:
             yield from reader.held
 
     def count(self) -> int:
-        """How many splits there are."""
+        """Return how many splits there are."""
         return len(self.free) + len(self.finished) + sum(len(reader.held) for reader in self.readers.values())
 
 

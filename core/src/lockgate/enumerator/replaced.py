@@ -30,8 +30,9 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
 
 
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
-    """Of these the ones of which nothing is their own, or waits for a reader. After a loss nobody
-    knows that of a split that waits for its first reader. O(lost + readers + splits that are free).
+    """Return those of the `lost` readers that own no split, and whose former splits do not wait
+    for a reader. Return none of them while a free split has no former reader, or while no list has
+    come since a loss. O(lost + readers + free splits).
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
     if not enumerator.listed or None in waiting:

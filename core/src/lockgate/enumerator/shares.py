@@ -22,8 +22,8 @@ from collections.abc import Mapping
 
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
-    """How many of `total` splits each reader gets. `has`: how many it has now. Readers of capacity
-    0 get none. O(readers · log readers).
+    """Return how many of `total` splits each reader gets; `has` is how many it has now. Readers of
+    capacity 0 get none. O(readers · log readers).
     """
     whole = sum(capacities.values())
     if not whole:

@@ -70,7 +70,9 @@ class Work:
         return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
 
     def holder(self, id: str) -> ReaderId | None:
-        """In whose hands a split is. An index of all splits is made once for all of an exchange."""
+        """Return the reader that holds a split. An index of all splits is made once for an
+        exchange.
+        """
         if self._holders is None:
             self._holders = {id: reader for reader in self.readers for id in self.held(reader)}
         return self._holders.get(id)
@@ -80,7 +82,7 @@ class Work:
         return newest_of(self.readers)
 
     def set(self, **values: Any) -> None:
-        """Other values of the enumerator itself."""
+        """Set values of the enumerator itself."""
         self.now = replace(self.now, **values)
 
     def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
@@ -167,7 +169,7 @@ class Work:
         self._finished[finished.split.split_id] = finished
 
     def release(self, readers: Sequence[ReaderId]) -> Steps[None]:
-        """All splits of these readers become free, and the readers are gone."""
+        """Free all splits of these readers, and remove the readers."""
 
         def free(one: tuple[ReaderId, str, OwnedSplit]) -> None:
             reader, id, each = one
@@ -180,7 +182,7 @@ class Work:
             self._forget(reader)
 
     def epochs(self, subtask: int) -> list[ReaderId]:
-        """Return the epochs of one subtask that there are, the newest one last."""
+        """Return the epochs of one subtask, the newest one last."""
         if self._epochs is None:
             self._epochs = {}
             for id in sorted(self.readers):
@@ -188,8 +190,8 @@ class Work:
         return self._epochs.setdefault(subtask, [])
 
     def stood_at(self, subtask: int, id: str) -> int | None:
-        """Where a split in a subtask's hands stands for its group, ms; None: it holds nobody. What
-        is on its way to a subtask is noted at its newest epoch.
+        """Return the watermark with which a subtask's split counts in its group, ms; None if it
+        blocks nobody. Splits on their way to a subtask are kept at its newest epoch.
         """
         epochs = self.epochs(subtask)
         at = self.arriving(epochs[-1]).get(id) if epochs else None
@@ -201,7 +203,7 @@ class Work:
             self._opened_arriving(reader).update(watermarks)
 
     def keep_arriving(self, reader: ReaderId, ids: Collection[str]) -> None:
-        """Of the splits on their way to the reader only these are."""
+        """Keep only these of the splits on their way to the reader."""
         arriving = self.arriving(reader)
         if len(ids) != len(arriving):
             self._arriving[reader] = {id: arriving[id] for id in ids}

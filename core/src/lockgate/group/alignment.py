@@ -128,8 +128,8 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """When time alone may next change the event: the end of a lease, of a wait, or of a new group's
-    grace. None: never.
+    """Return when time alone may next change the event, by the end of a lease, of a wait or of a
+    new group's grace; None if it cannot.
     """
     group, lease_ms = _settled(group, now), group.config.lease_ms
     first = first_lease_end(group)

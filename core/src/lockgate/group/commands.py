@@ -110,7 +110,9 @@ class RemoveLost:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Configuration versions that a condition names. `any`: each version of an existing group."""
+    """The configuration versions that a condition names. `any` stands for every version of a group
+    that exists.
+    """
 
     named: frozenset[int] = frozenset()
     any: bool = False

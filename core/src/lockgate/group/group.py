@@ -4,9 +4,9 @@ A group is an immutable value. Commands of readers make a new group of it (`comm
 ends leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from
 both (`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
 
-* Numbers that are given out only rise. Revisions, epochs and configuration versions are
-  max(previous + 1, now). That holds for readers that left, and over a lost store, whose clock went
-  on. So the higher number is always the newer one.
+* Numbers only rise. Revisions, epochs and configuration versions are max(previous + 1, now). That
+  holds across readers that left, and even if the store loses its data, because its clock goes on.
+  So the higher number is always the newer one.
 * A new group is careful. Its first readers present the ceiling that they last had. Until one lease
   has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after a lost
   store no reader runs free while others are still to come back.

@@ -71,7 +71,7 @@ def lease_ends(reader: Reader, config: GroupConfig) -> int:
 
 
 def first_lease_end(group: Group) -> int | None:
-    """When the first of all running leases ends; None: none runs."""
+    """Return when the first running lease ends; None if none runs."""
     heard, parked = group.readers.first_heard(), group.readers.first_parked()
     ends = [] if heard is None else [heard + group.config.lease_ms]
     return min(ends if parked is None else [*ends, parked], default=None)
@@ -86,8 +86,8 @@ def has_finished(reader: Reader) -> bool:
 
 
 def is_lost(reader: Reader, config: GroupConfig, now: Now) -> bool:
-    """Return whether the lease has ended. The lease of a reader that never reported ends too, and
-    changes nothing.
+    """Return whether the lease has ended. A reader that never reported has a lease too, but its end
+    changes nothing in the group.
     """
     return lease_ends(reader, config) <= now.judged_ms(config.lease_ms) and not has_finished(reader)
 
@@ -105,8 +105,8 @@ def tolerance_ms(config: GroupConfig) -> int:
 
 
 def silent_ms(group: Group, now_ms: int) -> int:
-    """How long (ms) no reader has reported, where that is above the tolerance; else 0. Below 0: the
-    clock was put back.
+    """Return for how long (ms) no reader has reported, or 0 if that is within the tolerance. A
+    value below 0 means that the clock was put back.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence

@@ -35,7 +35,7 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """`held_since` and `passed_over` of a reader after its report."""
+    """Return `held_since` and `passed_over` of a reader after its report."""
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX
@@ -79,8 +79,8 @@ def after_long_waits(group: Group, now: Now) -> Group:
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Pass over the readers that hold the waiting ones. A reader that waits itself is never passed
-    over; the wait for it begins again.
+    """Pass over the readers that the waiting ones wait for. A reader that is itself waiting is not
+    passed over: the wait for it begins again.
     """
     readers, config = group.readers, group.config
     ahead = max(watermark_of(readers[key]) for key in waiting)

@@ -64,8 +64,8 @@ def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """As `leave`, by an operator, so without an epoch. Raises `UnknownSource`,
-    `UnknownReader`.
+    """Remove a reader as `leave` does, but without its epoch, for an operator. Raises
+    `UnknownSource`, `UnknownReader`.
     """
     key = (source, subtask)
     if key not in group.readers:

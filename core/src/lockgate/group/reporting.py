@@ -121,7 +121,9 @@ class _Lowests:
         self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
 
     def of(self, splits: Mapping[str, SplitReport]) -> int:
-        """As `_lowest`. The splits are kept, so that no others get their id."""
+        """Return the same as `_lowest`. A reference to the splits is kept, so that no other object
+        gets their id.
+        """
         if id(splits) not in self._found:
             self._found[id(splits)] = (splits, _lowest(splits))
         return self._found[id(splits)][1]

@@ -147,8 +147,8 @@ class _Rules:
         self._excused: Group | None = None
 
     def found(self, group: Group) -> Group:
-        """Return the group that a reader's command finds: after an outage, with longer leases. It
-        is made once for the commands that are refused one after the other. O(readers).
+        """Return the group to which a reader's command is applied: after an outage its leases are
+        longer. The result is kept for the commands that follow on the same group. O(readers).
         """
         if self._silent is not group or self._excused is None:
             self._silent, self._excused = group, after_silence(group, self.now.ms)

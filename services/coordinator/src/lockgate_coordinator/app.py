@@ -52,11 +52,11 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """From now on `middleware` gets each request first."""
+        """Put `middleware` in front of all that is there so far."""
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
+        """Serve a request, as ASGI has it."""
         await self._entrance(scope, receive, send)
 
 

@@ -1,4 +1,4 @@
-"""How much the service may hold, and how large bodies may be: what one caller may cost all others.
+"""Limit what the service stores and how large bodies are, so that no caller slows down all others.
 
 `lockgate.group.limits` has what one group may hold.
 """
@@ -49,7 +49,7 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` for a source whose enumerator would know too many splits."""
+        """Raise `LimitReached` if the source's enumerator would have too many splits."""
         if splits > max(self.splits, before):
             raise LimitReached(
                 "splits",

@@ -197,7 +197,9 @@ class Descriptors:
 
 
 def _descriptors() -> tuple[int | None, int]:
-    """How many file descriptors are in use, and how many there may be. Linux alone tells."""
+    """Return how many file descriptors are in use, and how many there may be. Only Linux shows the
+    former.
+    """
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -149,7 +149,7 @@ class RenewedTls:
 
 
 def _refusal(error: ssl.SSLError) -> str | None:
-    """Why a client is refused; None where its certificate is not the reason."""
+    """Return why a client is refused; None if its certificate is not the reason."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
@@ -177,7 +177,7 @@ class _Refusals:
 
 
 def _signature(tls: Tls) -> _Signature:
-    """Time, size and inode of each file; None for one that is missing."""
+    """Return time, size and inode of each file; None for one that is missing."""
     found = list[tuple[int, int, int] | None]()
     for file in tls.files():
         try:

@@ -95,8 +95,8 @@ class Keyring:
 
 
 def _signature(file: Path) -> _Signature | None:
-    """Time, size and inode. Writing in place changes the first two; moving another file over it, or
-    changing a link, changes the last.
+    """Return time, size and inode. Writing in place changes the first two; moving another file over
+    it, or changing a link, changes the last.
     """
     try:
         found = os.stat(file)

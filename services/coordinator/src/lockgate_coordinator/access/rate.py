@@ -20,7 +20,9 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """0 if the request is allowed; else after how many seconds, rounded up, the next one is."""
+        """Return 0 if the request is allowed; else after how many whole seconds the next one will
+        be.
+        """
         now = self._clock()
         level = self._level(self._buckets.get(key), now)
         if level < 1:

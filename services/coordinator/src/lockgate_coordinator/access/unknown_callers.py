@@ -20,7 +20,7 @@ class UnknownCallers:
         self._counting = False
 
     def note(self, peer: tuple[str, int] | None, why: str) -> None:
-        """One such request, of this address; `why`: the refusal."""
+        """Log or count a request from this address; `why` is the refusal."""
         self._last = "an unknown address" if peer is None else peer[0]
         if self._counting:
             self._more += 1

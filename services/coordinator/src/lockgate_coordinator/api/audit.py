@@ -65,7 +65,7 @@ def audited(request: Request, response: Response, act: str, group: str, **where:
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """`[old, new]` of each key whose value differs; the old one is None in a new group."""
+    """Return `[old, new]` for each key whose value differs; the old one is None in a new group."""
     old = {} if before is None else to_json(before)
     new = to_json(after)
     return {key: [_short(old.get(key)), _short(value)] for key, value in new.items() if old.get(key) != value}

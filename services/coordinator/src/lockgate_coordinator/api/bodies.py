@@ -107,7 +107,7 @@ async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any
 
 
 async def in_turn(request: Request) -> InTurn:
-    """For work that may take long."""
+    """Return the service's `InTurn`, for work that may take long."""
     shared: InTurn = request.app.state.in_turn
     return shared
 

@@ -142,7 +142,9 @@ def _problem(kind: str, status: int, title: str, *, of_batch: bool = False) -> J
 
 
 def _problem_of(kind: str, members: Json, *, of_batch: bool = False) -> Json:
-    """RFC 9457. A rejected report of a batch has its index in place of `instance`."""
+    """Return the schema of a problem (RFC 9457). A rejected report of a batch has its index in
+    place of `instance`.
+    """
     place = {"index": integer(0)} if of_batch else {"instance": TEXT}
     return record({"type": {"const": kind}, "title": TEXT, "status": integer(), "detail": TEXT, **place, **members})
 

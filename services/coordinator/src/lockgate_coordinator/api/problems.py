@@ -157,7 +157,7 @@ def _shortened(error: Exception) -> Exception:
 
 
 def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int, list[str]]:
-    """How many reports of a batch were accepted, and the types of problem of the others."""
+    """Return how many reports of a batch were accepted, and the problem types of the others."""
     return reports - len(rejected), [TABLE[type(error)].type for _, error in rejected]
 
 

@@ -19,7 +19,9 @@ from lockgate_coordinator.pauses import InTurn
 async def frames(
     found: AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None], reader: ReaderId, in_turn: InTurn
 ) -> AsyncGenerator[bytes, None]:
-    """One frame for each level that has changed; a heartbeat for None. `in_turn`: of all."""
+    """Yield a frame for each value that has changed, and a heartbeat for None. `in_turn` is shared
+    by all streams.
+    """
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:
@@ -33,7 +35,7 @@ async def frames(
 
 
 def frame(event: str, data: Json, id: int | None = None) -> bytes:
-    """One event in its wire form."""
+    """Return one event in its wire form."""
     number = b"" if id is None else b"id: %d\n" % id
     return b"event: %b\n%bdata: %b\n\n" % (event.encode(), number, json.dumps(data, separators=(",", ":")).encode())
 

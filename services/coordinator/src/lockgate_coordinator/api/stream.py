@@ -27,7 +27,7 @@ HEADERS = [
 
 @lru_cache(maxsize=1_024)
 def frame(event: WatermarkAlignmentEvent) -> bytes:
-    """One event in its wire form, which is the same for all streams of the group."""
+    """Return one event in its wire form, which is the same for all streams of the group."""
     return b"event: alignment\nid: %d\ndata: %b\n\n" % (event.revision, msgspec.json.encode(event))
 
 

@@ -281,7 +281,7 @@ class Announcer(TurnListener):
 
 
 async def _set_before(event: asyncio.Event, seconds: float) -> None:
-    """Return when the event is set, or after so many seconds."""
+    """Wait until the event is set, or for so many seconds."""
     if seconds > 0:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(event.wait(), seconds)

@@ -50,7 +50,7 @@ def census(group: Group, now_ms: int) -> Census:
 
 
 def health_of(group: Group, event: WatermarkAlignmentEvent, counted: Census) -> str:
-    """One of `HEALTH`."""
+    """Return the group's health, one of `HEALTH`."""
     if counted.states.get("lost"):
         return "lost"
     if counted.overdue:

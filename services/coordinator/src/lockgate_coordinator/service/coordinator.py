@@ -122,7 +122,7 @@ class Coordinator:
         return await self._store.read_samples(name)
 
     async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
-        """Entries of the group's journal, each with its id."""
+        """Return entries of the group's journal, each with its id."""
         return await self._store.read_journal(name, span, limit)
 
     async def delete(self, name: str, act: str = "") -> None:
@@ -179,7 +179,9 @@ class Coordinator:
         return turn.event, sorted(refused.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
-        """Of very many splits so many at a time as make one commit; what they say only rises."""
+        """Take a progress event. If it has very many splits, each commit takes a part of them; that
+        is safe because watermarks only rise.
+        """
         splits = list(event.splits.items())
         for first in range(0, max(1, len(splits)), COMMANDS_OF_A_TURN):
             part = replace(event, splits=dict(splits[first : first + COMMANDS_OF_A_TURN]))
@@ -187,7 +189,9 @@ class Coordinator:
         return turn.event
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str = "") -> None:
-        """Its splits go on first: as long as it is there, the group knows where they stand."""
+        """Remove a reader that has stopped. Its splits are passed on first, while the group still
+        has their watermarks.
+        """
         group = (await self.refresh(name)).group
         reader = group.readers.get((source, subtask))
         if reader is not None and reader.epoch == epoch:
@@ -195,7 +199,7 @@ class Coordinator:
         await self._once(name, Leave(source, subtask, epoch, act))
 
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
-        """One exchange of a reader about its splits, with its report or without."""
+        """Take one exchange of a reader about its splits, with or without its report."""
         if event.report is None:
             turn, _ = await self._queue.submit(name, Renew(source, subtask, event.epoch))
         else:

@@ -130,7 +130,7 @@ class Enumerators:
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """Return the reader leaves the group: what it held is free at once."""
+        """Free the splits of a reader that leaves the group, at once."""
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
             if before is None:
@@ -141,7 +141,7 @@ class Enumerators:
         return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
-        """Return an operator's list of the source's splits."""
+        """Take an operator's list of the source's splits."""
         new = 0
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
@@ -156,8 +156,8 @@ class Enumerators:
         return Listed(after, new, len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
-        """Return a SourceEvent to the source's readers; its number. Raises `UnknownSource` for a
-        source without an enumerator.
+        """Queue a SourceEvent for the source's readers, and return its number. Raises
+        `UnknownSource` for a source without an enumerator.
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
@@ -175,7 +175,9 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Return the enumerator before the change and after it, and the store's time."""
+        """Commit what `change` makes of the enumerator. Returns the enumerator before and after it,
+        and the store's time.
+        """
         async with self._turn(name):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")
             while True:
@@ -195,7 +197,9 @@ class Enumerators:
 
     @asynccontextmanager
     async def _turn(self, name: str) -> AsyncIterator[None]:
-        """One at a time for each group; the lock goes with the last one that waits."""
+        """Let one exchange of a group in at a time. The lock is dropped when no exchange waits for
+        it.
+        """
         lock, users = self._turns.get(name, (asyncio.Lock(), 0))
         self._turns[name] = (lock, users + 1)
         try:
@@ -213,7 +217,7 @@ _NONE = Enumerator(began_at=0, revision=0, assigning_at=0)
 
 
 def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
-    """Of these the ones that the group does not know."""
+    """Return those of the arrivals that differ from what the group has."""
     news = dict[int, Arriving | None]()
     for subtask, split in found.items():
         reader = group.readers.get((source, subtask))

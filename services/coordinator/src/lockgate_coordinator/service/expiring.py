@@ -1,8 +1,8 @@
-"""Looks through all groups now and then, and removes what has expired (`lockgate.group.expiry`).
+"""Look through all groups now and then, and remove what has expired (`lockgate.group.expiry`).
 
 The first look comes after one pause: a process that has just begun may be the first one after an
-outage, and the readers must have the time to come back. Each process looks by itself. Two of them
-remove nothing twice, since each removal is a commit.
+outage, and the readers need time to come back. Each process looks on its own. Nothing is removed
+twice, since each removal is a commit.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ def pause_s(expiry: Expiry) -> float | None:
 
 
 async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
-    """Until it is cancelled."""
+    """Remove what has expired now and then, until it is cancelled."""
     pause = pause_s(expiry)
     while pause is not None:
         await asyncio.sleep(pause)

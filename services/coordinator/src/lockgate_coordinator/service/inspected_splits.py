@@ -50,7 +50,7 @@ def inspected_splits(
 
 
 def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
-    """How many splits are in each state. O(readers), where none is missing."""
+    """Return how many splits are in each state. O(readers) if none is missing."""
     living = [each for each in enumerator.readers.values() if not is_over(each, Now(now_ms))]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
     inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)
@@ -74,8 +74,8 @@ _Place = tuple[str, ReaderId | None, OwnedSplit | FreeSplit]
 
 
 def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
-    """Where each split is. Splits of a reader whose lease is over are nobody's: the next exchange
-    will say so.
+    """Return state, reader and value of each split. Splits of a reader whose lease has ended are
+    free already: the next exchange will store that.
     """
     found = dict[str, _Place]()
     for id, finished in enumerator.finished.items():

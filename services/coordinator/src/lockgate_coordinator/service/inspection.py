@@ -39,7 +39,7 @@ _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attri
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
-    """One line of the list of groups."""
+    """Return one line of the list of groups."""
     encoded = to_json(event)
     counted = None if len(group.readers) > DRIFT_LIMIT else census(group, now_ms)
     return {
@@ -95,7 +95,7 @@ def inspected(
 
 
 def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Steps[Json]:
-    """One source with up to `limit` of its readers above subtask `after`, and their splits.
+    """Return one source with up to `limit` of its readers above subtask `after`, and their splits.
     `readers` is empty if none has registered.
     """
     yield
@@ -244,7 +244,7 @@ def _split(group: Group, split: SplitReport) -> Json:
 
 
 def _drift(group: Group, watermark: int) -> int | None:
-    """How far above the group's watermark; None if either is MIN or MAX."""
+    """Return how far `watermark` is above the group's; None if either is MIN or MAX."""
     ends = (MIN, MAX)
     return None if watermark in ends or group.group_watermark in ends else watermark - group.group_watermark
 

@@ -47,7 +47,7 @@ class Persistence:
             )
 
     def attempts(self, what: str) -> "Attempts":
-        """Those of one commit. `what` names what is committed."""
+        """Return the attempts at one commit; `what` names what is committed."""
         return Attempts(self, what)
 
     def got_through(self) -> None:
@@ -70,8 +70,8 @@ class Attempts:
         self.reserve_ms = 0
 
     def refused(self, *, overtaken: bool = True) -> None:
-        """Not `overtaken`: the store still has the version upon which the commit was made. Raises
-        `StoreUnavailable` where it was tried for long enough.
+        """Count a refusal. It is not `overtaken` if the store still has the version upon which the
+        commit was made. Raises `StoreUnavailable` after `WITHIN_S`.
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:

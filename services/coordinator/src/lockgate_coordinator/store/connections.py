@@ -202,7 +202,7 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _written(address: RedisAddress) -> list[tuple[int, int]]:
-    """When and as which file each file of TLS was written; (0, 0) for one that is missing now."""
+    """Return time and inode of each TLS file; (0, 0) for one that is missing now."""
     written = list[tuple[int, int]]()
     for name in TLS_FILES:
         try:

@@ -1,5 +1,4 @@
-"""Says in the log what of the store's own settings may lose groups: at the start, and after each
-change.
+"""Log the store's own settings that may lose groups, at the start and after each change.
 
 An operator may change a setting of Redis at any time, and after a failover another server answers,
 with settings of its own.

@@ -1,4 +1,4 @@
-"""Says in the log when the store is gone, for how long, and that it is back."""
+"""Log when the store is unavailable, for how long, and when it is back."""
 
 import logging
 from collections.abc import Callable

@@ -190,7 +190,7 @@ def _of_pauses(before: Group, after: Group) -> Iterator[Change]:
 
 
 def _settings(config: GroupConfig) -> dict[str, object]:
-    """As in JSON: an Enum is its word, a tuple a list."""
+    """Return the configuration as in JSON: an Enum is its word, a tuple a list."""
     values = {each.name: getattr(config, each.name) for each in fields(config)}
     return {
         key: value.value if isinstance(value, Enum) else list(value) if isinstance(value, tuple) else value
@@ -301,8 +301,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
-    """Wait that became too long. Under `proceed` such a wait begins again at once, and no reader is
-    marked as overdue.
+    """Yield waits that have become too long. Under `proceed` such a wait begins again at once, and
+    no reader is marked as overdue.
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since

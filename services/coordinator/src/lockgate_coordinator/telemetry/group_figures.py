@@ -38,7 +38,7 @@ class SourceFigures:
 
 
 def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None:
-    """Return the rule over those that are there; None where none is."""
+    """Return `rule` applied to the values that are not None; None if there are none."""
     there = [value for value in values if value is not None]
     return rule(there) if there else None
 

@@ -22,5 +22,5 @@ class Histogram:
         self.total_s += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Each bound with how many were at or below it, as Prometheus has it."""
+        """Return each bound with how many values were at or below it, as Prometheus has it."""
         return list(zip([*(str(bound) for bound in BOUNDS_S), "+Inf"], accumulate(self._counts), strict=True))

@@ -40,7 +40,7 @@ class KeptChanges:
         self._task: asyncio.Task[None] | None = None
 
     def keep(self, change: Change, by: str | None) -> None:
-        """To be called on the event loop. `by`: the name of the operator's token, of an act."""
+        """Keep a change; called on the event loop. `by` is the name of an operator's token."""
         if self._count >= MOST_WAITING:
             self.left_out += 1
             return

@@ -57,7 +57,7 @@ class _Registry:
         self._scrape = scrape
 
     def collect(self) -> Iterator[Metric]:
-        """All families, one after the other."""
+        """Yield all families, one after the other."""
         yield from self._metrics.process.collect()
         yield from _build()
         yield from _requests(self._metrics.requests)

@@ -57,7 +57,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """ASGI middleware that makes a span for each request."""
+    """Return ASGI middleware that makes a span for each request."""
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
     from opentelemetry.metrics import NoOpMeterProvider
 
