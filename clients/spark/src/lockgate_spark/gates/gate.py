@@ -222,8 +222,8 @@ class Gate:
             return
         self._below = below
         log.warning(
-            "batch %d has event times from %s to %s, but the gate had already reported the watermark %s, which is %s "
-            "above its lowest. So the group did not wait for this batch, and its rows may be late. Make the source "
+            "batch %d has event times from %s to %s, but the gate had already reported the watermark %s, %s after "
+            "the earliest of them. So the group did not wait for this batch, and its rows may be late. Make the source "
             "return rows in the order of event time (files: by modification time), or set max_out_of_orderness to "
             "at least %s and the group's max_drift above it",
             batch_id,

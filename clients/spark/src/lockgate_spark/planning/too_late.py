@@ -101,5 +101,5 @@ class TooLate:
             else f"the query had waited only {spoken(late.waited)}",
             "The other partitions do not wait for a producer this far behind"
             if late.lag > self._far
-            else "From now on the other partitions wait for it",
+            else "From now on the other partitions wait for this one",
         )
