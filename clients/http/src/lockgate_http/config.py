@@ -65,7 +65,7 @@ class Coordinator(Named):
         ca: File with the certificate authority (PEM) of an https coordinator.
         cert: File with the client certificate (PEM), if the coordinator requires one.
         key: File with the private key (PEM) of `cert`, if `cert` does not contain it.
-        timeout: Time limit for one call, including name look-up and retries.
+        timeout: Time limit for one call to the coordinator, with name look-up and retries.
         on_outage: What the query does while the coordinator is unreachable. It first reads up to
             the last read limit and waits. With `hold` it keeps waiting. After `hold_for`, `proceed`
             lets it continue without the group, and `fail` stops it.

@@ -279,7 +279,7 @@ class AlignedConsumer:
 
     @property
     def watermark(self) -> int:
-        """Return the watermark (ms) of the records returned so far, the lowest of all splits. It is
+        """Return the lowest watermark (ms) of all splits, for the records returned so far. It is
         MIN before the first record and MAX at the end of all data.
         """
         return self._started("watermark").output.watermark

@@ -34,7 +34,8 @@ class QueryState(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class AlignmentStatus:
-    """Show one query at one moment. `print` shows a sentence and a table; a notebook shows HTML.
+    """Show the state of one query at one moment. `print` shows a sentence and a table; a notebook
+    shows HTML.
 
     Attributes:
         query: The query's name, or its id if it has no name.

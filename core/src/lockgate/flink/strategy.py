@@ -101,10 +101,10 @@ class WatermarkStrategy:
 
     @classmethod
     def for_punctuated(cls, watermark_of: Callable[[object, int], int | None]) -> "WatermarkStrategy":
-        """Return a strategy in which events carry watermarks.
+        """Return a strategy that takes watermarks from the events themselves.
 
-        `watermark_of(event, timestamp)` returns the event's watermark in ms, or None if it has
-        none.
+        `watermark_of(event, timestamp)` returns the event's watermark in ms, or None if the event
+        carries none.
         """
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 

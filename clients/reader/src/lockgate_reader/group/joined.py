@@ -105,15 +105,12 @@ class JoinedPlace:
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start a thread that joins the group. It calls `wake` when the coordinator's orders
-        change.
-        """
+        """Start a thread that joins the group. It calls `wake` when new `Orders` arrive."""
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Keep `state` for the next exchange with the coordinator, and return the coordinator's
-        newest orders.
+        """Keep `state` for the next exchange with the coordinator, and return the newest `Orders`.
 
         Raises the error that ended the reader, if there is one.
         """

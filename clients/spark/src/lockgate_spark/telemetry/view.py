@@ -35,8 +35,8 @@ class PartitionAlignment:
         paused_since: Wall clock (s) when the partition was paused; None if it is not paused.
         read_early: Number of offsets above the read limit that are read because Kafka is about to
             delete them.
-        out_of_orderness: The most by which a sampled record was older than an earlier one of its
-            partition.
+        out_of_orderness: Largest amount by which a sampled record was older than an earlier record
+            of the partition.
         stopped_ms: How long the partition has been stopped at a record stamped ahead of the clock.
         far_behind: Whether the partition's records are so far behind the clock that no other
             partition waits for it.
@@ -147,7 +147,7 @@ class BatchAlignment:
         """Return how far apart (ms) the event times of the partitions' first unread records were
         before the batch.
 
-        Gaps in a partition's event times add to the distance.
+        If a partition has a gap in its event times, the gap is part of this distance.
         """
         watermarks = [
             each.watermark for each in self.partitions if each.state in (PlannedState.ACTIVE, PlannedState.PAUSED)
