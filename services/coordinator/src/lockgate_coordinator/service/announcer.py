@@ -180,12 +180,12 @@ class Announcer(TurnListener):
             while not (self._closing or isinstance(watch.failure, Refused) or watch.is_replaced(source, reader)):
                 woken.clear()
                 event, enumerator = watch.above(after), watch.enumerators.get(source)
-                if event is not None:
-                    after = event.revision
-                    yield event
-                elif enumerator is not sent:
+                if enumerator is not sent:
                     sent = enumerator
                     yield enumerator
+                elif event is not None:
+                    after = event.revision
+                    yield event
                 elif watch.beats > beats:
                     yield None
                 else:
@@ -238,11 +238,11 @@ class Announcer(TurnListener):
         while True:
             watch.look_now.clear()
             try:
+                if watch.with_splits:
+                    await self._look_at_splits(name, watch)
                 announced = watch.newest.revision if watch.newest is not None else BEFORE_ALL_REVISIONS
                 turn, _ = await self._queue.submit(name, Refresh(announced))
                 watch.wakes_at = self._next_look(turn)
-                if watch.with_splits:
-                    await self._look_at_splits(name, watch)
             except Refused as failure:
                 watch.failure = failure.with_traceback(None)
                 self._drop(name, watch)
