@@ -41,7 +41,7 @@ def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     assert (first.limited_by.value, first.target, first.read_limit) == ("end", 30_000, MINUTE)
     assert (second.limited_by.value, second.target) == ("group", 400_000)
     assert [(held.source, held.watermark) for held in second.blocked_by] == [("peer", MINUTE // 2)]
-    assert "batch 2: it has event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
+    assert "batch 2 has event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
 
 
 def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
