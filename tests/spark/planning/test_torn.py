@@ -5,7 +5,7 @@ what the query reads.
 import logging
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lockgate_spark import BatchSlice
@@ -215,6 +215,7 @@ def test_a_torn_window_is_warned_of_once_a_split_and_by_name(caplog: pytest.LogC
     jitter=st.integers(0, 20),
     budget=st.integers(1, 60),
 )
+@example(logs=[[0]], starts=[0, 0, 0], trims=[(0, 0, 1)], restarts=set(), jitter=0, budget=1)  # a slice up to MAX
 def test_a_complete_window_has_every_record_that_was_ever_written(
     logs: list[list[int]],
     starts: list[int],

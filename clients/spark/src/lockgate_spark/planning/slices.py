@@ -11,7 +11,6 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, ClassVar
 
 from lockgate import watermark
@@ -70,11 +69,17 @@ class _Kept:
     starts: Annotated[Ends, BY_SOURCE]
     torn: Annotated[ByKey, BY_SOURCE]
 
-    def __post_init__(self) -> None:
-        if not all(-_LAST <= at <= _LAST for each in (self.slice, self.shown) for at in (each.start, each.end)):
-            raise InvalidValue("slice", "must begin and end before the year 10,000")
-        if any(not of.keys() <= self.ends.get(source, {}).keys() for source, of in self.starts.items()):
-            raise InvalidValue("starts", "must be of splits that have an end")
+
+def _parsed(value: object) -> _Kept:
+    """Return a kept text. A slice of this run may end at `watermark.MAX`, but one that is kept is
+    shown to people as a time.
+    """
+    kept = from_json(_Kept, value)
+    if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
+        raise InvalidValue("slice", "must begin and end before the year 10,000")
+    if any(not of.keys() <= kept.ends.get(source, {}).keys() for source, of in kept.starts.items()):
+        raise InvalidValue("starts", "must be of splits that have an end")
+    return kept
 
 
 class Slices:
@@ -85,7 +90,7 @@ class Slices:
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
         self.windows = windows
         self._memory, self._sources = memory, sources
-        kept = remembered(memory.read(), partial(from_json, _Kept), "the slices")
+        kept = remembered(memory.read(), _parsed, "the slices")
         self._last = next(
             (one for one in kept if logged and {i: ends for i, ends in one.ends.items() if ends} == logged), None
         )
