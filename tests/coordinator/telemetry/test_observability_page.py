@@ -40,5 +40,5 @@ def test_every_event_and_every_step_of_the_store_is_on_the_page() -> None:
 
 
 def test_the_limits_of_the_log_are_those_of_the_page() -> None:
-    assert f"One commit writes {LINES_OF_ONE_COMMIT} lines at most" in PAGE
+    assert f"more than {LINES_OF_ONE_COMMIT} events, the coordinator logs the first {LINES_OF_ONE_COMMIT}" in PAGE
     assert f"cut at {LONGEST_TEXT} characters" in PAGE

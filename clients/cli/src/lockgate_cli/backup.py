@@ -25,7 +25,7 @@ FAULTS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Hold a group's name and its configuration."""
+    """A group's name and its configuration."""
 
     group: str
     config: GroupConfig

@@ -43,7 +43,7 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """Hold the options of the connection, and name them in errors as on the command line."""
+    """Options of the connection. Errors name them as on the command line."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class Flags(Access):
 
 @dataclass(frozen=True, slots=True)
 class FoundConfig:
-    """Hold a group's configuration and its `ETag`."""
+    """A group's configuration and its `ETag`."""
 
     config: GroupConfig
     etag: str

@@ -57,7 +57,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Hold what the coordinator cannot know of the queries, in ms and records."""
+    """Settings of the queries that the coordinator does not have, in ms and records."""
 
     delay_ms: int
     window_ms: int

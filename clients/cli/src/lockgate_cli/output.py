@@ -21,7 +21,7 @@ from lockgate.printable import printable
 
 
 class Output(str, Enum):
-    """Name the form in which a command prints what it has read."""
+    """Format in which a command prints its result."""
 
     TABLE = "table"
     JSON = "json"
@@ -66,7 +66,7 @@ def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], No
 
 
 class Terminal(Console):
-    """Show tables and progress. No text in them is markup, a link or a control code."""
+    """Output of tables and progress. No text in them is markup, a link or a control code."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)

@@ -20,7 +20,7 @@ OBSERVED = "lockgate-observed"
 
 
 class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}):
-    """Describe `count` equal partitions: `records` in each, evenly from `from` to `to`. `lag`: how
+    """`count` equal partitions: `records` in each, evenly from `from` to `to`. `lag`: how
     long after its event time each is appended; without it all are there at the start.
     """
 
@@ -32,7 +32,7 @@ class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_":
 
 
 class QueryText(msgspec.Struct, forbid_unknown_fields=True):
-    """Describe one query, in the words of `Alignment` and of Spark."""
+    """One query, in the words of `Alignment` and of Spark."""
 
     delay: str
     partitions: list[PartitionText]
@@ -46,7 +46,7 @@ class QueryText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
-    """Describe the queries of one group, which begin at the wall clock `start`."""
+    """The queries of one group, which begin at the wall clock `start`."""
 
     queries: dict[str, QueryText]
     catch_up: Literal["joint", "strict"] = "joint"
@@ -93,7 +93,7 @@ def _query(name: str, text: QueryText) -> QueryLoad:
 
 
 class ObservedPartition(msgspec.Struct):
-    """Hold a partition of the report of a run in observe mode."""
+    """A partition in the report of a run in observe mode."""
 
     source: int
     partition: str
@@ -103,7 +103,7 @@ class ObservedPartition(msgspec.Struct):
 
 
 class ObservedSource(msgspec.Struct):
-    """Hold a source of such a report."""
+    """A source in such a report."""
 
     source: int
     max_offsets_per_trigger: int | None = None
@@ -111,7 +111,7 @@ class ObservedSource(msgspec.Struct):
 
 
 class ObservedRun(msgspec.Struct):
-    """Hold the fields of such a report that a simulation needs."""
+    """The fields of such a report that a simulation needs."""
 
     schema: str
     query: dict[str, str | None]

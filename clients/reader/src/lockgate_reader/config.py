@@ -39,7 +39,7 @@ _RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "err
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(Named):
-    """Hold the options of `AlignedConsumer`, checked; its docstring describes them."""
+    """Checked options of `AlignedConsumer`, whose docstring describes them."""
 
     topics: tuple[str, ...]
     kafka: Mapping[str, Any]

@@ -42,7 +42,7 @@ from lockgate.watermark import MAX, MIN
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """Describe the assignment of a split to a reader.
+    """The assignment of a split to a reader.
 
     The reader starts at the split's starting offset: a number, or one of the named offsets of
     `lockgate.flink.splits`, such as `EARLIEST_OFFSET`. `number` identifies the assignment and is
@@ -55,7 +55,7 @@ class AssignedSplit:
 
 @dataclass(frozen=True, slots=True)
 class ReaderSplit:
-    """Show a split that the reader owns, with its position.
+    """A split that the reader owns, with its position.
 
     Attributes:
         split: The split. Its starting offset is the next record to return.

@@ -20,7 +20,7 @@ from lockgate_spark.telemetry.waits import Waits
 
 
 class QueryState(str, Enum):
-    """Name the state of a query."""
+    """State of a query."""
 
     STARTING = "starting"
     READING = "reading"
@@ -34,8 +34,8 @@ class QueryState(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class AlignmentStatus:
-    """Show the state of one query at one moment. `print` shows a sentence and a table; a notebook
-    shows HTML.
+    """State of one query at one moment. `print` shows a sentence and a table; a notebook shows
+    HTML.
 
     Attributes:
         query: The query's name, or its id if it has no name.

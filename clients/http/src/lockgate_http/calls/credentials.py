@@ -29,7 +29,7 @@ _State = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Hold a coordinator's address, a client's credentials, and the authorities that it trusts.
+    """A coordinator's address, a client's credentials, and the authorities that it trusts.
     A subclass names the options in error messages as its users set them.
     """
 

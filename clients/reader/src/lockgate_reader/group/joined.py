@@ -53,7 +53,7 @@ _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
 class JoinedPlace:
-    """Represent a reader in a group, with its splits, read limit and lease.
+    """A reader in a group, with its splits, read limit and lease.
 
     With `subtask=None`, the reader gets the lowest free number. With `snapshot_s=None`, it sends
     its positions at the group's update interval. `now` returns monotonic seconds, by which leases

@@ -10,7 +10,7 @@ from lockgate_reader.reading.reading import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """Name the state of a consumer: a mode of Flink's source operator, or CLOSED."""
+    """State of a consumer: a mode of Flink's source operator, or CLOSED."""
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -33,7 +33,7 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True)
 class ReaderStatus:
-    """Show the current state of a consumer.
+    """State of a consumer at one moment.
 
     Attributes:
         mode: The consumer's state.

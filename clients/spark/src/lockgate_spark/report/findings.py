@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Basis(Enum):
-    """Name what a figure of lost rows is based on."""
+    """What a count of lost rows is based on."""
 
     OPERATORS = "operators"  # Spark's own count; its operators drop row by row
     WINDOWS = "windows"  # rows whose whole window was behind the watermark
@@ -22,7 +22,7 @@ class Basis(Enum):
 
 
 class RunState(Enum):
-    """Name the state of a run when its findings were made."""
+    """State of a run when its findings were made."""
 
     RUNNING = "running"
     ENDED = "ended"
@@ -32,7 +32,7 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bound the rows that Spark has dropped: `least` to `most`, which is None if not known."""
+    """Bounds on the rows that Spark has dropped: `least` to `most`, which is None if not known."""
 
     basis: Basis
     least: int = 0
@@ -46,7 +46,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class BatchLoss:
-    """Count the late rows of one batch of one source.
+    """Counts of the late rows of one batch of one source.
 
     Attributes:
         rows: All rows of the batch.
@@ -76,7 +76,7 @@ class BatchLoss:
 
 @dataclass(frozen=True, slots=True)
 class StateOperator:
-    """Show a stateful operator of a batch, as in Spark's progress.
+    """A stateful operator of a batch, as in Spark's progress.
 
     `dropped` counts the rows below the watermark, after a partial aggregation if there is one.
     `repeated` is true if a partition was computed more than once, for example by several actions in
@@ -90,7 +90,7 @@ class StateOperator:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """Describe the query's plan as far as it decides which rows are lost.
+    """The parts of the query's plan that decide which rows are lost.
 
     Attributes:
         delay_ms: The shortest delay of its watermarks; None without one.
@@ -106,7 +106,7 @@ class QueryShape:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFindings:
-    """Describe one partition in a run.
+    """Findings about one partition in a run.
 
     Attributes:
         offsets: How many were read.
@@ -128,8 +128,8 @@ class PartitionFindings:
 
 @dataclass(frozen=True, slots=True)
 class SourceFindings:
-    """Describe one source: `budget` is its maxOffsetsPerTrigger, `largest` the number of offsets in
-    its largest batch.
+    """Findings about one source: `budget` is its maxOffsetsPerTrigger, `largest` the number of
+    offsets in its largest batch.
     """
 
     source: int
@@ -140,7 +140,7 @@ class SourceFindings:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Describe one or more consecutive batches.
+    """One or more consecutive batches.
 
     Attributes:
         at: Wall clock (s) of the first one's plan.
@@ -172,7 +172,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Hold everything found out about one run.
+    """All findings about one run.
 
     Attributes:
         began, until: Wall clock (s).

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchSlice:
-    """Show which windows a batch covers: event times from `start` to `end` (exclusive), in ms.
+    """The windows that a batch covers: event times from `start` to `end` (exclusive), in ms.
 
     Examples:
         In a foreachBatch function:
@@ -41,7 +41,8 @@ class BatchSlice:
         return batch.where(self._condition(event_time))
 
     def stragglers(self, batch: "DataFrame", event_time: str = "timestamp") -> "DataFrame":
-        """Return all other rows of `batch`, which usually belong to windows of earlier batches.
+        """Return the rows of `batch` outside these windows. They usually belong to windows of
+        earlier batches.
 
         Merge them into your results; do not overwrite results with them.
         """

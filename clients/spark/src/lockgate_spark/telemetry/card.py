@@ -30,7 +30,7 @@ _COLOUR = "#3b82c4"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Show one partition: how far (ms) its first unread record is above the lowest one of the
+    """One partition: how far (ms) its first unread record is above the lowest one of the
     query; None if nothing is left to read.
     """
 

@@ -15,7 +15,7 @@ from lockgate_spark.telemetry.waits import operator
 
 @dataclass(frozen=True, slots=True)
 class PartitionAlignment:
-    """Show one partition in a plan: what the batch reads from it, and why it stops there.
+    """One partition in a plan: what the batch reads from it, and why it stops there.
 
     The batch holds the partition's offsets from `position` to `end` (exclusive). Event times and
     durations are in ms.
@@ -62,7 +62,7 @@ class PartitionAlignment:
 
 @dataclass(frozen=True, slots=True)
 class BatchAlignment:
-    """Show the plan that produced a batch. Event times are in ms since 1970.
+    """The plan that produced a batch. Event times are in ms since 1970.
 
     Examples:
         In a foreachBatch function:
@@ -179,7 +179,7 @@ class BatchAlignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """Hold what a view shows besides the plan itself.
+    """What a view shows besides the plan itself.
 
     `coordinator`, `operator_pause`, `out_of_orderness` and `applied` are as in `BatchAlignment`.
 

@@ -26,7 +26,7 @@ _NAMED = 3  # readers in one sentence
 
 
 class WaitKind(Enum):
-    """Name the kinds of waits."""
+    """Kinds of waits."""
 
     COORDINATOR = "coordinator"
     GROUP = "group"
@@ -37,7 +37,7 @@ class WaitKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Describe one reason to wait.
+    """One reason to wait.
 
     Attributes:
         names: A partition, readers of the group, or the coordinator.

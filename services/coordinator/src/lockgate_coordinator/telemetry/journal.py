@@ -99,7 +99,7 @@ class Journal(TurnListener):
         if beyond:
             counted = {kind.value: count for kind, count in sorted(beyond.items())}
             level = logging.WARNING if WARNINGS & beyond.keys() else logging.INFO
-            reason = f"one commit changed more than {LINES_OF_ONE_COMMIT}"
+            reason = f"one update caused more than {LINES_OF_ONE_COMMIT} events"
             fields = {"event": "more_changes", "group": group, "reason": reason, "changes": counted}
             _log.log(level, "%d more changes", beyond.total(), extra={"fields": fields})
 
