@@ -102,7 +102,7 @@ def test_a_report_that_knows_no_event_times_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(json.dumps({"schema": "another"}))
     done = call("simulate", str(file), "--observed")
-    assert (done.exit_code, "is no report of a run in mode observe" in done.stderr) == (1, True)
+    assert (done.exit_code, "is not a report of a run in observe mode" in done.stderr) == (1, True)
 
 
 # -- a living group --

@@ -32,7 +32,7 @@ def group(drift_ms: int | None, **config: object) -> dict[str, Any]:
         ),
         (
             group(3_540_000, mode="observe"),
-            "the readers are 59 min apart, above the max_drift of 10 min; in mode observe no reader waits",
+            "the readers are 59 min apart, above the max_drift of 10 min; in observe mode no reader waits",
         ),
     ],
 )

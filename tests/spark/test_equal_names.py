@@ -59,7 +59,7 @@ def test_left_out_records_are_counted_by_source_and_split(caplog: pytest.LogCapt
     one.close()
     one.close()
     assert (
-        "at least these records were left out of the alignment, by partition: a-0 of source 0 1, a-0 of source 1 1"
+        "at least this many records were left out of the alignment, by partition: a-0 of source 0 1, a-0 of source 1 1"
         in caplog.messages
     )
     warned = [line.partition(":")[0] for line in caplog.messages if "left out of the alignment, but" in line]

@@ -40,7 +40,7 @@ def simulate(
         Path, typer.Argument(metavar="WORKLOAD", exists=True, dir_okay=False, help="A workload file in YAML.")
     ],
     observed: Annotated[
-        bool, typer.Option("--observed", help="Read the file as the JSON report of a run in mode observe.")
+        bool, typer.Option("--observed", help="Read the file as the JSON report of a run in observe mode.")
     ] = False,
     window: Window = "0s",
     max_drift: Drifts = None,

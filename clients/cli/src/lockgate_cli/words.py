@@ -27,7 +27,7 @@ def distance(group: Json) -> str:
     if drift <= config["max_drift_ms"]:
         return f"the readers are {span(drift)} apart; max_drift is {allowed}"
     if config["mode"] == "observe":
-        return f"the readers are {span(drift)} apart, above the max_drift of {allowed}; in mode observe no reader waits"
+        return f"the readers are {span(drift)} apart, above the max_drift of {allowed}; in observe mode no reader waits"
     if config["catch_up"] == "strict":
         return (
             f"the readers are {span(drift)} apart, above the max_drift of {allowed}. Readers above the read limit "

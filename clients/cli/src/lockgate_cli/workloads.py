@@ -1,4 +1,4 @@
-"""Workloads for a simulation: as a file describes them, or as a run in mode observe has seen them.
+"""Workloads for a simulation: as a file describes them, or as a run in observe mode has seen them.
 
 Raises `Fault` for a text that is no workload, with the place of the fault.
 """
@@ -124,15 +124,15 @@ class ObservedRun(msgspec.Struct):
 
 
 def read_observed(path: Path, window_ms: int) -> Workload:
-    """Return the workload of a run in mode observe, by its report in JSON. `window_ms`: the length
+    """Return the workload of a run in observe mode, by its report in JSON. `window_ms`: the length
     of the query's windows, which the report does not know.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)
     except msgspec.DecodeError as error:
-        raise Fault(f"{path} is no report of a run in mode observe, or of an older release: {error}") from error
+        raise Fault(f"{path} is not a report of a run in observe mode, or is from an older release: {error}") from error
     if run.schema != OBSERVED:
-        raise Fault(f"{path} is no report of a run in mode observe: its schema is {run.schema!r}, not {OBSERVED!r}")
+        raise Fault(f"{path} is not a report of a run in observe mode: its schema is {run.schema!r}, not {OBSERVED!r}")
     if run.watermark_delay_ms is None:
         raise Fault(f"{path}: the query has no watermark, so no row is late, and there is nothing to simulate")
     splits = tuple(

@@ -13,7 +13,7 @@ clock.
 
     bound(s) = max(max_drift − grace, 1.25 · shown(s) + disorder)
 
-* *Remembered*: the greatest lag counts fully for an hour, and half as much with each hour after it.
+* *Remembered*: the greatest lag counts in full for an hour, then its weight halves every hour.
 * *Silent*: a split that has brought nothing for a minute holds the others by `limit` at most. Else
   a split that once woke half an hour late would cost all others half an hour. A split that appends
   holds the others by its last event time, however far behind that is.

@@ -249,7 +249,7 @@ class AlignedRun:
         except Exception as error:
             log.log(
                 logging.DEBUG if self._report_fails else logging.WARNING,
-                "the report of mode observe is incomplete: %s",
+                "the report of observe mode is incomplete: %s",
                 error,
             )
             self._report_fails = True

@@ -355,10 +355,10 @@ def _far_behind(name: str, event_time: int, now: int, bound: int) -> str:
     in_seconds = abs(1000 * event_time - now) < bound
     unit = " Its timestamps look like seconds: they must be milliseconds." if in_seconds else ""
     return (
-        f"{name}: its producer stamps {watermark.instant(event_time)}, more than {spoken(bound)} behind the clock and "
-        f"behind all other partitions. The others no longer wait for it, and its rows are late.{unit} Correct the "
-        'producer, or leave such records out: set past_bound="1 day", and filter them before withWatermark. To wait '
-        "for it, set max_lag to more than its lag"
+        f"{name}: its producer stamps records with {watermark.instant(event_time)}, more than {spoken(bound)} "
+        f"behind the clock and behind all other partitions. The others no longer wait for it, and its rows are late."
+        f'{unit} Correct the producer, or leave such records out: set past_bound="1 day", and filter them before '
+        "withWatermark. To wait for it, set max_lag to more than its lag"
     )
 
 

@@ -148,7 +148,7 @@ def unknown(found: Findings) -> list[str]:
     if found.failed_plans:
         said.append("At least one plan could not be made; the distances of those batches are missing.")
     if found.in_group:
-        said.append("The query has a coordinator. In mode observe it joins no group, and has no read limit.")
+        said.append("The query has a coordinator. In observe mode it joins no group, and has no read limit.")
     said.append("Distances are between the first unread records of two partitions, so a gap in a partition counts.")
     said.append("The figures are of this run only, without rows that earlier runs lost.")
     return said

@@ -62,7 +62,7 @@ class LeftOut:
         if self._records:
             called = names(self._records, self._known)
             log.info(
-                "at least these records were left out of the alignment, by partition: %s",
+                "at least this many records were left out of the alignment, by partition: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self._records.items())),
             )
 

@@ -168,8 +168,8 @@ class BatchAlignment:
 
     @property
     def paused_ms(self) -> int:
-        """Return how long (ms) the partition that was paused first had been paused when the plan
-        was made; 0 if no partition is paused.
+        """Return how long (ms) the longest-paused partition had been paused when the plan was made;
+        0 if no partition is paused.
         """
         since = min(
             (each.paused_since for each in self.partitions if each.paused_since is not None), default=self.planned_at
