@@ -92,7 +92,7 @@ def run(suite: str, here: str) -> Result:
     report, began = FOLDER / f"{name}.xml", time.monotonic()
     report.unlink(missing_ok=True)
     with (FOLDER / f"{name}.log").open("w") as log:
-        command = [*PYTEST, suite, f"--junitxml={report}"]
+        command = [*PYTEST, "-v", suite, f"--junitxml={report}"]  # -v: a run that is cut off names what has failed
         with subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=subprocess.STDOUT) as pytest:
             try:
                 pytest.wait(LONGEST_S)
