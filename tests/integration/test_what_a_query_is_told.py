@@ -119,7 +119,7 @@ def test_a_watermark_on_another_column_fails_the_query_and_says_what_to_do(
         own = stream.withColumn("second", F.date_trunc("second", "timestamp")).selectExpr("second AS ts")
         return own.withWatermark("ts", "10 minutes").groupBy(F.window("ts", "1 hour")).count()
 
-    with pytest.raises(StreamingQueryException, match=r'withWatermark\("ts", …\) is on date_trunc'):
+    with pytest.raises(StreamingQueryException, match=r'withWatermark\("ts", …\) uses date_trunc'):
         run(counted(Alignment()), tmp_path / "refused")
     run(counted(Alignment(other_event_time="warn")), tmp_path / "warned")
     warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]

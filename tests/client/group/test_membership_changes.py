@@ -65,7 +65,7 @@ def test_a_drift_that_is_changed_under_a_running_query_rules_and_its_own_is_warn
         create(url, group, max_drift_ms=2 * MINUTE)
         for watermark in (2_000, 3_000):
             assert orders.exchange(at(watermark)) == watermark + 2 * MINUTE
-    assert caplog.text.count("the group's configuration was changed") == 1
+    assert caplog.text.count("the group's configuration has changed") == 1
 
 
 @pytest.mark.parametrize(

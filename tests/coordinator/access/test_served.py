@@ -158,7 +158,7 @@ def test_a_service_with_tokens_may_listen_on_any_host_and_warns_of_plain_http(fi
     with serving(tmp_path, "--tokens", str(file), "--host", "0.0.0.0") as served:
         assert httpx.get(f"{served.url}/v1/groups", timeout=60).status_code == 401
         plain, unknown = served.said()
-        assert "plain http at 0.0.0.0" in plain
+        assert "plain http to 0.0.0.0" in plain
         assert "401 for 127.0.0.1" in unknown
     with serving(tmp_path, "--tokens", str(file)) as served:
         assert served.said() == []
