@@ -166,10 +166,14 @@ class Fleet:
             self.exchange(witnesses[number % len(witnesses)], answer=bool(number % 3))
 
     def lose_everything(self, number: int) -> None:
-        """The store is empty. One of all that have seen anything comes first, whatever it holds."""
-        self.enumerator = create(CONFIG, self.now)
+        """The store is empty. One of all that have seen anything comes first, whatever it holds.
+        Without one, or in the millisecond of the last commit, the loss leaves no trace, and
+        `exchange` promises nothing.
+        """
         witnesses = [each for each in self.processes if each.seen and not each.fenced]
         if witnesses:
+            self.now = max(self.now, self.enumerator.revision, self.enumerator.last_number) + 1
+            self.enumerator = create(CONFIG, self.now)
             self.exchange(witnesses[number % len(witnesses)], answer=bool(number % 3))
 
     def read(self, process: Process, records: int) -> None:

@@ -21,8 +21,9 @@ over the store. Five rules keep each split in one reader's hands, and its positi
 
 So why is no split in two readers' hands? By (2) a split is assigned to another one only after its
 owner gave it back, or has stopped by its own clock. By (5) that holds over a loss too, unless the
-loss leaves no trace: no reader that has seen the lost history comes within two intervals, or what
-was lost are renewed leases alone, and no process of the coordinator remembers them.
+loss leaves no trace: no reader that has seen the lost history comes within two intervals; the new
+history begins in the millisecond of the lost one's last commit; or what was lost are renewed leases
+alone, and no process of the coordinator remembers them.
 
 Nothing that a reader sends raises a revision or a number: both follow the store's time.
 
