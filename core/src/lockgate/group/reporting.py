@@ -176,17 +176,15 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return a report that names no splits repeats the last ones, and undoes no progress that tasks
-    have reported since.
+    """Return a report that names no splits with the splits of the last one. It undoes no progress
+    that tasks have reported since.
     """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
 
 
 def _with_facts(event: ReportedWatermarkEvent, facts: ReaderFacts) -> ReportedWatermarkEvent:
-    """Keep the last facts for a report without any. `replace` takes four times as
-    long.
-    """
+    """Return a report without facts with the last ones. `replace` takes four times as long."""
     return ReportedWatermarkEvent(
         subtask=event.subtask,
         epoch=event.epoch,
