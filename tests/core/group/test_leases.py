@@ -95,7 +95,8 @@ def test_reach_is_forgotten_when_the_lease_ends(group: Group) -> None:
     assert decide(group, NOW).ceiling == 500
     assert decide(heard(group, "b", 100, NOW + 10 * LEASE, reach=500), NOW + 10 * LEASE).ceiling == 15
     holding = create("g", GroupConfig(lease_ms=LEASE, max_drift_ms=10, on_lost_reader=OnLostReader.HOLD), NOW)
-    assert decide(heard(holding, "a", 5, NOW, reach=500), NOW + LEASE).ceiling == 15
+    holding = heard(heard(holding, "a", 5, NOW, reach=500), "b", 100, NOW + 1, reach=500)
+    assert decide(holding, NOW + LEASE).ceiling == 15, "whatever b offers"
 
 
 def test_looking_alone_excuses_nobody(group: Group) -> None:
