@@ -151,6 +151,12 @@ def test_a_memory_that_covers_a_later_one_waits_for_all_that_was_shown(
     assert lag.known <= kept.known
 
 
+@pytest.mark.parametrize(("lag", "covered"), [(67_500, True), (67_501, False)])
+def test_a_kept_lag_covers_one_that_is_longer_by_an_eighth(lag: int, covered: bool) -> None:
+    kept, later = (Shown(known=True, shown=each, shown_at=T, last=each) for each in (60_000, lag))
+    assert kept.covers(later, DRIFT) is covered
+
+
 def test_a_lag_is_kept_now_and_then_while_it_grows_and_each_half_hour() -> None:
     writes, kept, lag = 0, Shown(), ProducerLag(HOUR)
     for second in range(2 * 3_600):
