@@ -1,8 +1,7 @@
 """The list of broken rules stays true: each can be made, and (in the long run) each is caught."""
 
 import pytest
-from rule_breaks.breaking import Break
-from rule_breaks.breaks import BREAKS
+from rule_breaks.breaks import BREAKS, Break
 from rule_breaks.catching import caught_by, files_of, source
 
 

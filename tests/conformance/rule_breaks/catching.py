@@ -11,7 +11,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from rule_breaks.breaking import Break
+from rule_breaks.breaks import Break
 
 CONFORMANCE = Path(__file__).parents[1]
 CHECKOUT = CONFORMANCE.parents[1]
