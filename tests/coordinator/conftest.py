@@ -9,9 +9,9 @@ import pytest
 from redis import Redis
 
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store, connections, open_store
 from lockgate_coordinator.store.connections import TIMEOUT_S
+from support.in_process import Service, client_of
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,13 @@ async def store(store_address: str) -> AsyncIterator[Store]:
 @pytest.fixture
 async def api(store: Store) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the whole service, without a socket."""
-    transport = httpx.ASGITransport(create_app(store, Settings()), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
+    async with client_of(create_app(store)) as client:
         yield client
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    """A coordinator over memory, at a time that the test sets."""
+    service = Service()
+    async with service.http:
+        yield service

@@ -74,6 +74,12 @@ async def test_each_token_may_what_its_role_and_groups_allow(
     assert answer.status_code == status
 
 
+async def test_liveness_is_answered_without_a_token_or_a_route(service: Service) -> None:
+    async with service() as api:
+        api._transport.app.router.routes.clear()  # type: ignore[attr-defined]
+        assert (await api.get("/livez")).json() == {"status": "live"}
+
+
 async def test_a_refusal_is_a_problem_that_says_what_it_takes(service: Service) -> None:
     async with service() as api:
         unknown = await api.get("/v1/groups/orders", headers={"Authorization": "Bearer nobody's"})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json, to_json
-from lockgate.wire.events import BATCH_LIMIT, ReportedWatermarkEvent, SourcedReport
+from lockgate.wire.events import BATCH_LIMIT, ReportedWatermarkEvent
 from lockgate_coordinator.api import bodies
 from lockgate_coordinator.api.reports import reports_of
 from lockgate_coordinator.app import create_app
@@ -27,6 +27,13 @@ GROUP = "/v1/groups/g"
 SPLITS = b'{"a":{"watermark":1,"state":"active","end":9}}'
 REPORT = b'{"subtask":0,"epoch":7,"watermark":1767225600000,"idle":false,"splits":%b}' % SPLITS
 KINDS = list(bodies._decoders)
+TEXT = '{"subtask": 0}'
+NO_MESSAGES = [
+    *(b"", b"null", b"[]", b"{", b"{}x", b'{"x":01}', b"[" * 5_000, b'{"subtask": ' + b"9" * 5_000 + b"}"),
+    *(b'{"subtask": 0, "more": %b}' % value for value in (b"NaN", b"-Infinity", b'"\xff"')),
+    *(TEXT.encode(encoding) for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-32")),
+]
+"""Bodies of which no field can be named."""
 
 
 def by_the_codec(kind: type[Any], body: bytes) -> Any:
@@ -78,19 +85,27 @@ def test_a_report_with_bytes_changed_is_read_alike(at: int, until: int, piece: b
     agrees(ReportedWatermarkEvent, REPORT[:at] + piece + REPORT[at + until :])
 
 
-@pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{", b"{}x", b'{"x":NaN}', b'{"x":01}', b"[" * 100_000])
-def test_a_body_that_is_no_message_is_refused(body: bytes) -> None:
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        (b'{"subtask": 0, "epoch": true, "watermark": 1.0}', ["epoch", "watermark"]),
+        (b'{"subtask": 0, "epoch": 1, "watermark": 9223372036854775808}', ["watermark"]),
+        (b'{"subtask": 0, "epoch": 1, "watermark": 1, "splits": {"\\ud800": {"watermark": 1}}}', ["splits.\ud800"]),
+        *((body, ["body"]) for body in NO_MESSAGES),
+    ],
+)
+def test_a_body_that_breaks_the_protocol_is_refused_by_field(body: bytes, fields: list[str]) -> None:
     with pytest.raises(InvalidMessage) as refused:
         bodies.decoded(ReportedWatermarkEvent, body)
-    assert refused.value.faults[0][0] in ("body", "subtask")
+    assert [field for field, _ in refused.value.faults] == fields
 
 
-def test_each_report_of_a_batch_is_judged_alone() -> None:
-    good = b'{"source":"orders","subtask":0,"epoch":1,"watermark":5}'
-    one, two = reports_of(b'{"reports":[%b,{"source":"a/b","subtask":0}]}' % good)
-    assert one == ("orders", SourcedReport(source="orders", subtask=0, epoch=1, watermark=5))
-    assert isinstance(two, InvalidMessage)
-    assert [field for field, _ in two.faults] == ["epoch", "watermark", "source"]
+@pytest.mark.parametrize("route", ["sources/s/readers", "sources/s/watermarks", "watermarks"])
+async def test_each_route_refuses_what_is_no_json_in_utf_8(route: str) -> None:
+    async with client() as api:
+        for body in NO_MESSAGES:
+            refused = (await api.post(f"{GROUP}/{route}", content=body)).json()
+            assert (refused["type"], refused["errors"][0]["field"]) == ("urn:lockgate:invalid-request", "body"), body
 
 
 def test_a_batch_of_more_reports_than_the_limit_is_refused_and_one_of_as_many_is_not() -> None:

@@ -42,15 +42,6 @@ def refused(answer: httpx.Response) -> tuple[int, str, str, int]:
 LIMIT_REACHED = (409, "urn:lockgate:limit-reached")
 
 
-async def test_the_first_of_very_many_faults_are_told_and_the_others_counted() -> None:
-    async with client(MemoryStore(), Limits()) as api:
-        splits = {f"topic-{n}": {"watermark": "late", "rows": -1} for n in range(90)}  # two faults each
-        answer = await api.post(WATERMARKS, json={"subtask": 0, "epoch": 1, "watermark": 1, "splits": splits})
-        assert answer.status_code == 422
-        assert len(answer.json()["errors"]) == FAULTS_LISTED
-        assert answer.json()["more_errors"] == 180 - FAULTS_LISTED
-
-
 async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_was() -> None:
     async with client(MemoryStore(), Limits()) as api:
         long = "x" * 100_000

@@ -2,94 +2,71 @@
 
 from typing import Any
 
-import httpx
 import pytest
 
 from lockgate.watermark import MAX, MIN
-from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.sentences import waits_for, why_blocked
-from lockgate_coordinator.store import MemoryStore
+from support.in_process import T0, Service
 
-T = 1_767_225_600_000
 MINUTE = 60_000
-GROUP = "/v1/groups/g"
+COMMON = ("health", "states", "waiting", "overdue", "sentence")
 CONFIG = {"max_drift_ms": MINUTE, "lease_ms": 10_000, "catch_up": "strict"}
 
 
-class Told:
-    """A service over memory at a time that the test sets, and what it says of a group."""
-
-    def __init__(self, **config: Any) -> None:
-        self.now = T
-        transport = httpx.ASGITransport(create_app(MemoryStore(lambda: self.now)))
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://coordinator")
-        self._config = {**CONFIG, **config}
-        self._epochs: dict[str, int] = {}
-
-    async def report(self, source: str, watermark: int, **more: Any) -> None:
-        if not self._epochs:
-            await self.http.put(GROUP, json=self._config)
-        if source not in self._epochs:
-            answer = await self.http.post(f"{GROUP}/sources/{source}/readers", json={"subtask": 0})
-            self._epochs[source] = answer.json()["epoch"]
-        body = {"subtask": 0, "epoch": self._epochs[source], "watermark": watermark, **more}
-        (await self.http.post(f"{GROUP}/sources/{source}/watermarks", json=body)).raise_for_status()
-
-    async def group(self) -> dict[str, Any]:
-        """Its inspection; the list says the same of its health."""
-        found: dict[str, Any] = (await self.http.get(GROUP)).json()
-        (listed,) = (await self.http.get("/v1/groups")).json()["items"]
-        assert (
-            listed.items()
-            >= {key: found[key] for key in ("health", "states", "waiting", "overdue", "sentence")}.items()
-        )
-        return found
+async def group_of(service: Service) -> dict[str, Any]:
+    """Return its inspection; the list says the same of its health."""
+    found = await service.shows()
+    (listed,) = (await service.http.get("/v1/groups")).json()["items"]
+    assert {key: listed[key] for key in COMMON} == {key: found[key] for key in COMMON}
+    return found
 
 
 async def test_group_whose_readers_all_read_is_healthy() -> None:
-    told = Told()
-    await told.report("orders", T)
-    group = await told.group()
+    service = Service(config=CONFIG)
+    await service.reports("orders", T0)
+    group = await group_of(service)
     assert (group["health"], group["states"], group["waiting"]) == ("healthy", {"active": 1}, 0)
     assert group["reason"] == "Reader orders/0 reads."
 
 
 async def test_reader_at_ceiling_makes_group_waiting_then_overdue() -> None:
-    told = Told(max_wait_ms=5_000)
-    await told.report("orders", T)
-    await told.report("payments", T + 2 * MINUTE)
-    assert ((await told.group())["health"], (await told.group())["waiting"]) == ("waiting", 1)
+    service = Service(config={**CONFIG, "max_wait_ms": 5_000})
+    await service.reports("orders", T0)
+    await service.reports("payments", T0 + 2 * MINUTE)
+    group = await group_of(service)
+    assert (group["health"], group["waiting"]) == ("waiting", 1)
     for _ in range(3):  # a silence of all for a third of a lease would be an outage
-        told.now += 2_000
-        await told.report("orders", T)
-    assert ((await told.group())["health"], (await told.group())["overdue"]) == ("overdue", 1)
+        service.now_ms += 2_000
+        await service.reports("orders", T0)
+    group = await group_of(service)
+    assert (group["health"], group["overdue"]) == ("overdue", 1)
 
 
 async def test_a_lost_reader_is_worse_than_all_else_and_is_named() -> None:
-    told = Told()
-    await told.report("orders", T)
-    await told.report("payments", T + 2 * MINUTE)
+    service = Service(config=CONFIG)
+    await service.reports("orders", T0)
+    await service.reports("payments", T0 + 2 * MINUTE)
     for _ in range(6):
-        told.now += 2_000
-        await told.report("payments", T + 2 * MINUTE)
-    group = await told.group()
+        service.now_ms += 2_000
+        await service.reports("payments", T0 + 2 * MINUTE)
+    group = await group_of(service)
     assert (group["health"], group["states"]) == ("lost", {"active": 1, "lost": 1})
     assert group["reason"].endswith("Lost, and no longer counted: orders/0.")
 
 
 async def test_an_expected_source_that_has_not_reported_makes_it_starting() -> None:
-    told = Told(expected_sources=["orders", "payments"])
-    await told.report("orders", T)
-    group = await told.group()
+    service = Service(config={**CONFIG, "expected_sources": ["orders", "payments"]})
+    await service.reports("orders", T0)
+    group = await group_of(service)
     assert (group["health"], group["reason"]) == ("starting", None)
     assert group["sentence"].startswith("All readers wait for the first report of payments")
 
 
 async def test_a_paused_source_is_named_with_who_paused_it_and_why() -> None:
-    told = Told()
-    await told.report("orders", T)
-    (await told.http.put(f"{GROUP}/sources/orders/pause", json={"reason": "a bad deploy."})).raise_for_status()
-    group = await told.group()
+    service = Service(config=CONFIG)
+    await service.reports("orders", T0)
+    (await service.http.put("/v1/groups/g/sources/orders/pause", json={"reason": "a bad deploy."})).raise_for_status()
+    group = await group_of(service)
     assert (group["health"], group["reason"]) == (
         "paused",
         "An operator has paused orders: a bad deploy.",
@@ -97,9 +74,9 @@ async def test_a_paused_source_is_named_with_who_paused_it_and_why() -> None:
 
 
 async def test_group_of_idle_readers_is_idle() -> None:
-    told = Told()
-    await told.report("orders", T, idle=True)
-    group = await told.group()
+    service = Service(config=CONFIG)
+    await service.reports("orders", T0, idle=True)
+    group = await group_of(service)
     assert (group["health"], group["states"], group["reason"]) == ("idle", {"idle": 1}, None)
 
 

@@ -1,20 +1,17 @@
 """What Prometheus reads of the facts that readers report."""
 
-from support.scraped import CONFIG, Service
+from support.in_process import Service
 
 
 async def test_facts_of_readers_are_joined_and_missing_ones_have_no_series(service: Service) -> None:
-    left = service.clock.now_ms + 60_000
+    left = service.now_ms + 60_000
     facts = {"late_rows": 2, "rows_saved": 9, "retained_until": left, "event_time_rate": 3_000}
-    await service.starts("a", 5, facts=facts)
-    await service.starts("b", 5, facts={"producer_lag_ms": 1_500})
-    await service.starts("plain", 5)
-    other = {"subtask": 1, "config": CONFIG}
-    epoch = (await service.http.post("/v1/groups/g/sources/a/readers", json=other)).json()["epoch"]
+    await service.reports("a", 5, facts=facts)
+    await service.reports("b", 5, facts={"producer_lag_ms": 1_500})
+    await service.reports("plain", 5)
     facts = {"late_rows": 3, "retained_until": left - 20_000, "producer_lag_ms": 2_000, "event_time_rate": 1_500}
-    body = {"subtask": 1, "epoch": epoch, "watermark": 5, "facts": facts}
-    assert (await service.http.post("/v1/groups/g/sources/a/watermarks", json=body)).status_code == 200
-    service.clock.now_ms += 10_000
+    await service.reports("a", 5, subtask=1, facts=facts)
+    service.now_ms += 10_000
     names = ("late_rows_total", "rows_saved", "retention_left_seconds", "producer_lag_seconds", "event_time_rate")
 
     async def of(source: str) -> dict[str, float]:

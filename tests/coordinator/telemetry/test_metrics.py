@@ -4,25 +4,22 @@ there.
 
 import asyncio
 import re
-from collections.abc import Callable
 
-import httpx
 import pytest
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from redis import Redis
 
-from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service import group_scrape
 from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore, open_store
+from lockgate_coordinator.store import open_store
 from lockgate_coordinator.telemetry import totals
 from lockgate_testbed.redis import RedisServer
-from support.scraped import CONFIG, Clock, Service
+from support.in_process import CONFIG, Service
 
 
 async def test_reports_are_counted_by_the_way_they_came_and_timed(service: Service) -> None:
-    await service.starts("a", 5)
+    await service.reports("a", 5)
     batch = {"reports": [{"source": "a", **service.report("a", 6)}, {"source": "b", **service.report("a", 6)}]}
     assert (await service.http.post("/v1/groups/g/watermarks", json=batch)).status_code == 200
     progress = {"subtask": 0, "epoch": service.report("a", 0)["epoch"], "batch_id": 1, "attempt": 0, "splits": {}}
@@ -39,20 +36,8 @@ async def test_reports_are_counted_by_the_way_they_came_and_timed(service: Servi
     assert seen["store_operation_duration_seconds_count{operation=commit}"] >= 3
 
 
-@pytest.mark.parametrize("full_way", [False, True])
-async def test_a_batch_counts_the_same_on_either_way(service: Service, full_way: bool) -> None:
-    await service.starts("a", 5)
-    reports = [{"source": "a", **service.report("a", 6)}, {"source": "a", **service.report("a", 6), "epoch": 1}]
-    reports += [{"source": "a", **service.report("a", 6), "watermark": "high"}] if full_way else []
-    assert (await service.http.post("/v1/groups/g/watermarks", json={"reports": reports})).status_code == 200
-    seen = await service.scrape()
-    assert seen["reports_total{kind=batch}"] == 1
-    assert seen["rejections_total{type=stale-epoch}"] == 1
-    assert seen.get("rejections_total{type=invalid-request}", 0) == full_way
-
-
 async def test_every_refusal_is_counted_by_its_problem(service: Service) -> None:
-    await service.starts("a", 5)
+    await service.reports("a", 5)
     stale = {**service.report("a", 5), "epoch": 1}
     await service.http.post("/v1/groups/g/sources/a/watermarks", json=stale)
     await service.http.post("/v1/groups/g/sources/a/watermarks", content=b"{")
@@ -65,33 +50,25 @@ async def test_every_refusal_is_counted_by_its_problem(service: Service) -> None
     assert seen["reports_total{kind=single}"] == 1
 
 
-async def test_a_fault_of_the_service_is_counted_once() -> None:
-    app = create_app(MemoryStore())
-
-    @app.get("/fault")
+async def test_a_fault_of_the_service_is_counted_once(service: Service) -> None:
+    @service.app.get("/fault")
     async def fault() -> None:
         raise ZeroDivisionError
 
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app, raise_app_exceptions=False), base_url="http://coordinator"
-    ) as http:
-        service = Service(http, Clock())
-        assert (await http.get("/fault")).status_code == 500
-        assert (await service.scrape())["rejections_total{type=internal-server-error}"] == 1
+    assert (await service.http.get("/fault")).status_code == 500
+    assert (await service.scrape())["rejections_total{type=internal-server-error}"] == 1
 
 
-async def test_guards_refusals_are_counted_and_metrics_need_a_token(
-    started: Callable[..., Service],
-) -> None:
-    service = started(Settings(tokens="read=open-sesame-to-read"))
+async def test_guards_refusals_are_counted_and_metrics_need_a_token() -> None:
+    service = Service(Settings(tokens="read=open-sesame-to-read"))
     assert (await service.http.get("/metrics")).status_code == 401
     service.http.headers["Authorization"] = "Bearer open-sesame-to-read"
     assert (await service.scrape())["rejections_total{type=unauthorized}"] == 1
 
 
 async def test_a_group_tells_its_watermark_its_ceiling_and_who_is_how_far_ahead(service: Service) -> None:
-    await service.starts("a", 5_000)
-    await service.starts("b", 8_500)
+    await service.reports("a", 5_000)
+    await service.reports("b", 8_500)
     seen = await service.scrape()
     assert seen["group_watermark_timestamp_seconds{group=g}"] == 5
     assert seen["group_max_desired_watermark_timestamp_seconds{group=g}"] == 5.01
@@ -102,7 +79,7 @@ async def test_a_group_tells_its_watermark_its_ceiling_and_who_is_how_far_ahead(
 
 
 async def test_a_group_without_a_watermark_has_no_series_of_one(service: Service) -> None:
-    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True)
     seen = await service.scrape()
     assert [name for name in seen if "watermark_timestamp" in name or "drift" in name] == []
     assert seen["group_readers{group=g,state=idle}"] == 1
@@ -110,8 +87,8 @@ async def test_a_group_without_a_watermark_has_no_series_of_one(service: Service
 
 
 async def test_paused_time_is_that_of_reports_at_the_ceiling(service: Service) -> None:
-    await service.starts("slow", 5_000)
-    await service.starts("fast", 9_000)
+    await service.reports("slow", 5_000)
+    await service.reports("fast", 9_000)
     for _ in range(3):
         await service.reports("fast", 9_000, later_ms=2_000)
     seen = await service.scrape()
@@ -131,7 +108,7 @@ async def test_paused_time_is_that_of_reports_at_the_ceiling(service: Service) -
 
 
 async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> None:
-    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True)
     await service.reports("a", 5_000, idle=True, later_ms=3_000)
     await service.reports("a", 6_000, later_ms=1_500)
     await service.reports("a", 7_000, later_ms=9_000)
@@ -139,8 +116,8 @@ async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> 
 
 
 async def test_lost_readers_are_counted_and_shown(service: Service) -> None:
-    await service.starts("dies", 5_000)
-    await service.starts("lives", 5_000)
+    await service.reports("dies", 5_000)
+    await service.reports("lives", 5_000)
     before = await service.scrape()  # a series that began with 1 would have no increase
     assert (
         before["source_lost_readers_total{group=g,source=dies}"],
@@ -157,15 +134,15 @@ async def test_long_wait_makes_reader_overdue_and_passes_over_its_blocker(
     service: Service,
 ) -> None:
     await service.http.put("/v1/groups/g", json={**CONFIG, "max_wait_ms": 500, "on_max_wait": "proceed"})
-    await service.starts("slow", 5_000)
-    await service.starts("fast", 9_000)
+    await service.reports("slow", 5_000)
+    await service.reports("fast", 9_000)
     await service.reports("fast", 9_000, later_ms=499)
     seen = await service.scrape()
     assert [seen[f"source_overdue_readers{{group=g,source={source}}}"] for source in ("fast", "slow")] == [0, 0]
     assert seen["source_passed_over_readers_total{group=g,source=slow}"] == 0
     await service.http.put("/v1/groups/h", json={**CONFIG, "max_wait_ms": 500})
-    await service.starts("slow", 5_000, "h")
-    await service.starts("fast", 9_000, "h")
+    await service.reports("slow", 5_000, "h")
+    await service.reports("fast", 9_000, "h")
     await service.reports("slow", 5_000, later_ms=501)
     await service.reports("fast", 9_000, "h")
     seen = await service.scrape()
@@ -179,14 +156,14 @@ async def test_missing_sources_are_those_expected_that_have_not_reported(service
     await service.http.put("/v1/groups/g", json={**CONFIG, "expected_sources": ["a", "b", "c"]})
     missing = [(await service.scrape())["group_missing_sources{group=g}"]]
     for source in ("a", "other", "b", "c"):
-        await service.starts(source, 5_000)
+        await service.reports(source, 5_000)
         missing.append((await service.scrape())["group_missing_sources{group=g}"])
     assert missing == [3, 2, 2, 1, 0]
 
 
 async def test_changes_of_state_are_counted_each_by_its_kind(service: Service) -> None:
-    await service.starts("a", 5_000)
-    await service.starts("b", 5_000)
+    await service.reports("a", 5_000)
+    await service.reports("b", 5_000)
     await service.reports("b", 6_000)  # no change of state
     await service.reports("b", 6_000, idle=True)
     await service.reports("b", 6_000, idle=True)
@@ -199,15 +176,13 @@ async def test_changes_of_state_are_counted_each_by_its_kind(service: Service) -
     assert found == {f"state_changes_total{{kind={kind}}}": count for kind, count in expected.items()}
 
 
-async def test_a_conflict_is_a_commit_that_lost_against_another_replicas(
-    started: Callable[..., Service], redis_server: RedisServer
-) -> None:
+async def test_a_conflict_is_a_commit_that_lost_against_another_replicas(redis_server: RedisServer) -> None:
     with Redis.from_url(redis_server.url) as client:
         client.flushall()
-    first, second = (started(store=open_store(redis_server.url)) for _ in range(2))
+    first, second = (Service(store=open_store(redis_server.url)) for _ in range(2))
 
-    await first.starts("a", 5)
-    await second.starts("b", 5)
+    await first.reports("a", 5)
+    await second.reports("b", 5)
     # each but the other's first report finds the group changed since its own
     for watermark in (6, 7):
         await first.reports("a", watermark)
@@ -216,30 +191,23 @@ async def test_a_conflict_is_a_commit_that_lost_against_another_replicas(
     assert [(await each.scrape())["store_conflicts_total"] for each in (first, second)] == [2, 2]
 
 
-async def test_a_deleted_group_has_no_series_any_more(service: Service) -> None:
-    await service.starts("a", 5_000, idle=True)
-    await service.reports("a", 5_000, later_ms=1_000)
+async def test_a_deleted_group_leaves_no_series_to_its_successor(service: Service) -> None:
+    await service.reports("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True, later_ms=1_000)
     assert [name for name in await service.scrape() if "group=g" in name]
     await service.http.delete("/v1/groups/g")
     assert [name for name in await service.scrape() if "group=g" in name] == []
-
-
-async def test_a_successor_of_a_deleted_group_begins_with_nothing(service: Service) -> None:
-    await service.starts("a", 5_000, idle=True)
-    await service.reports("a", 5_000, idle=True, later_ms=1_000)
-    await service.http.delete("/v1/groups/g")
-    await service.starts("a", 5_000, idle=True)
+    await service.registers("a")
+    await service.reports("a", 5_000, idle=True)
     await service.reports("a", 5_000, idle=True, later_ms=3_000)
     assert (await service.scrape())["source_idle_seconds_total{group=g,source=a}"] == 3
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_splits_have_series_of_their_own_only_where_that_is_wanted(
-    started: Callable[..., Service], named: bool
-) -> None:
-    service = started(Settings(split_metrics=named))
+async def test_splits_have_series_of_their_own_only_where_that_is_wanted(named: bool) -> None:
+    service = Service(Settings(split_metrics=named))
     splits = {"t-0": {"watermark": 6_000, "state": "paused"}, "t-1": {"watermark": 5_000, "state": "active"}}
-    await service.starts("a", 5_000, splits=splits)
+    await service.reports("a", 5_000, splits=splits)
     seen = await service.scrape()
     assert (seen["group_splits{group=g,state=paused}"], seen["group_splits{group=g,state=active}"]) == (1, 1)
     label = "{group=g,source=a,split=t-0,subtask=0}"
@@ -255,7 +223,7 @@ async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(
     monkeypatch.setattr(totals, "MOST_SOURCES", 2)
     for group in ("a", "b", "c"):
         for source in ("s", "t", "u"):
-            await service.starts(source, 5_000, group, idle=True)
+            await service.reports(source, 5_000, group, idle=True)
             await service.reports(source, 5_000, group, idle=True, later_ms=1_000)
     seen = await service.scrape()
     assert (seen["groups"], seen["groups_left_out"]) == (2, 1)
@@ -271,7 +239,7 @@ async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
     async def waiting(count: int) -> bool:
         return (await service.scrape())["subscribers{kind=long_poll}"] == count
 
-    await service.starts("a", 5_000)
+    await service.reports("a", 5_000)
     revision = (await service.http.get("/v1/groups/g/alignment")).json()["revision"]
     assert await waiting(0)
     poll = asyncio.create_task(
@@ -284,10 +252,10 @@ async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
     assert await waiting(0)
 
 
-async def test_names_units_and_helps_are_as_prometheus_asks(started: Callable[..., Service]) -> None:
-    service = started(Settings(split_metrics=True))
+async def test_names_units_and_helps_are_as_prometheus_asks() -> None:
+    service = Service(Settings(split_metrics=True))
     facts = dict.fromkeys(("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "event_time_rate"), 1)
-    await service.starts("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}}, facts=facts)
+    await service.reports("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}}, facts=facts)
     families = list(text_string_to_metric_families((await service.http.get("/metrics")).text))
     ours = [family for family in families if not family.name.startswith("process_")]
     assert len({family.name for family in families}) == len(families) > 25
@@ -302,7 +270,7 @@ async def test_names_units_and_helps_are_as_prometheus_asks(started: Callable[..
 
 
 async def test_openmetrics_is_given_to_whom_it_is_asked_for_and_parses(service: Service) -> None:
-    await service.starts("a", 5_000, idle=True)
+    await service.reports("a", 5_000, idle=True)
     answer = await service.http.get("/metrics", headers={"Accept": "application/openmetrics-text; version=1.0.0"})
     assert answer.headers["content-type"].startswith("application/openmetrics-text")
     assert list(openmetrics.text_string_to_metric_families(answer.text))
