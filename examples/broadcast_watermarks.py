@@ -22,12 +22,12 @@ from typing import cast
 
 from lockgate.duration import Duration
 from lockgate.flink.clocks import VirtualTime
-from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkOutput, WatermarkStatus
+from lockgate.flink.elements import Record, StreamElement, WatermarkOutput
 from lockgate.flink.generators import NoWatermarks, PunctuatedWatermarks, WatermarkGenerator
 from lockgate.flink.propagation.assigners import TimestampsAndWatermarksOperator
 from lockgate.flink.propagation.channels import by, to_all
 from lockgate.flink.propagation.network import Network, Task
-from lockgate.flink.propagation.operators import TwoInputs
+from lockgate.flink.propagation.operators import Operator
 from lockgate.flink.propagation.timers import EventTimer
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
@@ -60,26 +60,24 @@ class Result:
     rule: object
 
 
-class Enrich(TwoInputs):
+class Enrich(Operator):
     """Keeps each event for t of event time, then emits it with the rule that holds by then."""
 
     def __init__(self, kept_ms: int) -> None:
-        super().__init__()
+        super().__init__(inputs=2)
         self._kept_ms = kept_ms
         self._rule: object = None
 
-    def process_first(self, record: Record) -> None:
-        """Process an event."""
-        self.timers.set(EventTimer(record.timestamp + self._kept_ms, record.timestamp))
-
-    def process_second(self, record: Record) -> None:
-        """Process a reading of the rules; None only moves time on."""
-        if record.value is not None:
+    def process(self, index: int, record: Record) -> None:
+        """Process an event, or a reading of the rules; of these None only moves time on."""
+        if index == 0:
+            self.timers.set(EventTimer(record.timestamp + self._kept_ms, record.timestamp))
+        elif record.value is not None:
             self._rule = record.value
 
     def on_event_time(self, timer: EventTimer) -> None:
         """Emit the event, since its time has come."""
-        self.output.emit_record(Record((timer.key, self._rule), timer.timestamp))
+        self.output.emit(Record((timer.key, self._rule), timer.timestamp))
 
 
 class AlwaysMax(WatermarkGenerator):
@@ -100,22 +98,11 @@ class Results:
         self._time = time
         self.all: list[Result] = []
 
-    def emit_record(self, record: Record) -> None:
-        """One result."""
-        event_ms, rule = cast("tuple[int, object]", record.value)
-        self.all.append(Result(event_ms // SECOND, (self._time.now_ms() - event_ms) // SECOND, rule))
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Not of interest."""
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        """Not of interest."""
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Not of interest."""
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Not of interest."""
+    def emit(self, element: StreamElement) -> None:
+        """Take one result; watermarks are not of interest."""
+        if isinstance(element, Record):
+            event_ms, rule = cast("tuple[int, object]", element.value)
+            self.all.append(Result(event_ms // SECOND, (self._time.now_ms() - event_ms) // SECOND, rule))
 
 
 PER_EVENT = WatermarkStrategy.for_generator(PunctuatedWatermarks)
@@ -144,9 +131,9 @@ def simulate(variant: str, times: Times = DEFAULT) -> list[Result]:
     for now_s in range(times.runs):
         time.advance_to(now_s * SECOND)
         if now_s % period(times) == 0:
-            rules.output.emit_record(Record(f"rules of {now_s}" if now_s % times.x == 0 else None, now_s * SECOND))
+            rules.output.emit(Record(f"rules of {now_s}" if now_s % times.x == 0 else None, now_s * SECOND))
         if now_s % EVENTS_EVERY_S == 0:
-            events.output.emit_record(Record(now_s, now_s * SECOND))
+            events.output.emit(Record(now_s, now_s * SECOND))
         network.run()
     return results.all
 

@@ -42,8 +42,6 @@ BETWEEN_ROOMS = {
     "simulate": {"wire", "group", "plan"},
     "flink": set[str](),
 }
-# An extra of the core: its column forms need them, and its event-by-event forms do not.
-COLUMNS = {"numpy", "pyarrow"}
 # What the core uses where it is installed.
 IF_INSTALLED = {"msgspec"}
 
@@ -152,11 +150,6 @@ def root(module: str) -> str:
     return module.split(".")[0]
 
 
-def is_column_form(module: str) -> bool:
-    """Whether a module of the core works on whole columns: `columns` and `…_columns`."""
-    return inside(module, "lockgate") and module.endswith("columns")
-
-
 def layer(module: str) -> int:
     """Return the number of a coordinator module's layer; -1 for a leaf such as settings, which all
     layers may use and which uses none of them.
@@ -199,15 +192,9 @@ def test_the_root_of_the_core_knows_no_room() -> None:
 
 
 def test_the_core_needs_nothing_but_the_standard_library() -> None:
-    allowed = sys.stdlib_module_names | COLUMNS | IF_INSTALLED | {"lockgate"}
+    allowed = sys.stdlib_module_names | IF_INSTALLED | {"lockgate"}
 
     assert [i for i in imports_of("lockgate") if root(i.imported) not in allowed] == []
-
-
-def test_the_core_loads_without_its_extra() -> None:
-    eager = [i for i in imports_of("lockgate") if i.when is When.LOADED and not is_column_form(i.importer)]
-
-    assert [i for i in eager if root(i.imported) in COLUMNS or is_column_form(i.imported)] == []
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from importlib.util import find_spec
 
 NEEDS = {
-    "flink/test_columns.py": "pyarrow",
-    "flink/test_split_columns.py": "numpy",
     "simulate/test_virtual_fleet.py": "lockgate_testbed",
 }
 collect_ignore = [file for file, package in NEEDS.items() if find_spec(package) is None]

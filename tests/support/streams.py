@@ -1,6 +1,6 @@
 """Receivers of streams that write down what they get."""
 
-from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import StreamElement, Watermark
 
 
 class Written:
@@ -15,20 +15,11 @@ class Written:
     def watermarks(self) -> list[int]:
         return [what for what in self.all if isinstance(what, int)]
 
-    def emit_record(self, record: Record) -> None:
-        self.all.append(record)
+    def emit(self, element: StreamElement) -> None:
+        self.all.append(element.timestamp if isinstance(element, Watermark) else element)
 
     def emit_watermark(self, timestamp: int) -> None:
         self.all.append(timestamp)
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        self.all.append(status)
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        self.all.append(marker)
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        self.all.append(attributes)
 
     def mark_idle(self) -> None:
         self.all.append("idle")

@@ -5,18 +5,13 @@ import pytest
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
 from lockgate.flink.clocks import VirtualTime
-from lockgate.flink.elements import Record, WatermarkStatus
+from lockgate.flink.elements import Record, Watermark, WatermarkStatus
 from lockgate.flink.generators import AscendingTimestamps, PunctuatedWatermarks
-from lockgate.flink.propagation.assigners import (
-    MiniBatchAssignerOperator,
-    PreserveWatermarksOperator,
-    SqlWatermarkAssignerOperator,
-    TimestampsAndWatermarksOperator,
-)
+from lockgate.flink.propagation.assigners import TimestampsAndWatermarksOperator
 from lockgate.flink.propagation.network import Network, Task
 from lockgate.flink.propagation.operators import Operator
-from lockgate.flink.sql.strategies import PreserveWatermarks
-from lockgate.flink.sql.text import parse_watermark_clause
+from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
+from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 from support.streams import Written
@@ -39,13 +34,13 @@ def test_event_time_from_upstream_is_replaced_but_for_max() -> None:
         lambda value, timestamp: int(str(value))
     )
     network, source, out = through(TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))
-    source.output.emit_watermark(500)
-    source.output.emit_status(IDLE)
-    source.output.emit_status(ACTIVE)
-    source.output.emit_record(Record("100", 3))
+    source.output.emit(Watermark(500))
+    source.output.emit(IDLE)
+    source.output.emit(ACTIVE)
+    source.output.emit(Record("100", 3))
     network.run()
     time.advance(400)
-    source.output.emit_watermark(MAX)
+    source.output.emit(Watermark(MAX))
     network.run()
     assert out.all == [Record("100", 100), 94, MAX]
 
@@ -56,7 +51,7 @@ def test_an_interval_of_0_asks_the_generator_per_event_only() -> None:
         network, source, out = through(
             TimestampsAndWatermarksOperator(strategy, clock=time, timers=time, interval_ms=0)
         )
-        source.output.emit_record(Record("a", 7))
+        source.output.emit(Record("a", 7))
         network.run()
         time.advance(10_000)
         assert out.watermarks == watermarks
@@ -66,41 +61,42 @@ def test_a_quiet_stream_grows_idle_by_its_own_strategy_and_wakes_with_a_watermar
     time = VirtualTime(1)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of(ms=500))
     network, source, out = through(TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))
-    source.output.emit_record(Record("a", 7))
+    source.output.emit(Record("a", 7))
     network.run()
     time.advance(2_000)
-    source.output.emit_record(Record("b", 8))
+    source.output.emit(Record("b", 8))
     network.run()
     time.advance(200)
     assert out.all == [Record("a", 7), 6, IDLE, Record("b", 8), ACTIVE, 7]
 
 
 def test_preserved_watermarks_and_statuses_go_on_as_they_are() -> None:
-    network, source, out = through(PreserveWatermarksOperator(PreserveWatermarks()))
-    source.output.emit_record(Record("a", 7))
-    source.output.emit_watermark(5)
-    source.output.emit_status(IDLE)
+    network, source, out = through(Operator())
+    source.output.emit(Record("a", 7))
+    source.output.emit(Watermark(5))
+    source.output.emit(IDLE)
     network.run()
     assert out.all == [Record("a", 7), 5, IDLE]
 
 
-def test_a_strategy_in_text_assigns_in_mid_stream() -> None:
+def test_sql_assigns_in_mid_stream() -> None:
     time = VirtualTime()
-    rows = parse_watermark_clause("FOR ts AS ts - INTERVAL '1' SECOND").row_watermark()
-    network, source, out = through(SqlWatermarkAssignerOperator(rows.watermark_of, clock=time, timers=time))
-    source.output.emit_watermark(99_999)
-    source.output.emit_record(Record({"ts": 60_000}, 1))
-    source.output.emit_status(IDLE)
-    source.output.emit_status(ACTIVE)
-    source.output.emit_watermark(MAX)
+    watermark_of = bounded(1_000, lambda record: int(str(record.value)))
+    assigner = WatermarkAssigner(watermark_of, interval_ms=200, idle_timeout_ms=0, clock=time, timers=time)
+    network, source, out = through(assigner)
+    source.output.emit(Watermark(99_999))
+    source.output.emit(Record("60000", 1))
+    source.output.emit(IDLE)
+    source.output.emit(ACTIVE)
+    source.output.emit(Watermark(MAX))
     network.run()
-    assert out.all == [Record({"ts": 60_000}, 1), 59_000, IDLE, ACTIVE, MAX]
+    assert out.all == [Record("60000", 1), 59_000, IDLE, ACTIVE, MAX]
 
 
 def test_mini_batches_thin_watermarks_out() -> None:
-    network, source, out = through(MiniBatchAssignerOperator(10))
+    network, source, out = through(RowtimeMiniBatchAssigner(10))
     for timestamp in (3, 8, 9, 12, 18, 21):
-        source.output.emit_watermark(timestamp)
+        source.output.emit(Watermark(timestamp))
     network.run()
     assert out.all == [9, 21]
 

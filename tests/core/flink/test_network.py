@@ -13,7 +13,7 @@ from lockgate.errors import InvalidValue, UnknownName, WrongState
 from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, StreamElement, Watermark, WatermarkStatus
 from lockgate.flink.propagation.channels import ChannelOutput, by, to_all
 from lockgate.flink.propagation.network import Network, Task
-from lockgate.flink.propagation.operators import Operator, TwoInputs
+from lockgate.flink.propagation.operators import Operator
 from lockgate.flink.propagation.timers import EventTimer
 from lockgate.watermark import MIN
 from support.streams import Written
@@ -35,21 +35,12 @@ class Late(Operator):
         self.timers.set(EventTimer(record.timestamp, record.value))
 
     def on_event_time(self, timer: EventTimer) -> None:
-        self.output.emit_record(Record(timer.key, timer.timestamp))
+        self.output.emit(Record(timer.key, timer.timestamp))
 
 
 def feed(task: Task, *elements: StreamElement) -> None:
     for element in elements:
-        if isinstance(element, Record):
-            task.output.emit_record(element)
-        elif isinstance(element, Watermark):
-            task.output.emit_watermark(element.timestamp)
-        elif isinstance(element, WatermarkStatus):
-            task.output.emit_status(element)
-        elif isinstance(element, LatencyMarker):
-            task.output.emit_latency_marker(element)
-        else:
-            task.output.emit_record_attributes(element)
+        task.output.emit(element)
 
 
 def union(senders: int, operator: Operator | None = None) -> tuple[Network, list[Task], Written]:
@@ -68,24 +59,24 @@ def test_two_senders_at_29_and_14_come_to_14_in_both_windows_behind_the_shuffle(
     windows = [network.add("window 1", Operator()), network.add("window 2", Operator())]
     network.connect(maps, windows, partition=by(hash))
     network.collect(windows, out)
-    maps[0].output.emit_watermark(29)
+    maps[0].output.emit(Watermark(29))
     network.run()
     assert out.all == []
-    maps[1].output.emit_watermark(14)
+    maps[1].output.emit(Watermark(14))
     network.run()
     assert out.all == [14, 14]
 
 
 def test_two_inputs_at_29_and_14_come_to_14() -> None:
     network, out = Network(), Written()
-    left, right, both = network.source("left"), network.source("right"), network.add("both", TwoInputs())
+    left, right, both = network.source("left"), network.source("right"), network.add("both", Operator(inputs=2))
     network.connect([left], [both], index=0)
     network.connect([right], [both], index=1)
     network.collect([both], out)
-    left.output.emit_watermark(29)
-    right.output.emit_watermark(14)
-    right.output.emit_record(Record("r", 15))
-    left.output.emit_record(Record("l", 30))
+    left.output.emit(Watermark(29))
+    right.output.emit(Watermark(14))
+    right.output.emit(Record("r", 15))
+    left.output.emit(Record("l", 30))
     network.run()
     assert out.watermarks == [14]
     assert {what for what in out.all if isinstance(what, Record)} == {Record("l", 30), Record("r", 15)}
@@ -101,13 +92,13 @@ def test_five_inputs_of_one_operator_come_to_what_a_chain_of_two_input_operators
     for number, source in enumerate(sources):
         network.connect([source], [wide], index=number)
         if number:
-            pair = network.add(f"pair {number}", TwoInputs())
+            pair = network.add(f"pair {number}", Operator(inputs=2))
             network.connect([before], [pair], index=0)
             network.connect([source], [pair], index=1)
             before = pair
     network.collect([before], chained)
     for source, mark in zip(sources, marks, strict=True):
-        source.output.emit_watermark(mark)
+        source.output.emit(Watermark(mark))
     network.run()
     assert whole.all == chained.all == [4]
 
@@ -145,10 +136,10 @@ def test_an_idle_output_sends_no_watermark_and_no_status_twice() -> None:
     channels: list[deque[StreamElement]] = [deque(), deque()]
     output = ChannelOutput(channels, to_all)
     for status in (ACTIVE, IDLE, IDLE):
-        output.emit_status(status)
-    output.emit_watermark(5)
-    output.emit_status(ACTIVE)
-    output.emit_watermark(6)
+        output.emit(status)
+    output.emit(Watermark(5))
+    output.emit(ACTIVE)
+    output.emit(Watermark(6))
     assert [list(channel) for channel in channels] == [[IDLE, ACTIVE, Watermark(6)]] * 2
 
 
@@ -158,7 +149,7 @@ def test_a_broadcast_goes_to_every_channel() -> None:
     tasks = [network.add(f"task {number}", Operator()) for number in range(3)]
     network.connect([source], tasks, partition=to_all)
     network.collect(tasks, out)
-    source.output.emit_record(Record("rule", 1))
+    source.output.emit(Record("rule", 1))
     network.run()
     assert out.all == [Record("rule", 1)] * 3
 
@@ -172,7 +163,7 @@ def test_timers_fire_before_the_watermark_goes_on() -> None:
 
 def test_an_idle_input_holds_nobody_and_both_idle_make_the_operator_idle() -> None:
     network, out = Network(), Written()
-    left, right, both = network.source("left"), network.source("right"), network.add("both", TwoInputs())
+    left, right, both = network.source("left"), network.source("right"), network.add("both", Operator(inputs=2))
     network.connect([left], [both], index=0)
     network.connect([right], [both], index=1)
     network.collect([both], out)

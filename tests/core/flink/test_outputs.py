@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue, UnknownName, WrongState
-from lockgate.flink.batch_outputs import BatchEventTime
 from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, WatermarkStatus
 from lockgate.flink.generators import PunctuatedWatermarks
@@ -156,20 +155,3 @@ def test_there_is_one_main_output_and_one_periodic_emission() -> None:
         source.logic.start_periodic_emission()
     with pytest.raises(InvalidValue, match="auto_watermark_interval_ms: must be 0"):
         TimestampsAndWatermarks(BOUNDED, source.time, source.time, -1)
-
-
-def test_bounded_execution_assigns_timestamps_and_says_nothing_else() -> None:
-    out = Written()
-    logic = BatchEventTime(PUNCTUATED.with_timestamp_assigner(lambda value, timestamp: timestamp + 1))
-    main = logic.create_main_output(out, Heard(out.all))
-    logic.start_periodic_emission()
-    split = main.create_output_for_split("0")
-    split.collect("a", 5)
-    split.emit_watermark(5)
-    main.mark_idle()
-    main.mark_active()
-    logic.emit_immediately()
-    logic.pause_or_resume_splits(["0"], [])
-    main.release_output_for_split("0")
-    logic.stop_periodic_emission()
-    assert out.all == [Record("a", 6)]

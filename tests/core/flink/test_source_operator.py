@@ -5,7 +5,7 @@ import pytest
 from lockgate.duration import Duration
 from lockgate.errors import CannotPause, InvalidValue, UnreadableBytes, WrongState
 from lockgate.flink.clocks import VirtualTime
-from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import Record, RecordAttributes, WatermarkStatus
 from lockgate.flink.generators import PunctuatedWatermarks
 from lockgate.flink.source.operator import SourceOperator
 from lockgate.flink.source.operator_events import (
@@ -77,7 +77,6 @@ class Source:
 
 def test_the_operator_registers_before_the_reader_starts_and_gives_it_each_event() -> None:
     source = Source(open_it=False, host="here", subtask=2)
-    source.operator.init_reader()
     source.operator.open()
     assert source.sent == [ReaderRegistrationEvent(2, "here")]
     source.add(A)
@@ -114,14 +113,6 @@ def test_a_source_that_is_ahead_does_not_poll_until_it_may() -> None:
     assert woken == [True]
     assert source.emit() is DataInputStatus.MORE_AVAILABLE
     assert source.out.watermarks == [10, 11]
-
-
-def test_a_batch_ends_where_the_source_gets_ahead() -> None:
-    source = Source(*(record(None, timestamp) for timestamp in (1, 2, 3, 4)))
-    source.operator._may_emit_more = lambda: True
-    source.align(2)
-    source.emit(2)
-    assert source.out.watermarks == [1, 2, 3]
 
 
 def test_a_jump_counts_only_when_it_has_gone_through_the_samples() -> None:
@@ -275,34 +266,11 @@ def test_checkpoints_are_passed_on_to_the_reader() -> None:
     assert source.reader.calls[1:] == [("complete", 7), ("aborted", 8)]
 
 
-def test_latency_markers_go_out_between_the_records_every_interval() -> None:
-    source = Source(
-        record(None, 1), record(None, 2), strategy=PUNCTUATED, latency_interval_ms=50, name="orders", subtask=3
-    )
-    source.emit()
-    source.time.advance(50)
-    source.emit()
-    assert source.out.all == [Record("value", 1), 1, LatencyMarker(1_050, "orders", 3), Record("value", 2), 2]
-    source.operator.finish()
-    source.time.advance(500)
-    assert len(source.out.all) == 5
-
-
 def test_a_backlog_is_announced_after_what_is_known_of_event_time() -> None:
     source = Source(record(None, 5), strategy=WatermarkStrategy.for_monotonous_timestamps())
     source.emit()
     source.operator.handle_event(IsProcessingBacklogEvent(True))
     assert source.out.all == [Record("value", 5), 4, RecordAttributes(True)]
-
-
-def test_bounded_execution_has_records_and_no_watermarks() -> None:
-    source = Source(record("a-0", 5), strategy=PUNCTUATED, progressive_watermarks=False)
-    source.add(A)
-    source.operator.back_pressure(True)
-    source.emit()
-    source.align(1)
-    assert source.out.all == [Record("value", 5)]
-    assert source.operator.mode is OperatingMode.READING
 
 
 def test_under_back_pressure_a_quiet_source_does_not_grow_idle() -> None:

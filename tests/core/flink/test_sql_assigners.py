@@ -9,8 +9,7 @@ from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, WatermarkStatus
 from lockgate.flink.sql.arithmetic import remainder, wrapped
 from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
-from lockgate.flink.sql.text import SqlBoundedOutOfOrderness
-from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, timer_interval
+from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded, timer_interval
 from lockgate.watermark import MAX, MIN
 from support.streams import Written
 
@@ -22,10 +21,9 @@ def assigner(
     *, delay_ms: int = 1, interval_ms: int = 50, idle_ms: int = 0
 ) -> tuple[WatermarkAssigner, VirtualTime, Written]:
     time, out = VirtualTime(0), Written()
-    watermark_of = SqlBoundedOutOfOrderness(delay_ms, lambda record: record.timestamp).watermark_of
-    made = WatermarkAssigner(
-        watermark_of, out, interval_ms=interval_ms, idle_timeout_ms=idle_ms, clock=time, timers=time
-    )
+    watermark_of = bounded(delay_ms, lambda record: record.timestamp)
+    made = WatermarkAssigner(watermark_of, interval_ms=interval_ms, idle_timeout_ms=idle_ms, clock=time, timers=time)
+    made.setup(out)
     made.open()
     return made, time, out
 
@@ -38,9 +36,9 @@ def test_watermarks_rise_from_0_and_no_row_is_lost(story: list[int | str | Water
     made, time, out = assigner(interval_ms=interval, idle_ms=30)
     for what in story:
         if isinstance(what, int):
-            made.process_element(Record("row", what))
+            made.process(0, Record("row", what))
         elif isinstance(what, WatermarkStatus):
-            made.process_status(what)
+            made.process_status(0, what)
         else:
             time.advance(20)
     assert out.watermarks == sorted(set(out.watermarks))
@@ -52,9 +50,9 @@ def test_watermarks_rise_from_0_and_no_row_is_lost(story: list[int | str | Water
 
 def test_a_jump_is_emitted_with_its_row_and_small_steps_by_the_timer() -> None:
     made, time, out = assigner()
-    made.process_element(Record("a", 52))
+    made.process(0, Record("a", 52))
     assert out.all == [Record("a", 52), 51]
-    made.process_element(Record("b", 53))
+    made.process(0, Record("b", 53))
     assert out.watermarks == [51]
     time.advance(50)
     assert out.watermarks == [51, 52]
@@ -63,17 +61,17 @@ def test_a_jump_is_emitted_with_its_row_and_small_steps_by_the_timer() -> None:
 def test_max_alone_of_upstreams_watermarks_goes_on_and_once() -> None:
     made, _, out = assigner()
     for timestamp in (500, MAX, MAX):
-        made.process_watermark(timestamp)
+        made.process_watermark(0, timestamp)
     made.finish()
     assert out.all == [MAX]
 
 
 def test_quiet_for_the_timeout_is_idle_and_a_row_ends_it() -> None:
     made, time, out = assigner(idle_ms=100)
-    made.process_element(Record("a", 10))
+    made.process(0, Record("a", 10))
     time.advance(300)
     assert out.all[-1] is IDLE
-    made.process_element(Record("b", 11))
+    made.process(0, Record("b", 11))
     assert out.all[-2:] == [ACTIVE, Record("b", 11)]
 
 
@@ -117,10 +115,10 @@ def test_a_remainder_has_the_sign_of_the_dividend(dividend: int, divisor: int) -
 
 @given(st.lists(st.integers(0, 100), max_size=40), st.integers(1, 12))
 def test_mini_batches_see_at_most_one_watermark_a_window_and_the_last_one(upstream: list[int], interval: int) -> None:
-    out = Written()
-    made = RowtimeMiniBatchAssigner(interval, out)
+    made, out = RowtimeMiniBatchAssigner(interval), Written()
+    made.setup(out)
     for timestamp in upstream:
-        made.process_watermark(timestamp)
+        made.process_watermark(0, timestamp)
     windows = [(timestamp + 1) // interval for timestamp in out.watermarks]
     assert windows == sorted(set(windows))
     made.finish()
@@ -128,12 +126,12 @@ def test_mini_batches_see_at_most_one_watermark_a_window_and_the_last_one(upstre
 
 
 def test_a_mini_batch_passes_rows_on_and_max_every_time() -> None:
-    out = Written()
-    made = RowtimeMiniBatchAssigner(5, out)
-    made.process_element(Record("a", 1))
+    made, out = RowtimeMiniBatchAssigner(5), Written()
+    made.setup(out)
+    made.process(0, Record("a", 1))
     for timestamp in (MAX, 3):
-        made.process_watermark(timestamp)
+        made.process_watermark(0, timestamp)
     made.finish()
     assert out.all == [Record("a", 1), MAX, MAX, MAX]
     with pytest.raises(InvalidValue, match="interval_ms: must be more than 0, not 0"):
-        RowtimeMiniBatchAssigner(0, out)
+        RowtimeMiniBatchAssigner(0)

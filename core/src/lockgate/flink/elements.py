@@ -10,8 +10,7 @@ A channel carries five kinds of elements in one order (Flink's `StreamElement`):
 * record attributes, which say whether a source still works off a backlog.
 
 There are two kinds of receivers. A generator writes to a `WatermarkOutput`. A `DataOutput` takes
-whole streams. Used by every component that emits: generators, multiplexer, valve, source operator,
-network.
+whole streams.
 """
 
 from dataclasses import dataclass
@@ -85,17 +84,5 @@ class WatermarkOutput(Protocol):
 class DataOutput(Protocol):
     """The receiver of the stream of an operator, a valve or a source (Flink's `DataOutput`)."""
 
-    def emit_record(self, record: Record) -> None:
-        """Take one record."""
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Take one watermark."""
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        """Take a status: the stream becomes idle or active."""
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Take one latency marker."""
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Take the attributes of the records that follow."""
+    def emit(self, element: StreamElement) -> None:
+        """Take one element. Flink has a method for each kind."""

@@ -12,9 +12,7 @@ receiver drops those that do not. The generators here are Flink's:
 - punctuated: an event itself may carry a watermark. It emits per event;
 - none: it never emits.
 
-For a generator of your own, derive from `WatermarkGenerator`. `on_column` takes a whole column of
-event times (numpy or Arrow). It does the same as `on_event` for each row; the generators here do it
-in one step.
+For a generator of your own, derive from `WatermarkGenerator`.
 
 Used by `lockgate.flink.strategy`, and through it by the event-time logic of sources and by
 assigners in mid-stream.
@@ -22,15 +20,11 @@ assigners in mid-stream.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
 from lockgate.flink.elements import WatermarkOutput
 from lockgate.watermark import MIN
-
-if TYPE_CHECKING:  # numpy is an extra: only a caller that passes columns needs it
-    from lockgate.flink.columns import TimeColumn
 
 
 class WatermarkGenerator(ABC):
@@ -49,15 +43,6 @@ class WatermarkGenerator(ABC):
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the watermark, if any. Called at each interval."""
 
-    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Do the same as `on_event` for each row in order. A column has times only, so `event` is
-        None.
-        """
-        from lockgate.flink.columns import event_times
-
-        for timestamp in event_times(timestamps).tolist():
-            self.on_event(None, timestamp, output)
-
 
 class NoWatermarks(WatermarkGenerator):
     """Never emits: for processing-time jobs."""
@@ -68,9 +53,6 @@ class NoWatermarks(WatermarkGenerator):
         """Do nothing."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Do nothing."""
-
-    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
         """Do nothing."""
 
 
@@ -95,14 +77,6 @@ class BoundedOutOfOrderness(WatermarkGenerator):
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the watermark, also if it has not changed."""
         output.emit_watermark(self.max_timestamp - self._delay_ms - 1)
-
-    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Remember the highest event time of the column."""
-        from lockgate.flink.columns import event_times
-
-        times = event_times(timestamps)
-        if len(times):
-            self.max_timestamp = max(self.max_timestamp, int(times.max()))
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):

@@ -19,16 +19,11 @@ Used by `lockgate.flink.strategy` around any generator. An idle split of an alig
 something else: there silence alone proves nothing (see `lockgate.plan.model`).
 """
 
-from typing import TYPE_CHECKING
-
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
 from lockgate.flink.clocks import RelativeClock
 from lockgate.flink.elements import WatermarkOutput
 from lockgate.flink.generators import WatermarkGenerator
-
-if TYPE_CHECKING:
-    from lockgate.flink.columns import TimeColumn
 
 
 def checked_timeout(timeout: Duration) -> Duration:
@@ -79,7 +74,8 @@ class WatermarksWithIdleness(WatermarkGenerator):
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
         """Give the event to the inner generator, and end the quiet spell."""
         self.inner.on_event(event, timestamp, output)
-        self._woken()
+        self.timer.activity()
+        self.is_idle_now = False
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """One probe: marks the output idle, or lets the inner generator emit."""
@@ -88,13 +84,3 @@ class WatermarksWithIdleness(WatermarkGenerator):
         elif not self.is_idle_now:
             output.mark_idle()
             self.is_idle_now = True
-
-    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Do the same as `on_event` for each row. An empty column is no event."""
-        self.inner.on_column(timestamps, output)
-        if len(timestamps):
-            self._woken()
-
-    def _woken(self) -> None:
-        self.timer.activity()
-        self.is_idle_now = False

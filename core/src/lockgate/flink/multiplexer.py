@@ -19,8 +19,6 @@ round over a thousand splits combines once. The rules:
    after all were idle, it is still idle.
 5. The handle of an unregistered output still tells its listener, and may still cause a combination.
    Its value no longer counts.
-
-Used by the event-time logic of a source (`lockgate.flink.outputs`), one multiplexer for its splits.
 """
 
 from typing import Protocol
@@ -42,22 +40,12 @@ class SplitListener(Protocol):
         """
 
 
-class Unheard:
-    """A listener that does nothing."""
-
-    def on_watermark(self, timestamp: int) -> None:
-        """Do nothing."""
-
-    def on_idle(self, idle: bool) -> None:
-        """Do nothing."""
-
-
 class _Output:
     """One registered output: its part of the combination and its listener."""
 
     __slots__ = ("listener", "part")
 
-    def __init__(self, part: PartialWatermark, listener: SplitListener) -> None:
+    def __init__(self, part: PartialWatermark, listener: SplitListener | None) -> None:
         self.part = part
         self.listener = listener
 
@@ -65,48 +53,40 @@ class _Output:
         self.set_idle(False)
         if timestamp <= self.part.watermark:
             return False
-        self.listener.on_watermark(timestamp)
+        if self.listener is not None:
+            self.listener.on_watermark(timestamp)
         return self.part.set_watermark(timestamp)
 
     def set_idle(self, idle: bool) -> None:
         self.part.set_idle(idle)
-        self.listener.on_idle(idle)
+        if self.listener is not None:
+            self.listener.on_idle(idle)
 
 
-class _Immediate:
-    __slots__ = ("_multiplexer", "_output")
+class _Handle:
+    """A way to write to an output. `combined_at_once`: the multiplexer, for an immediate one."""
 
-    def __init__(self, multiplexer: "WatermarkOutputMultiplexer", output: _Output) -> None:
-        self._multiplexer = multiplexer
+    __slots__ = ("_combined_at_once", "_output")
+
+    def __init__(self, output: _Output, combined_at_once: "WatermarkOutputMultiplexer | None") -> None:
         self._output = output
+        self._combined_at_once = combined_at_once
 
     def emit_watermark(self, timestamp: int) -> None:
-        if self._output.emit(timestamp) and timestamp > self._multiplexer.watermark:
-            self._multiplexer.on_periodic_emit()
+        rose, combined = self._output.emit(timestamp), self._combined_at_once
+        if combined is not None and rose and timestamp > combined.watermark:
+            combined.on_periodic_emit()
 
     def mark_idle(self) -> None:
-        self._output.set_idle(True)
-        self._multiplexer.on_periodic_emit()
+        self._mark(True)
 
     def mark_active(self) -> None:
-        self._output.set_idle(False)
-        self._multiplexer.on_periodic_emit()
+        self._mark(False)
 
-
-class _Deferred:
-    __slots__ = ("_output",)
-
-    def __init__(self, output: _Output) -> None:
-        self._output = output
-
-    def emit_watermark(self, timestamp: int) -> None:
-        self._output.emit(timestamp)
-
-    def mark_idle(self) -> None:
-        self._output.set_idle(True)
-
-    def mark_active(self) -> None:
-        self._output.set_idle(False)
+    def _mark(self, idle: bool) -> None:
+        self._output.set_idle(idle)
+        if self._combined_at_once is not None:
+            self._combined_at_once.on_periodic_emit()
 
 
 class WatermarkOutputMultiplexer:
@@ -137,7 +117,7 @@ class WatermarkOutputMultiplexer:
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
-        self._outputs[name] = _Output(self._combined.add(), listener or Unheard())
+        self._outputs[name] = _Output(self._combined.add(), listener)
 
     def unregister(self, name: str) -> bool:
         """Remove an output. Returns False if there is none of this name."""
@@ -149,11 +129,11 @@ class WatermarkOutputMultiplexer:
 
     def immediate(self, name: str) -> WatermarkOutput:
         """Return a handle whose watermarks are combined at once. Raises `UnknownName`."""
-        return _Immediate(self, self._registered(name))
+        return _Handle(self._registered(name), self)
 
     def deferred(self, name: str) -> WatermarkOutput:
         """Return a handle whose watermarks wait for `on_periodic_emit`. Raises `UnknownName`."""
-        return _Deferred(self._registered(name))
+        return _Handle(self._registered(name), None)
 
     def on_periodic_emit(self) -> None:
         """Combine the watermarks of all outputs, and passes the result on."""

@@ -16,16 +16,9 @@ which lets only rising watermarks through. The rules:
    stream idle.
 5. Periodic emission asks every split's generator, combines once, and then asks the main one's.
 6. Each split's clock is paused while that split is. All clocks are paused under back pressure.
-
-Bounded (batch) execution needs no watermarks on the way: `BatchEventTime` assigns timestamps and
-drops everything else.
-
-Used by the source operator, and alone by readers that need per-split watermarks without an
-operator.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from lockgate.errors import InvalidValue, UnknownName, WrongState
 from lockgate.flink.clocks import PausableClock, RelativeClock, Timer, TimerService
@@ -101,25 +94,6 @@ class _MainOutput(GeneratingOutput):
         super().emit_periodic()
 
 
-class EventTimeLogic(Protocol):
-    """The event-time logic as the source operator uses it."""
-
-    def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the reader's output, which writes to `output`. To be called once."""
-
-    def start_periodic_emission(self) -> None:
-        """Emit at each interval from now on."""
-
-    def stop_periodic_emission(self) -> None:
-        """End periodic emission."""
-
-    def emit_immediately(self) -> None:
-        """Make one periodic emission now."""
-
-    def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pause the clocks of some splits, and resume those of others."""
-
-
 class TimestampsAndWatermarks:
     """Progressive event time, for streaming (Flink's `ProgressiveTimestampsAndWatermarks`).
 
@@ -142,7 +116,9 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the main output. Raises `WrongState` when there is one already."""
+        """Return the reader's output, which writes to `output`. Raises `WrongState` when there is
+        one already.
+        """
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)

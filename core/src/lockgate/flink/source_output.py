@@ -3,13 +3,11 @@
 `lockgate.flink.outputs` puts these parts together. Readers see `SourceOutput` and `ReaderOutput`.
 Below them are an output with its generator, and a pair of halves ("main" and "splits") that are
 idle only together. Behind the last filter watermarks only rise.
-
-Used by `lockgate.flink.outputs` and `lockgate.flink.batch_outputs`; readers use the two protocols.
 """
 
 from typing import Protocol
 
-from lockgate.flink.elements import NO_TIMESTAMP, DataOutput, Record, WatermarkOutput, WatermarkStatus
+from lockgate.flink.elements import NO_TIMESTAMP, DataOutput, Record, Watermark, WatermarkOutput, WatermarkStatus
 from lockgate.flink.generators import WatermarkGenerator
 from lockgate.flink.strategy import TimestampAssigner
 from lockgate.watermark import MIN
@@ -64,10 +62,10 @@ class ReaderOutput(SourceOutput, Protocol):
 
 class RisingWatermarks:
     """The last filter: only rising watermarks, statuses only when they change (Flink's
-    `WatermarkToDataOutput`).
+    `WatermarkToDataOutput`). `listener`: hears of them, too.
     """
 
-    def __init__(self, output: DataOutput, listener: WatermarkUpdateListener) -> None:
+    def __init__(self, output: DataOutput, listener: WatermarkUpdateListener | None = None) -> None:
         self._output = output
         self._listener = listener
         self._highest = MIN
@@ -78,9 +76,10 @@ class RisingWatermarks:
         if timestamp <= self._highest:
             return
         self._highest = timestamp
-        self._listener.update_current_effective_watermark(timestamp)
+        if self._listener is not None:
+            self._listener.update_current_effective_watermark(timestamp)
         self.mark_active()
-        self._output.emit_watermark(timestamp)
+        self._output.emit(Watermark(timestamp))
 
     def mark_idle(self) -> None:
         """Send IDLE, if the stream is active."""
@@ -93,9 +92,10 @@ class RisingWatermarks:
             self._become(WatermarkStatus.ACTIVE)
 
     def _become(self, status: WatermarkStatus) -> None:
-        self._output.emit_status(status)
+        self._output.emit(status)
         self._idle = status is WatermarkStatus.IDLE
-        self._listener.update_idle(self._idle)
+        if self._listener is not None:
+            self._listener.update_idle(self._idle)
 
 
 class IdleWhenBothAre:
@@ -152,19 +152,16 @@ class GeneratingOutput:
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
         """Pass the record on with its event time. Then the generator gets it."""
         event_time = self._assign_timestamp(value, timestamp)
-        self.records.emit_record(Record(value, event_time))
+        self.records.emit(Record(value, event_time))
         self._generator.on_event(value, event_time, self._on_event)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Take the reader's own watermark."""
         self._on_event.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        """Mark the output idle."""
         self._on_event.mark_idle()
 
     def mark_active(self) -> None:
-        """Mark the output active."""
         self._on_event.mark_active()
 
     def emit_periodic(self) -> None:

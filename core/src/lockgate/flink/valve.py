@@ -19,12 +19,12 @@ in Flink 2.3:
 6. A channel becomes active. This by itself never sends a watermark. ACTIVE goes out if the whole
    valve was idle.
 
-Used by each input of a task in `lockgate.flink.propagation`. A watermark costs O(log n) of n
+A watermark costs O(log n) of n
 channels: the maximum of rule 5 is kept along the way, since a channel's watermark never falls.
 """
 
 from lockgate.errors import InvalidValue, UnknownName
-from lockgate.flink.elements import DataOutput, WatermarkStatus
+from lockgate.flink.elements import DataOutput, Watermark, WatermarkStatus
 from lockgate.lowest import Lowest
 from lockgate.watermark import MIN
 
@@ -112,11 +112,11 @@ class StatusWatermarkValve:
 
     def _send(self, watermark: int) -> None:
         self.last_watermark = watermark
-        self._output.emit_watermark(watermark)
+        self._output.emit(Watermark(watermark))
 
     def _send_status(self, status: WatermarkStatus) -> None:
         self.last_status = status
-        self._output.emit_status(status)
+        self._output.emit(status)
 
     def _checked(self, channel: int) -> int:
         if not 0 <= channel < len(self._watermarks):

@@ -4,7 +4,7 @@ down.
 
 from typing import Any
 
-from lockgate.flink.elements import LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import Record, RecordAttributes, StreamElement, Watermark, WatermarkStatus
 
 Event = dict[str, Any]
 Op = dict[str, Any]
@@ -36,23 +36,18 @@ class RecordingDataOutput:
         self._events = events
         self._with_values = with_values
 
-    def emit_record(self, record: Record) -> None:
-        if self._with_values:
-            self._events.append({"record": record.value, "ts": record.timestamp})
-        else:
-            self._events.append({"record": record.timestamp})
+    def emit(self, element: StreamElement) -> None:
+        self._events.append(self._written(element))
 
-    def emit_watermark(self, timestamp: int) -> None:
-        self._events.append({"watermark": timestamp})
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        self._events.append({"status": status.value})
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        self._events.append({"latency_marker": marker.marked_at_ms})
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        self._events.append({"backlog": attributes.backlog})
+    def _written(self, element: StreamElement) -> Event:
+        if isinstance(element, Record):
+            value = {"record": element.value, "ts": element.timestamp}
+            return value if self._with_values else {"record": element.timestamp}
+        if isinstance(element, Watermark):
+            return {"watermark": element.timestamp}
+        if isinstance(element, WatermarkStatus):
+            return {"status": element.value}
+        return {"backlog": element.backlog} if isinstance(element, RecordAttributes) else {"marker": element}
 
 
 class RecordingWatermarkOutput:

@@ -18,8 +18,7 @@ from lockgate.flink.generators import (
 )
 from lockgate.flink.idleness import WatermarksWithIdleness
 from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
-from lockgate.flink.sql.text import SqlBoundedOutOfOrderness
-from lockgate.flink.sql.watermark_assigner import WatermarkAssigner
+from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded
 
 
 class SetClock:
@@ -92,26 +91,26 @@ class SqlWatermarkAssignerAdapter(Adapter):
     def do_open(self, processing_time: int) -> None:
         self.time = VirtualTime(processing_time)
         self.assigner = WatermarkAssigner(
-            SqlBoundedOutOfOrderness(self.params["delay_ms"], _row_time).watermark_of,
-            RecordingDataOutput(self.events, with_values=False),
+            bounded(self.params["delay_ms"], _row_time),
             interval_ms=self.params["auto_watermark_interval_ms"],
             idle_timeout_ms=self.params["idle_ms"],
             clock=self.time,
             timers=self.time,
         )
+        self.assigner.setup(RecordingDataOutput(self.events, with_values=False))
         self.assigner.open()
 
     def do_element(self, ts: int | None) -> None:
-        self.assigner.process_element(Record(ts, NO_TIMESTAMP if ts is None else ts))
+        self.assigner.process(0, Record(ts, NO_TIMESTAMP if ts is None else ts))
 
     def do_processing_time(self, ms: int) -> None:
         self.time.jump_to(ms)
 
     def do_watermark(self, ts: int) -> None:
-        self.assigner.process_watermark(ts)
+        self.assigner.process_watermark(0, ts)
 
     def do_status(self, status: str) -> None:
-        self.assigner.process_status(WatermarkStatus(status))
+        self.assigner.process_status(0, WatermarkStatus(status))
 
     def do_finish(self) -> None:
         self.assigner.finish()
@@ -127,10 +126,11 @@ class SqlMiniBatchAssignerAdapter(Adapter):
     assigner: RowtimeMiniBatchAssigner
 
     def do_open(self) -> None:
-        self.assigner = RowtimeMiniBatchAssigner(self.params["interval_ms"], RecordingDataOutput(self.events))
+        self.assigner = RowtimeMiniBatchAssigner(self.params["interval_ms"])
+        self.assigner.setup(RecordingDataOutput(self.events))
 
     def do_watermark(self, ts: int) -> None:
-        self.assigner.process_watermark(ts)
+        self.assigner.process_watermark(0, ts)
 
     def do_finish(self) -> None:
         self.assigner.finish()

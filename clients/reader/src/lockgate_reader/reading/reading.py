@@ -25,6 +25,7 @@ of at the next interval. So a backlog is not bounded by `max_drift` an interval.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from lockgate.flink.elements import Watermark
 from lockgate.flink.source.checkpoint import write_splits
 from lockgate.flink.source.operator import SourceOperator
 from lockgate.flink.source.operator_events import ReportedWatermarkEvent, ToCoordinator, WatermarkAlignmentEvent
@@ -96,7 +97,7 @@ class RunningReader:
             clock=self.time,
             timers=self.time,
             send=self._send,
-            options=SourceOptions(buffer_size=0, name=options.source or "reader"),
+            options=SourceOptions(buffer_size=0),
         )
         self.holding.attach(self.operator, self.reader, self.position)
         self.output = StreamOutput()
@@ -338,7 +339,7 @@ class RunningReader:
             if self.stopped is not None:
                 return
         if self.stopped is not False:
-            self.output.emit_watermark(MAX)
+            self.output.emit(Watermark(MAX))
 
     def _gone(self, piece: Piece) -> None:
         split, records, count = piece.split, piece.records, piece.count

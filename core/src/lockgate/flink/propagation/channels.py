@@ -4,23 +4,13 @@ A channel keeps its elements in order. A record goes to the channels that its pa
 one as a rule, to all for a broadcast. A watermark and a status go to *every* channel, since each
 receiver needs them. A latency marker goes to one channel, the next one each time. A status that was
 announced is not announced again. An idle output announces no watermark.
-
-Used by `lockgate.flink.propagation.network`.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from lockgate.flink.elements import (
-    DataOutput,
-    LatencyMarker,
-    Record,
-    RecordAttributes,
-    StreamElement,
-    Watermark,
-    WatermarkStatus,
-)
+from lockgate.flink.elements import DataOutput, LatencyMarker, Record, StreamElement, Watermark, WatermarkStatus
 
 Channel: TypeAlias = deque[StreamElement]
 Partitioner: TypeAlias = Callable[[Record, int], Iterable[int]]
@@ -51,34 +41,24 @@ class ChannelOutput:
         self._announced = WatermarkStatus.ACTIVE
         self._next_marker = 0
 
-    def emit_record(self, record: Record) -> None:
-        """Send a record to the channels that the partitioner names."""
-        for channel in self._partition(record, len(self._channels)):
-            self._channels[channel].append(record)
+    def emit(self, element: StreamElement) -> None:
+        """Append the element to its channels."""
+        for channel in self._channels_of(element):
+            self._channels[channel].append(element)
 
-    def emit_watermark(self, timestamp: int) -> None:
-        """Send a watermark to every channel, unless the output is idle."""
-        if self._announced is WatermarkStatus.ACTIVE:
-            self._to_all(Watermark(timestamp))
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        """Send a status to every channel, if it has changed."""
-        if status is not self._announced:
-            self._announced = status
-            self._to_all(status)
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Send a marker to one channel, the next one each time."""
-        self._channels[self._next_marker % len(self._channels)].append(marker)
-        self._next_marker += 1
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Send attributes to every channel."""
-        self._to_all(attributes)
-
-    def _to_all(self, element: StreamElement) -> None:
-        for channel in self._channels:
-            channel.append(element)
+    def _channels_of(self, element: StreamElement) -> Iterable[int]:
+        if isinstance(element, Record):
+            return self._partition(element, len(self._channels))
+        if isinstance(element, LatencyMarker):
+            self._next_marker += 1
+            return ((self._next_marker - 1) % len(self._channels),)
+        if isinstance(element, Watermark) and self._announced is WatermarkStatus.IDLE:
+            return ()
+        if isinstance(element, WatermarkStatus):
+            if element is self._announced:
+                return ()
+            self._announced = element
+        return range(len(self._channels))
 
 
 class Outputs:
@@ -87,27 +67,7 @@ class Outputs:
     def __init__(self) -> None:
         self.connections: list[DataOutput] = []
 
-    def emit_record(self, record: Record) -> None:
-        """Send a record to each connection."""
+    def emit(self, element: StreamElement) -> None:
+        """Send an element to each connection."""
         for output in self.connections:
-            output.emit_record(record)
-
-    def emit_watermark(self, timestamp: int) -> None:
-        """Send a watermark to each connection."""
-        for output in self.connections:
-            output.emit_watermark(timestamp)
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        """Send a status to each connection."""
-        for output in self.connections:
-            output.emit_status(status)
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Send a marker to each connection."""
-        for output in self.connections:
-            output.emit_latency_marker(marker)
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        """Send attributes to each connection."""
-        for output in self.connections:
-            output.emit_record_attributes(attributes)
+            output.emit(element)

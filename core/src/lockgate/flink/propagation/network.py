@@ -8,56 +8,35 @@ operator receives. The order within a channel is always kept. The next channel i
 
     network = Network()
     left, right = network.source("left"), network.source("right")
-    joined = network.add("join", TwoInputs())
+    joined = network.add("join", Operator(inputs=2))
     network.connect([left], [joined], index=0)
     network.connect([right], [joined], index=1)
-    left.output.emit_watermark(29)
-    right.output.emit_watermark(14)
+    left.output.emit(Watermark(29))
+    right.output.emit(Watermark(14))
     network.run()                                   # joined.operator gets 14
 
-Used by the tests and `examples/broadcast_watermarks.py`. A source operator feeds a network through
-`lockgate.flink.propagation.source_task`.
+`examples/broadcast_watermarks.py` is a whole one.
 """
 
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from lockgate.errors import InvalidValue, UnknownName, WrongState
-from lockgate.flink.elements import (
-    DataOutput,
-    LatencyMarker,
-    Record,
-    RecordAttributes,
-    StreamElement,
-    Watermark,
-    WatermarkStatus,
-)
+from lockgate.flink.elements import DataOutput, StreamElement, Watermark, WatermarkStatus
 from lockgate.flink.propagation.channels import Channel, ChannelOutput, Outputs, Partitioner, forward
 from lockgate.flink.propagation.operators import Operator
 from lockgate.flink.valve import StatusWatermarkValve
 
 
-class _IntoOperator:
-    """Passes what a valve lets through to the valve's input of the operator."""
+class _Input:
+    """One input of an operator, as the receiver of what the input's valve lets through."""
 
     def __init__(self, operator: Operator, index: int) -> None:
         self._operator = operator
         self._index = index
 
-    def emit_record(self, record: Record) -> None:
-        self._operator.process(self._index, record)
-
-    def emit_watermark(self, timestamp: int) -> None:
-        self._operator.process_watermark(self._index, timestamp)
-
-    def emit_status(self, status: WatermarkStatus) -> None:
-        self._operator.process_status(self._index, status)
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        self._operator.process_latency_marker(self._index, marker)
-
-    def emit_record_attributes(self, attributes: RecordAttributes) -> None:
-        self._operator.process_record_attributes(self._index, attributes)
+    def emit(self, element: StreamElement) -> None:
+        self._operator.take(self._index, element)
 
 
 class Task:
@@ -68,14 +47,14 @@ class Task:
         self.operator = operator
         self.output = Outputs()
         self.channels: list[list[Channel]] = [[] for _ in range(operator.inputs)]
-        self._into = [_IntoOperator(operator, index) for index in range(operator.inputs)]
         self._valves: list[StatusWatermarkValve] = []
         operator.setup(self.output)
 
     def open(self) -> None:
         """Put the valves over the channels, which are all there by now."""
         self._valves = [
-            StatusWatermarkValve(len(channels), into) for channels, into in zip(self.channels, self._into, strict=True)
+            StatusWatermarkValve(len(channels), _Input(self.operator, index))
+            for index, channels in enumerate(self.channels)
         ]
         self.operator.open()
 
@@ -90,19 +69,13 @@ class Task:
 
     def take(self, index: int, at: int) -> None:
         """Take one element out of a channel."""
-        self._dispatch(index, at, self.channels[index][at].popleft())
-
-    def _dispatch(self, index: int, at: int, element: StreamElement) -> None:
-        if isinstance(element, Record):
-            self._into[index].emit_record(element)
-        elif isinstance(element, Watermark):
+        element = self.channels[index][at].popleft()
+        if isinstance(element, Watermark):
             self._valves[index].input_watermark(at, element.timestamp)
         elif isinstance(element, WatermarkStatus):
             self._valves[index].input_status(at, element)
-        elif isinstance(element, LatencyMarker):
-            self._into[index].emit_latency_marker(element)
         else:
-            self._into[index].emit_record_attributes(element)
+            self.operator.take(index, element)
 
 
 Choice = Callable[[Sequence[tuple[Task, int, int]]], tuple[Task, int, int]]

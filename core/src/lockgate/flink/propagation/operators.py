@@ -10,13 +10,13 @@ all. Idle inputs are left out. The operator becomes idle when all inputs are, an
 active again with the first. Latency markers and record attributes keep their place among the
 records.
 
-Used by `lockgate.flink.propagation.network`. Derive from `Operator`: `process` treats a record, and
-`on_event_time` a timer. `self.output` is there from `setup` on.
+Derive from `Operator`: `process` treats a record, and `on_event_time` a timer. `self.output` is
+there from `setup` on.
 """
 
 from lockgate.errors import InvalidValue
 from lockgate.flink.combined import IndexedCombinedWatermarkStatus
-from lockgate.flink.elements import DataOutput, LatencyMarker, Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import DataOutput, Record, StreamElement, Watermark, WatermarkStatus
 from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
@@ -39,9 +39,20 @@ class Operator:
     def open(self) -> None:
         """Begin. Called once, when the network starts."""
 
+    def take(self, index: int, element: StreamElement) -> None:
+        """Take an element on input `index`. Latency markers and record attributes go on at once."""
+        if isinstance(element, Record):
+            self.process(index, element)
+        elif isinstance(element, Watermark):
+            self.process_watermark(index, element.timestamp)
+        elif isinstance(element, WatermarkStatus):
+            self.process_status(index, element)
+        else:
+            self.output.emit(element)
+
     def process(self, index: int, record: Record) -> None:
         """Take a record on input `index`."""
-        self.output.emit_record(record)
+        self.output.emit(record)
 
     def on_event_time(self, timer: EventTimer) -> None:
         """Take a timer that fires."""
@@ -59,43 +70,9 @@ class Operator:
         if self._combined.update_status(index, status is WatermarkStatus.IDLE) and self.inputs > 1:
             self.advance(self._combined.watermark)
         if was_idle != self._combined.idle:
-            self.output.emit_status(status)
-
-    def process_latency_marker(self, index: int, marker: LatencyMarker) -> None:
-        """Take a latency marker on input `index`."""
-        self.output.emit_latency_marker(marker)
-
-    def process_record_attributes(self, index: int, attributes: RecordAttributes) -> None:
-        """Take record attributes on input `index`."""
-        self.output.emit_record_attributes(attributes)
+            self.output.emit(status)
 
     def advance(self, watermark: int) -> None:
         """Move the operator's event time to `watermark`: due timers fire, then it goes on."""
         self.timers.advance(watermark)
-        self.output.emit_watermark(watermark)
-
-
-class TwoInputs(Operator):
-    """An operator with two inputs, and a method for the records of each (Flink's
-    `TwoInputStreamOperator`).
-    """
-
-    def __init__(self) -> None:
-        super().__init__(inputs=2)
-
-    def process(self, index: int, record: Record) -> None:
-        """Give the record to `process_first` or `process_second`."""
-        if index == 0:
-            self.process_first(record)
-        else:
-            self.process_second(record)
-
-    def process_first(self, record: Record) -> None:
-        """Take a record on the first input."""
-        self.output.emit_record(record)
-
-    def process_second(self, record: Record) -> None:
-        """Take a record on the second input. In a broadcast join this is the side that is the same
-        everywhere.
-        """
-        self.output.emit_record(record)
+        self.output.emit(Watermark(watermark))

@@ -6,8 +6,6 @@ their times, each once. All fire *before* the watermark goes on, so that nothing
 downstream. The same timer set twice is one timer. A timer that is set while others fire, and is due
 already, fires in the same round. Flink leaves the order of equal times open; here it is the order
 in which they were set.
-
-Used by the operators of `lockgate.flink.propagation`.
 """
 
 import heapq

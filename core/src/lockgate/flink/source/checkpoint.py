@@ -2,8 +2,6 @@
 (Flink's `SimpleVersionedSerialization`).
 
     int version │ int length │ the split's bytes          big endian
-
-Used by the source operator's `snapshot` and `restore`.
 """
 
 import struct

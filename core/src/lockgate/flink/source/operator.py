@@ -18,18 +18,16 @@ goes out. At each alignment interval it takes a sample, checks both levels, and 
 watermark. It obeys alignment events even if its own strategy does not ask for alignment; then it
 does not report. Once its data is finished each further call reports MAX.
 
-Used by `lockgate.flink.propagation.source_task`. Time, timers and the way to the coordinator are
-arguments.
+Time, timers and the way to the coordinator are arguments.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from lockgate.errors import CannotPause, InvalidValue, WrongState
-from lockgate.flink.batch_outputs import BatchEventTime
 from lockgate.flink.clocks import RelativeClock, Timer, TimerService
-from lockgate.flink.elements import DataOutput, LatencyMarker, RecordAttributes
-from lockgate.flink.outputs import EventTimeLogic, TimestampsAndWatermarks
+from lockgate.flink.elements import DataOutput, RecordAttributes
+from lockgate.flink.outputs import TimestampsAndWatermarks
 from lockgate.flink.source.checkpoint import read_splits, write_splits
 from lockgate.flink.source.operator_events import (
     AddSplitEvent,
@@ -54,9 +52,7 @@ S = TypeVar("S", bound=SourceSplit)
 
 
 class SourceOperator(Generic[S]):
-    """Runs the reader that `make_reader` makes. `send` sends an event to the coordinator.
-    `may_emit_more` lets one call emit several records.
-    """
+    """Runs the reader that `make_reader` makes. `send` sends an event to the coordinator."""
 
     def __init__(
         self,
@@ -68,7 +64,6 @@ class SourceOperator(Generic[S]):
         timers: TimerService,
         send: Callable[[ToCoordinator], None],
         options: SourceOptions | None = None,
-        may_emit_more: Callable[[], bool] = lambda: False,
     ) -> None:
         self._make_reader = make_reader
         self._serializer = serializer
@@ -76,18 +71,12 @@ class SourceOperator(Generic[S]):
         self._timers = timers
         self._send = send
         self._options = options = options or SourceOptions()
-        self._may_emit_more = may_emit_more
         self._reader: SourceReader[S] | None = None
         self._output: DataOutput | None = None
         self._main_output: ReaderOutput | None = None
-        self._event_time: EventTimeLogic = BatchEventTime(strategy)
-        self._progressive: TimestampsAndWatermarks | None = None
-        if options.progressive_watermarks:
-            self._progressive = TimestampsAndWatermarks(strategy, clock, timers, options.auto_watermark_interval_ms)
-            self._event_time = self._progressive
+        self._event_time = TimestampsAndWatermarks(strategy, clock, timers, options.auto_watermark_interval_ms)
         self._restored: list[S] = []
         self._reports: Timer | None = None
-        self._latency: Timer | None = None
         self._waiting = AVAILABLE
         self._wake_up = Signal()
         self._asked: Signal | None = None
@@ -108,21 +97,15 @@ class SourceOperator(Generic[S]):
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)
 
-    def init_reader(self) -> None:
-        """Make the reader, if there is none yet."""
-        if self._reader is None:
-            options = self._options
-            self._reader = self._make_reader(
-                ReaderContext(options.subtask, options.parallelism, options.host, self._send)
-            )
-
     def open(self) -> None:
         """Make the reader, give it the restored splits, register, and start."""
-        self.init_reader()
+        options = self._options
+        reader = self._make_reader(ReaderContext(options.subtask, options.parallelism, options.host, self._send))
+        self._reader = reader
         if self._restored:
             self._add_splits(self._restored)
-        self._send(ReaderRegistrationEvent(self._options.subtask, self._options.host))
-        self._opened.start()
+        self._send(ReaderRegistrationEvent(options.subtask, options.host))
+        reader.start()
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
@@ -133,18 +116,17 @@ class SourceOperator(Generic[S]):
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
             self._wake_up.set()
             if not drain:
-                self._stop_services()
-                self.finished.set()
+                self.finish()
         return self.finished
 
     def finish(self) -> None:
         """End the operator: all data has been processed."""
-        self._stop_services()
+        self._event_time.stop_periodic_emission()
         self.finished.set()
 
     def close(self) -> None:
         """Release everything, also after a failure."""
-        self._stop_services()
+        self._event_time.stop_periodic_emission()
         # Until here a source that has ended goes on reporting MAX, so that it limits no other
         # source.
         if self._reports is not None:
@@ -188,8 +170,7 @@ class SourceOperator(Generic[S]):
         """Record whether the stream downstream accepts records. The clocks of idleness are
         paused in between.
         """
-        if self._progressive is not None:
-            self._progressive.back_pressure(started)
+        self._event_time.back_pressure(started)
 
     # -- the coordinator --
 
@@ -210,22 +191,19 @@ class SourceOperator(Generic[S]):
         elif isinstance(event, IsProcessingBacklogEvent):
             self._event_time.emit_immediately()
             if self._output is not None:
-                self._output.emit_record_attributes(RecordAttributes(event.backlog))
+                self._output.emit(RecordAttributes(event.backlog))
         else:
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
         """Make the whole source wait, or read again, as its oldest sample demands."""
-        clock = self._progressive.main_clock if self._progressive is not None else None
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
             self._waiting = Signal()
-            if clock is not None:
-                clock.pause()
+            self._event_time.main_clock.pause()
         elif self.mode is OperatingMode.WAITING_FOR_ALIGNMENT and not self._is_ahead():
             self.mode = OperatingMode.READING
-            if clock is not None:
-                clock.resume()
+            self._event_time.main_clock.resume()
             self._waiting.set()
 
     def check_split_watermark_alignment(self) -> None:
@@ -235,27 +213,23 @@ class SourceOperator(Generic[S]):
     # -- calls from the event-time logic --
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """Handle a rise of the source's watermark."""
         self.watermark.latest = watermark
         self.check_watermark_alignment()
 
     def update_idle(self, idle: bool) -> None:
-        """Handle the whole source becoming idle or active."""
         self.idle = idle
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """Handle a rise of a split's own watermark. Pauses the split, if it is ahead now."""
+        """Pause the split, if it is ahead now."""
         self.splits.rose(split_id, watermark)
         self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """Handle a split that was marked idle or active."""
         self.splits.set_idle(split_id, idle)
         if not idle:
             self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
     def split_finished(self, split_id: str) -> None:
-        """Handle the release of a split's output."""
         self.splits.finish(split_id)
 
     # -- within --
@@ -269,7 +243,7 @@ class SourceOperator(Generic[S]):
     def _emit_next_not_reading(self, output: DataOutput) -> DataInputStatus:
         if self.mode is OperatingMode.OUTPUT_NOT_INITIALIZED:
             self._initialise(output)
-            return self._after_poll(self._opened.poll_next(self._initialised_output))
+            return self._read()
         if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
             return DataInputStatus.NOTHING_AVAILABLE
         if self.mode is OperatingMode.DATA_FINISHED:
@@ -282,31 +256,18 @@ class SourceOperator(Generic[S]):
         return DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
 
     def _initialise(self, output: DataOutput) -> None:
-        alignment, options = self._strategy.alignment, self._options
+        alignment = self._strategy.alignment
         if alignment.enabled:
             self._reports = self._timers.repeat(alignment.update_interval_ms, lambda due: self._sample_and_report())
-        if options.latency_interval_ms:
-            self._latency = self._timers.repeat(options.latency_interval_ms, self._mark_latency)
         self._output = output
         self._main_output = self._event_time.create_main_output(output, self)
         for split_id in self.splits.samplers:  # splits that came before the output
             self._main_output.create_output_for_split(split_id)
         self.mode = OperatingMode.READING
 
-    @property
-    def _initialised_output(self) -> ReaderOutput:
-        if self._main_output is None:
-            raise WrongState("there is no output yet: it comes with the first emit_next()")
-        return self._main_output
-
     def _read(self) -> DataInputStatus:
-        while True:
-            status = self._opened.poll_next(self._initialised_output)
-            more = status is InputStatus.MORE_AVAILABLE and self._may_emit_more()
-            if not more or self._is_ahead():
-                return self._after_poll(status)
-
-    def _after_poll(self, status: InputStatus) -> DataInputStatus:
+        assert self._main_output is not None, "no mode polls before there is an output"
+        status = self._opened.poll_next(self._main_output)
         if status is InputStatus.END_OF_INPUT:
             self.mode = OperatingMode.DATA_FINISHED
             return DataInputStatus.END_OF_DATA
@@ -345,17 +306,6 @@ class SourceOperator(Generic[S]):
         self.check_split_watermark_alignment()
         if self.watermark.latest != MIN:
             self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
-
-    def _mark_latency(self, due: int) -> None:
-        if self._output is not None:
-            self._output.emit_latency_marker(
-                LatencyMarker(self._timers.now_ms(), self._options.name, self._options.subtask)
-            )
-
-    def _stop_services(self) -> None:
-        self._event_time.stop_periodic_emission()
-        if self._latency is not None:
-            self._latency.cancel()
 
     def _or_woken(self, signal: Signal) -> Signal:
         """`signal`, or the operator's own wake-up (by `stop`). One wake-up serves all calls until

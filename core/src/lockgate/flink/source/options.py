@@ -1,6 +1,4 @@
-"""The settings of a source operator, and its modes. `lockgate.flink.source.operator` uses both, and
-draws the modes.
-"""
+"""The settings of a source operator, and its modes. `operator` draws the modes."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -25,16 +23,12 @@ class SourceOptions:
     """Flink's settings that matter here, with Flink's defaults.
 
     `buffer_size`: samples per split and for the source. `allow_unaligned_splits`: a reader that
-    cannot pause splits is no error. `latency_interval_ms`: 0 for no latency markers.
-    `progressive_watermarks`: off for bounded (batch) execution.
+    cannot pause splits is no error.
     """
 
     auto_watermark_interval_ms: int = 200
     buffer_size: int = 3
     allow_unaligned_splits: bool = False
-    progressive_watermarks: bool = True
-    latency_interval_ms: int = 0
-    name: str = "source"
     subtask: int = 0
     parallelism: int = 1
     host: str = "localhost"

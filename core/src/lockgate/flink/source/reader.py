@@ -4,8 +4,6 @@
 none for now, or none ever. After "none for now" the operator asks for `availability`: a `Signal`
 that the reader sets once it has a record. A reader that cannot be woken sets `ask_again_ms`, the
 time until the next try.
-
-Used by `lockgate.flink.source.operator`; the tests implement it.
 """
 
 from collections.abc import Callable, Sequence

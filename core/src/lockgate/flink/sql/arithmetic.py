@@ -2,7 +2,6 @@
 
 These operators compute with plain longs: a sum beyond 64 bits wraps around, and a remainder has the
 sign of the dividend. All other arithmetic of this package saturates (`lockgate.watermark.add`).
-Used by `lockgate.flink.sql` alone.
 """
 
 

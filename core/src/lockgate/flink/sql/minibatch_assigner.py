@@ -5,46 +5,41 @@ watermarks are thinned out to one for each interval of event time. The assigner 
 watermark so far, from 0 on. It passes this watermark on, as it is, when it reaches the end of the
 current window, start + interval − 1. `finish` always sends it. After MAX every further watermark
 sends MAX again, as in Flink.
-
-Used by `lockgate.flink.propagation` as an operator in mid-stream, and by the conformance replay.
 """
 
 from lockgate.errors import InvalidValue
-from lockgate.flink.elements import DataOutput, Record
+from lockgate.flink.elements import Watermark
+from lockgate.flink.propagation.operators import Operator
 from lockgate.flink.sql.arithmetic import remainder, wrapped
 from lockgate.watermark import MAX
 
 
-class RowtimeMiniBatchAssigner:
+class RowtimeMiniBatchAssigner(Operator):
     """The operator. Raises `InvalidValue` for an interval of 0 or less."""
 
-    def __init__(self, interval_ms: int, output: DataOutput) -> None:
+    def __init__(self, interval_ms: int) -> None:
+        super().__init__()
         if interval_ms <= 0:
             raise InvalidValue("interval_ms", f"must be more than 0, not {interval_ms}")
         self._interval_ms = interval_ms
-        self._output = output
         self._current = 0
         self._next = self._window_end(0)
 
-    def process_element(self, record: Record) -> None:
-        """Pass a row on as it is."""
-        self._output.emit_record(record)
-
-    def process_watermark(self, timestamp: int) -> None:
+    def process_watermark(self, index: int, timestamp: int) -> None:
         """Take a watermark from upstream."""
         if timestamp == MAX and self._current != MAX:
             self._current = MAX
-            self._output.emit_watermark(MAX)
+            self.output.emit(Watermark(MAX))
             return
         self._current = max(self._current, timestamp)
         if self._current >= self._next:
-            self._output.emit_watermark(self._current)
+            self.output.emit(Watermark(self._current))
             end = self._window_end(self._current)
             self._next = end if end > self._current else wrapped(end + self._interval_ms)
 
     def finish(self) -> None:
         """End the input, and send the last watermark."""
-        self._output.emit_watermark(self._current)
+        self.output.emit(Watermark(self._current))
 
     def _window_end(self, timestamp: int) -> int:
         start = wrapped(timestamp - remainder(wrapped(timestamp + self._interval_ms), self._interval_ms))

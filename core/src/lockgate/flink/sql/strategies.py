@@ -7,25 +7,22 @@
     `delay` late counts as late.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark. They come at once, and
   there are many.
-* `PreserveWatermarks`: no watermarks of its own. The stream keeps those that it carries.
+* `PreserveWatermarks`: no watermarks of its own. The stream keeps those that it carries, as a plain
+  `lockgate.flink.propagation.operators.Operator` does.
 
-Each is a generator like any other (`lockgate.flink.generators`), so a source or an assigner in
-mid-stream can run it. The generator itself counts the rows; the caller of `on_periodic_emit` keeps
-the time. Used by `lockgate.flink.sql.text` and `lockgate.flink.propagation.assigners`.
+The first two are generators like any other (`lockgate.flink.generators`), so a source or an
+assigner in mid-stream can run them. The generator itself counts the rows; the caller of
+`on_periodic_emit` keeps the time.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
 from lockgate.flink.elements import WatermarkOutput
 from lockgate.flink.generators import PunctuatedWatermarks, WatermarkGenerator
 from lockgate.watermark import MIN
-
-if TYPE_CHECKING:
-    from lockgate.flink.columns import TimeColumn
 
 
 class PeriodicWatermarks(WatermarkGenerator):
@@ -56,21 +53,6 @@ class PeriodicWatermarks(WatermarkGenerator):
         """Emit, and begin the count again."""
         self._rows = 0
         output.emit_watermark(max(MIN, self.watermark(self._highest)))
-
-    def on_column(self, timestamps: "TimeColumn", output: WatermarkOutput) -> None:
-        """Do the same as row by row: one emission after every `every_rows` rows."""
-        from lockgate.flink.columns import event_times
-
-        times = event_times(timestamps)
-        start = 0
-        while self._every_rows is not None and len(times) - start >= self._every_rows - self._rows:
-            end = start + self._every_rows - self._rows
-            self._highest = max(self._highest, int(times[start:end].max()))
-            self.on_periodic_emit(output)
-            start = end
-        if start < len(times):
-            self._rows += len(times) - start
-            self._highest = max(self._highest, int(times[start:].max()))
 
 
 class AscendingTimestamps(PeriodicWatermarks):
@@ -111,9 +93,3 @@ class Punctuated(PunctuatedWatermarks):
             return None
         self._highest = timestamp
         return timestamp
-
-
-class PreserveWatermarks:
-    """No generator: the stream keeps the watermarks that it has. An assigner with this strategy
-    passes everything on.
-    """

@@ -16,8 +16,6 @@ It replaces the watermarks from upstream by those of its own expression. The rul
    upstream go on, and count.
 6. Of the watermarks from upstream only MAX goes on, once: the end of the input. `finish` sends it
    too.
-
-Used by `lockgate.flink.propagation` as an operator in mid-stream, and by the conformance replay.
 """
 
 from collections.abc import Callable
@@ -25,11 +23,25 @@ from collections.abc import Callable
 from lockgate.duration import NANOS_PER_MILLI
 from lockgate.errors import InvalidValue
 from lockgate.flink.clocks import PausableClock, RelativeClock, TimerService
-from lockgate.flink.elements import DataOutput, Record, WatermarkStatus
+from lockgate.flink.elements import Record, Watermark, WatermarkStatus
+from lockgate.flink.propagation.operators import Operator
+from lockgate.flink.sql.arithmetic import wrapped
 from lockgate.watermark import MAX
 
 RowWatermark = Callable[[Record], int | None]
 """The watermark that a row brings, None for none."""
+
+
+def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
+    """Return the expression time − delay. It raises `InvalidValue` for a row without a time."""
+
+    def watermark_of(record: Record) -> int:
+        timestamp = event_time(record)
+        if timestamp is None:
+            raise InvalidValue("event time", "must not be null: convert the column to one that never is")
+        return wrapped(timestamp - delay_ms)
+
+    return watermark_of
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
@@ -43,24 +55,23 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
     return max(smaller // 5, 1)
 
 
-class WatermarkAssigner:
+class WatermarkAssigner(Operator):
     """The operator. An `idle_timeout_ms` or `interval_ms` of 0 or less switches that off."""
 
     def __init__(
         self,
         watermark_of: RowWatermark,
-        output: DataOutput,
         *,
         interval_ms: int,
         idle_timeout_ms: int,
         clock: RelativeClock,
         timers: TimerService,
     ) -> None:
+        super().__init__()
         self._watermark_of = watermark_of
-        self._output = output
         self._interval_ms = interval_ms
         self._idle_timeout_ms = idle_timeout_ms
-        self._timers = timers
+        self._processing_time = timers
         self._activity = PausableClock(clock)
         self._back_pressured = False
         self._rows = 0
@@ -73,12 +84,12 @@ class WatermarkAssigner:
 
     def open(self) -> None:
         """Start the timer, if it is needed."""
-        self._last_emission_ms = self._timers.now_ms()
+        self._last_emission_ms = self._processing_time.now_ms()
         self._last_activity_ms = self._active_ms()
         if self._interval_ms > 0 or self._idle_timeout_ms > 0:
             self._set_timer()
 
-    def process_element(self, record: Record) -> None:
+    def process(self, index: int, record: Record) -> None:
         """Take a row (rules 1 to 3, 5). Raises what the expression raises; then the row does not go
         on.
         """
@@ -87,25 +98,25 @@ class WatermarkAssigner:
         watermark = self._watermark_of(record)
         if watermark is not None:
             self._current = max(self._current, watermark)
-        self._output.emit_record(record)
+        self.output.emit(record)
         if self._current - self._last > self._interval_ms:
             self._advance()
 
-    def process_watermark(self, timestamp: int) -> None:
+    def process_watermark(self, index: int, timestamp: int) -> None:
         """Take a watermark from upstream (rule 6)."""
         if timestamp == MAX and self._current != MAX:
             self._end_idleness()
             self._current = MAX
-            self._output.emit_watermark(MAX)
+            self.output.emit(Watermark(MAX))
 
-    def process_status(self, status: WatermarkStatus) -> None:
+    def process_status(self, index: int, status: WatermarkStatus) -> None:
         """Take a status from upstream, which becomes the status of this stream."""
         self._status = status
-        self._output.emit_status(status)
+        self.output.emit(status)
 
     def finish(self) -> None:
         """End the input."""
-        self.process_watermark(MAX)
+        self.process_watermark(0, MAX)
 
     def back_pressure(self, started: bool) -> None:
         """Pause the clock of idleness, or resume it."""
@@ -120,14 +131,14 @@ class WatermarkAssigner:
     def _advance(self) -> None:
         if self._current > self._last:
             self._last = self._current
-            self._output.emit_watermark(self._current)
+            self.output.emit(Watermark(self._current))
 
     def _end_idleness(self) -> None:
         if self._idle_timeout_ms > 0 and self._status is WatermarkStatus.IDLE:
-            self.process_status(WatermarkStatus.ACTIVE)
+            self.process_status(0, WatermarkStatus.ACTIVE)
 
     def _on_timer(self, due: int) -> None:
-        now = self._timers.now_ms()
+        now = self._processing_time.now_ms()
         if self._interval_ms > 0 and self._last_emission_ms + self._interval_ms <= now:
             self._last_emission_ms = now
             self._advance()
@@ -141,11 +152,11 @@ class WatermarkAssigner:
             self._last_activity_ms = now
         quiet = self._last_activity_ms + self._idle_timeout_ms <= now
         if self._idle_timeout_ms > 0 and self._status is WatermarkStatus.ACTIVE and quiet:
-            self.process_status(WatermarkStatus.IDLE)
+            self.process_status(0, WatermarkStatus.IDLE)
 
     def _set_timer(self) -> None:
-        self._timers.set_timer(
-            self._timers.now_ms() + timer_interval(self._interval_ms, self._idle_timeout_ms), self._on_timer
+        self._processing_time.set_timer(
+            self._processing_time.now_ms() + timer_interval(self._interval_ms, self._idle_timeout_ms), self._on_timer
         )
 
     def _active_ms(self) -> int:
