@@ -1,6 +1,7 @@
 """Turns of one command each, with times in ms, and the rules that tests ask for by themselves."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from lockgate.errors import Refused
 from lockgate.group import alignment, expiry, leases, registering
@@ -21,6 +22,7 @@ from lockgate.wire.events import (
 )
 
 Stalls = tuple[Span, ...]
+NOW = 1_000_000
 NO_LIMITS = GroupLimits(*[2**63] * 4)
 
 
@@ -49,6 +51,21 @@ def report_all(
     done = turn(group, [Reports(list(reports))], Now(now_ms, stalls), limits=NO_LIMITS)
     assert isinstance(done.outcomes[0], Taken)
     return done.group, dict(done.outcomes[0].refusals)
+
+
+def registered(group: Group, source: str, now_ms: int = NOW, *, subtask: int = 0, **more: Any) -> Group:
+    return register(group, source, ReaderRegistrationEvent(subtask=subtask, **more), now_ms)
+
+
+def reported(
+    group: Group, source: str, watermark: int, now_ms: int = NOW, *, subtask: int = 0, stalls: Stalls = (), **more: Any
+) -> Group:
+    """Return the group after a report of a reader, which registers before its first one."""
+    if (source, subtask) not in group.readers:
+        group = registered(group, source, now_ms, subtask=subtask)
+    epoch = more.pop("epoch", group.readers[source, subtask].epoch)
+    event = ReportedWatermarkEvent(subtask=subtask, epoch=epoch, watermark=watermark, **more)
+    return report(group, source, event, now_ms, stalls)
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now_ms: int) -> Group:

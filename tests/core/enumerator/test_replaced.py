@@ -10,18 +10,10 @@ from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.replaced import lost_readers, replaced
 from lockgate.group.commands import RemoveLost
 from lockgate.group.group import Group, create
-from lockgate.wire.events import OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
-from support.turns import after, after_leases, register, report
+from lockgate.wire.events import OnLostReader
+from support.turns import NOW, after, after_leases, reported
 
-NOW = 1_000_000
 HOLD = replace(CONFIG, on_lost_reader=OnLostReader.HOLD)
-
-
-def reported(group: Group, source: str, subtask: int, now_ms: int) -> Group:
-    if (source, subtask) not in group.readers:
-        group = register(group, source, ReaderRegistrationEvent(subtask=subtask), now_ms)
-    event = ReportedWatermarkEvent(subtask=subtask, epoch=group.readers[source, subtask].epoch, watermark=5)
-    return report(group, source, event, now_ms)
 
 
 @pytest.fixture
@@ -29,9 +21,9 @@ def group() -> Group:
     """Readers 0 and 1 of s, and 1 of t. Those with the number 1 are lost."""
     group = create("g", HOLD, NOW)
     for source, subtask in (("s", 0), ("s", 1), ("t", 1)):
-        group = reported(group, source, subtask, NOW)
+        group = reported(group, source, 5, subtask=subtask)
     for since in range(0, HOLD.lease_ms, 100):  # a silence of all would lengthen the leases
-        group = reported(group, "s", 0, NOW + since)
+        group = reported(group, "s", 5, NOW + since, subtask=0)
     return after_leases(group, NOW + HOLD.lease_ms)
 
 
@@ -74,5 +66,5 @@ def test_a_split_that_no_list_names_any_more_keeps_nobody_in_the_group() -> None
 def test_a_replaced_reader_leaves_unless_it_has_come_back(group: Group) -> None:
     now_ms, gone = NOW + HOLD.lease_ms, RemoveLost([("s", 1), ("s", 9)])
     assert ("s", 1) not in after(group, gone, now_ms).readers
-    back = reported(group, "s", 1, now_ms)
+    back = reported(group, "s", 5, now_ms, subtask=1)
     assert after(back, gone, now_ms) is back

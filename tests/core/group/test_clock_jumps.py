@@ -6,27 +6,19 @@ from lockgate.group.clock_jumps import UNNOTICED_MS, StoreClock, after_jumps
 from lockgate.group.group import Group, create
 from lockgate.group.now import ClockJump
 from lockgate.watermark import MAX
-from lockgate.wire.events import GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent
-from support.turns import decide, evaluate, register, report
+from lockgate.wire.events import GroupConfig, OnMaxWait
+from support.turns import NOW, decide, evaluate, registered, reported
 
-NOW, LEASE, HOUR = 1_000_000, 900, 3_600_000
+LEASE, HOUR = 900, 3_600_000
 CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10, max_wait_ms=500)
 NOTICED = NOW + 100 + HOUR
 LEAP = ClockJump(1, HOUR, NOTICED)
 
 
-def heard(group: Group, source: str, watermark: int, now_ms: int, park_ms: int | None = None) -> Group:
-    if (source, 0) not in group.readers:
-        group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
-    epoch = group.readers[source, 0].epoch
-    event = ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, park_ms=park_ms)
-    return report(group, source, event, now_ms)
-
-
 @pytest.fixture
 def group() -> Group:
     """Source a is at 5, source b at 100 and waits for it; both were heard at NOW."""
-    return evaluate(heard(heard(create("g", CONFIG, NOW), "a", 5, NOW), "b", 100, NOW), NOW)[0]
+    return evaluate(reported(reported(create("g", CONFIG, NOW), "a", 5, NOW), "b", 100, NOW), NOW)[0]
 
 
 @pytest.fixture
@@ -76,7 +68,7 @@ def test_a_jump_leaves_each_lease_what_was_left_of_it(group: Group) -> None:
 
 
 def test_a_reader_that_was_heard_after_the_jump_is_left_alone(group: Group) -> None:
-    group = heard(group, "b", 100, NOTICED)
+    group = reported(group, "b", 100, NOTICED)
     assert after_jumps(group, [LEAP]).readers["b", 0] is group.readers["b", 0]
 
 
@@ -87,33 +79,32 @@ def test_reader_lost_by_another_process_after_jump_counts_again(group: Group) ->
 
 def test_a_reader_that_was_lost_before_the_jump_stays_lost(group: Group) -> None:
     for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
-        group = heard(group, "b", 100, now_ms)
+        group = reported(group, "b", 100, now_ms)
     group, _ = evaluate(group, NOW + LEASE)
     after = after_jumps(group, [ClockJump(1, HOUR, NOW + LEASE + 100 + HOUR)])
     assert decide(after, NOW + LEASE + 100 + HOUR).group_watermark == 100
 
 
 def test_parking_goes_on_over_a_jump(group: Group) -> None:
-    group = heard(group, "a", 5, NOW, park_ms=HOUR)
+    group = reported(group, "a", 5, NOW, park_ms=HOUR)
     assert decide(after_jumps(group, [LEAP]), NOTICED + HOUR - 101).group_watermark == 5
 
 
 def test_a_jump_is_no_part_of_a_wait(group: Group) -> None:
     group = replace(group, config=replace(CONFIG, on_max_wait=OnMaxWait.PROCEED))
-    group = heard(heard(group, "b", 100, NOW + 50), "a", 5, NOW + 50)
+    group = reported(reported(group, "b", 100, NOW + 50), "a", 5, NOW + 50)
     assert group.readers["b", 0].held_since is not None
     assert not evaluate(after_jumps(group, [LEAP]), NOTICED)[0].readers["a", 0].passed_over
 
 
 def test_new_group_keeps_its_ceiling_for_one_lease_over_a_jump() -> None:
-    registers = ReaderRegistrationEvent(subtask=0, ceiling=60)
-    group = heard(register(create("g", CONFIG, NOW), "b", registers, NOW), "b", 100, NOW)
+    group = reported(registered(create("g", CONFIG, NOW), "b", ceiling=60), "b", 100, NOW)
     after = after_jumps(group, [LEAP, LEAP])
     assert (decide(after, NOTICED).ceiling, after.grace_until) == (60, NOTICED + LEASE)
 
 
 def test_times_of_a_group_are_moved_once_for_a_jump() -> None:
-    group = heard(create("g", CONFIG, NOTICED), "b", 100, NOTICED)
+    group = reported(create("g", CONFIG, NOTICED), "b", 100, NOTICED)
     after = after_jumps(group, [LEAP])
     assert after is not group
     assert after == group

@@ -5,11 +5,9 @@ import pytest
 
 from lockgate.errors import ReaderBusy, StaleEpoch, UnknownReader, UnknownSource
 from lockgate.group.group import Group, create
-from lockgate.group.reader import Reader
-from lockgate.watermark import MAX, MIN
+from lockgate.watermark import MIN
 from lockgate.wire.events import (
     GroupConfig,
-    OnLostReader,
     ProgressEvent,
     ReaderFacts,
     ReaderRegistrationEvent,
@@ -19,23 +17,19 @@ from lockgate.wire.events import (
     SplitState,
 )
 from support import turns as commands
-from support.turns import decide, evaluate
+from support.turns import NOW, evaluate
 
-NOW = 1_000_000
 LEASE = 300
 CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10)
 A0 = ("a", 0)
 
 
 def registered(group: Group, now_ms: int = NOW, **more: Any) -> Group:
-    return commands.register(group, "a", ReaderRegistrationEvent(subtask=0, **more), now_ms)
+    return commands.registered(group, "a", now_ms, **more)
 
 
 def reported(group: Group, watermark: int, now_ms: int = NOW, **more: Any) -> Group:
-    epoch = more.pop("epoch", group.readers[A0].epoch)
-    return commands.report(
-        group, "a", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, **more), now_ms
-    )
+    return commands.reported(group, "a", watermark, now_ms, **more)
 
 
 def progressed(group: Group, batch: int, attempt: int, now_ms: int = NOW, **watermarks: int) -> Group:
@@ -75,34 +69,6 @@ def test_a_reader_that_never_registered_is_unknown_by_source_or_by_subtask(group
         commands.evict(group, "a", 1)
 
 
-def test_report_of_older_epoch_counts_until_newer_ones_first_report(group: Group) -> None:
-    group = registered(reported(group, 5), NOW + 1, owner="q")
-    assert decide(group, NOW + 1).group_watermark == 5
-    assert decide(reported(group, 9, NOW + 1), NOW + 1).group_watermark == 9
-
-
-def test_report_of_older_epoch_counts_until_newer_ones_lease_ends(group: Group) -> None:
-    group = registered(reported(group, 5), NOW + 1, owner="q")
-    assert decide(group, NOW + LEASE).group_watermark == 5
-    assert decide(group, NOW + 1 + LEASE).group_watermark == MAX
-
-
-def test_registering_alone_does_not_bring_a_lost_reader_back(group: Group) -> None:
-    group = reported(registered(commands.register(group, "b", ReaderRegistrationEvent(subtask=0), NOW), owner="q"), 5)
-    for now_ms in range(NOW + 100, NOW + 500, 100):
-        epoch = group.readers["b", 0].epoch
-        group = commands.report(group, "b", ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=50), now_ms)
-    assert decide(registered(group, NOW + 400, owner="q"), NOW + 400).group_watermark == 50
-    held = replace(group, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD))
-    assert decide(registered(held, NOW + 400, owner="q"), NOW + 400).group_watermark == 5
-
-
-def test_a_lost_reader_that_holds_on_and_registers_again_offers_no_reach(group: Group) -> None:
-    group = reported(replace(group, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD)), 5, reach=90)
-    assert decide(registered(group, NOW + 1, owner="q"), NOW + 1).ceiling == 90
-    assert decide(registered(replace(group, heard_at=None), NOW + LEASE, owner="q"), NOW + LEASE).ceiling == 15
-
-
 def test_another_owner_is_busy_to_the_last_millisecond_of_the_lease(group: Group) -> None:
     with pytest.raises(ReaderBusy) as refused:
         registered(group, NOW + LEASE - 1, owner="other")
@@ -119,24 +85,6 @@ def test_another_owner_gets_reader_that_is_lost_finished_or_taken_over(
     assert registered(other, NOW + LEASE, owner="other").readers[A0].owner == "other"
     assert registered(reported(group, 5, finished=True), NOW + 1, owner="other").readers[A0].owner == "other"
     assert registered(group, NOW + 1, owner="other", takeover=True).readers[A0].owner == "other"
-
-
-def test_the_same_owner_may_register_again_at_once_and_fences_itself(group: Group) -> None:
-    assert registered(group, NOW, owner="q").readers[A0].epoch == group.readers[A0].epoch + 1
-
-
-def test_first_report_of_min_does_not_count_and_a_later_one_holds(group: Group) -> None:
-    assert not reported(group, MIN).started
-    assert decide(reported(reported(group, 5), MIN), NOW).group_watermark == MIN
-    assert reported(reported(group, 5), MIN).started
-
-
-def test_an_idle_first_report_counts_whatever_its_watermark(group: Group) -> None:
-    assert decide(reported(group, MIN, idle=True), NOW).group_watermark == MAX
-
-
-def test_a_lower_report_lowers_the_minimum(group: Group) -> None:
-    assert decide(reported(reported(group, 9), 3), NOW).group_watermark == 3
 
 
 def test_each_report_is_judged_alone_and_refused_ones_change_nothing(group: Group) -> None:
@@ -229,26 +177,3 @@ def test_progress_before_the_epochs_first_report_is_heard_and_nothing_more(group
     group = registered(reported(group, 5, splits={"p0": split(5)}), NOW + 1, owner="q")
     after = progressed(group, 1, 0, NOW + 2, p0=30)
     assert after.readers[A0] == replace(group.readers[A0], heard_at=NOW + 2)
-
-
-def test_a_reader_that_leaves_no_longer_counts(group: Group) -> None:
-    group = reported(group, 5)
-    assert decide(commands.leave(group, "a", 0, group.readers[A0].epoch, NOW), NOW).group_watermark == MAX
-
-
-@pytest.mark.parametrize(("ceilings", "cap"), [([None], None), ([40], 40), ([40, None, 30, 50], 30)])
-def test_the_lowest_ceiling_presented_caps_a_new_group(ceilings: list[int | None], cap: int | None) -> None:
-    group = create("g", CONFIG, NOW)
-    for ceiling in ceilings:
-        group = registered(group, ceiling=ceiling)
-    assert group.cap == cap
-
-
-def test_a_ceiling_presented_after_the_grace_is_ignored() -> None:
-    group = create("g", CONFIG, NOW)
-    assert registered(group, NOW + LEASE - 1, ceiling=40).cap == 40
-    assert registered(group, NOW + LEASE, ceiling=40).cap is None
-
-
-def test_a_reader_is_a_value(group: Group) -> None:
-    assert group.readers[A0] == Reader(epoch=NOW, heard_at=NOW, owner="q")

@@ -7,8 +7,8 @@ import pytest
 from lockgate.group.expiry import Expiry, expired_readers
 from lockgate.group.group import Group, configured, create
 from lockgate.group.registering import without_readers
-from lockgate.wire.events import CatchUp, GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
-from support.turns import after_leases, decide, evaluate, has_expired, register, report
+from lockgate.wire.events import CatchUp, GroupConfig, OnLostReader, ReaderRegistrationEvent
+from support.turns import after_leases, decide, evaluate, has_expired, register, registered, reported
 
 LEASE_MS = 1_000
 DAY_MS = 86_400_000
@@ -22,12 +22,9 @@ def new(config: GroupConfig = STRICT) -> Group:
 
 def heard(group: Group, source: str, watermark: int | None, now_ms: int, **more: bool | int) -> Group:
     """Return the group after a registration of the source, and a report; None: without a report."""
-    if (source, 0) not in group.readers:
-        group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
-    if watermark is None:
-        return group
-    event = ReportedWatermarkEvent(subtask=0, epoch=group.readers[source, 0].epoch, watermark=watermark)
-    return report(group, source, replace(event, **more), now_ms)  # type: ignore[arg-type]
+    return (
+        registered(group, source, now_ms) if watermark is None else reported(group, source, watermark, now_ms, **more)
+    )
 
 
 def one_dead(config: GroupConfig = STRICT, alive_at: int = LEASE_MS + DAY_MS + 1, **dead: bool | int) -> Group:

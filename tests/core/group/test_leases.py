@@ -9,43 +9,18 @@ from lockgate.group.leases import after_silence, tolerance_ms
 from lockgate.group.reader import Reader
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX
-from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 from support.examples import examples
-from support.turns import after_leases, decide, evaluate, is_lost, register, report
+from support.turns import NOW, after_leases, decide, evaluate, reported
 
-NOW = 1_000_000
 LEASE = 900
 CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=10)
-
-
-def heard(
-    group: Group, source: str, watermark: int, now_ms: int, *, finished: bool = False, reach: int | None = None
-) -> Group:
-    if (source, 0) not in group.readers:
-        group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
-    epoch = group.readers[source, 0].epoch
-    return report(
-        group,
-        source,
-        ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, finished=finished, reach=reach),
-        now_ms,
-    )
 
 
 @pytest.fixture
 def group() -> Group:
     """Source a stands at 5, source b at 100, both heard at NOW."""
-    return heard(heard(create("g", CONFIG, NOW), "a", 5, NOW), "b", 100, NOW)
-
-
-def test_a_reader_is_lost_from_the_very_end_of_its_lease(group: Group) -> None:
-    reader = group.readers["a", 0]
-    assert not is_lost(reader, CONFIG, NOW + LEASE - 1)
-    assert is_lost(reader, CONFIG, NOW + LEASE)
-
-
-def test_a_finished_reader_is_never_lost(group: Group) -> None:
-    assert not is_lost(heard(group, "a", 5, NOW, finished=True).readers["a", 0], CONFIG, NOW + 10**9)
+    return reported(reported(create("g", CONFIG, NOW), "a", 5, NOW), "b", 100, NOW)
 
 
 @pytest.mark.parametrize(
@@ -55,73 +30,19 @@ def test_the_tolerance_is_a_third_of_a_lease_or_two_intervals(interval: int, lea
     assert tolerance_ms(GroupConfig(update_interval_ms=interval, lease_ms=lease)) == expected
 
 
-def test_the_silence_of_one_is_a_loss(group: Group) -> None:
-    for now_ms in range(NOW + 300, NOW + LEASE, 300):
-        group = heard(group, "b", 100, now_ms)
-    assert decide(group, NOW + LEASE - 1).group_watermark == 5
-    assert decide(group, NOW + LEASE).group_watermark == 100
-
-
-def test_first_reader_back_after_silence_of_all_is_held_by_the_others(group: Group) -> None:
-    back = NOW + 10 * LEASE
-    group = heard(group, "b", 100, back)
-    assert decide(group, back + LEASE - 1).group_watermark == 5
-    assert decide(group, back + LEASE).group_watermark != 5
-
-
-def test_reader_lost_before_the_silence_stays_lost(group: Group) -> None:
-    for now_ms in range(NOW + 300, NOW + LEASE + 1, 300):
-        group = heard(group, "b", 100, now_ms)
-    group = heard(group, "b", 100, NOW + 10 * LEASE)
-    assert decide(group, NOW + 10 * LEASE).group_watermark == 100
-
-
-def test_dead_reader_among_slow_ones_is_lost_after_one_silence(group: Group) -> None:
-    for turn in range(1, 3):
-        # each of them a silence of more than the tolerance
-        group = heard(group, "b", 100, NOW + turn * 500)
-    assert decide(group, NOW + LEASE + 499).group_watermark == 5
-    assert decide(group, NOW + LEASE + 500).group_watermark == 100
-
-
-def test_a_reader_that_was_heard_again_is_excused_again(group: Group) -> None:
-    group = heard(heard(group, "b", 100, NOW + 10 * LEASE), "a", 5, NOW + 10 * LEASE)
-    group = heard(group, "b", 100, NOW + 20 * LEASE)
-    assert decide(group, NOW + 20 * LEASE).group_watermark == 5
-
-
-def test_reach_is_forgotten_when_the_lease_ends(group: Group) -> None:
-    group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
-    assert decide(group, NOW).ceiling == 500
-    assert decide(heard(group, "b", 100, NOW + 10 * LEASE, reach=500), NOW + 10 * LEASE).ceiling == 15
-    holding = create("g", GroupConfig(lease_ms=LEASE, max_drift_ms=10, on_lost_reader=OnLostReader.HOLD), NOW)
-    holding = heard(heard(holding, "a", 5, NOW, reach=500), "b", 100, NOW + 1, reach=500)
-    assert decide(holding, NOW + LEASE).ceiling == 15, "whatever b offers"
-
-
-def test_looking_alone_excuses_nobody(group: Group) -> None:
-    assert decide(group, NOW + LEASE).group_watermark == MAX
-
-
 def test_a_clock_that_is_put_back_leaves_each_lease_what_was_left_of_it(group: Group) -> None:
-    group = heard(group, "b", 100, NOW + 200)
+    group = reported(group, "b", 100, NOW + 200)
     back = NOW - 60_000
     for now_ms in range(back, back + LEASE - 200, 100):
-        group = heard(group, "b", 100, now_ms)
+        group = reported(group, "b", 100, now_ms)
     assert decide(group, back + LEASE - 201).group_watermark == 5
     assert decide(group, back + LEASE - 200).group_watermark == 100
-
-
-def test_a_second_silence_of_all_is_an_outage_like_the_first(group: Group) -> None:
-    group = heard(heard(group, "a", 5, NOW - 60_000), "b", 100, NOW - 60_000)
-    group = heard(group, "b", 100, NOW - 30_000)
-    assert decide(group, NOW - 30_000).group_watermark == 5
 
 
 def test_reader_lost_by_clock_ahead_counts_again_once_put_back(group: Group) -> None:
     ahead, _ = evaluate(group, NOW + 3_600_000)
     assert all(reader.lost for reader in ahead.readers.values())
-    assert decide(heard(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15
+    assert decide(reported(ahead, "b", 100, NOW - 60_000), NOW - 60_000).ceiling == 15
 
 
 def test_reader_lost_by_clock_briefly_ahead_returns_without_report(group: Group) -> None:
@@ -145,19 +66,19 @@ def test_shorter_lease_holds_from_readers_next_report(group: Group) -> None:
     group = replace_config(group, replace(CONFIG, lease_ms=100), NOW + 500)
     assert decide(group, NOW + LEASE - 1).group_watermark == 5
     assert decide(group, NOW + LEASE).group_watermark == MAX
-    group = heard(group, "a", 5, NOW + 600)
+    group = reported(group, "a", 5, NOW + 600)
     assert decide(group, NOW + 699).group_watermark == 5
     assert decide(group, NOW + 700).group_watermark == 100
 
 
 def test_longer_lease_brings_lost_reader_back_without_its_reach(group: Group) -> None:
-    group = heard(heard(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
+    group = reported(reported(group, "a", 5, NOW, reach=500), "b", 100, NOW, reach=500)
     group = replace_config(evaluate(group, NOW + LEASE)[0], replace(CONFIG, lease_ms=2 * LEASE), NOW + LEASE)
     assert (decide(group, NOW + LEASE).group_watermark, decide(group, NOW + LEASE).ceiling) == (5, 15)
 
 
 def test_a_reader_lost_by_the_longer_lease_stays_lost_by_the_shorter_one(group: Group) -> None:
-    group = evaluate(heard(heard(group, "b", 100, NOW + 300), "b", 100, NOW + 600), NOW + LEASE)[0]
+    group = evaluate(reported(reported(group, "b", 100, NOW + 300), "b", 100, NOW + 600), NOW + LEASE)[0]
     assert decide(replace_config(group, replace(CONFIG, lease_ms=100), NOW + LEASE), NOW + LEASE).group_watermark == 100
 
 

@@ -1,7 +1,6 @@
 """A scheduled run ends, its source stays: parked readers (the rule: `lockgate.group.leases`)."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -14,41 +13,24 @@ from lockgate.wire.events import (
     GroupConfig,
     OnLostReader,
     OnMaxWait,
-    ReaderRegistrationEvent,
-    ReportedWatermarkEvent,
 )
-from support.turns import decide, evaluate, next_deadline, register, report
+from support.turns import NOW, decide, evaluate, next_deadline, registered, reported
 
-NOW = 1_000_000
 LEASE, HOUR, DRIFT = 900, 3_600_000, 10
 CONFIG = GroupConfig(lease_ms=LEASE, update_interval_ms=100, max_drift_ms=DRIFT)
-
-
-def registered(group: Group, source: str, now_ms: int, **more: Any) -> Group:
-    return register(group, source, ReaderRegistrationEvent(subtask=0, **more), now_ms)
-
-
-def said(group: Group, source: str, watermark: int, now_ms: int, **more: Any) -> Group:
-    if (source, 0) not in group.readers:
-        group = registered(group, source, now_ms)
-    epoch = group.readers[source, 0].epoch
-    return evaluate(
-        report(group, source, ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, **more), now_ms),
-        now_ms,
-    )[0]
 
 
 def beating(group: Group, source: str, watermark: int, begin: int, end: int) -> Group:
     """The source is heard every third of a lease, up to `end`."""
     for now_ms in range(begin, end, LEASE // 3):
-        group = said(group, source, watermark, now_ms)
+        group = reported(group, source, watermark, now_ms)
     return group
 
 
 @pytest.fixture
 def parked() -> Group:
     """Source a is parked at 5 for ten leases from NOW on; source b stands at 100 and is heard."""
-    return said(said(create("g", CONFIG, NOW), "a", 5, NOW, park_ms=10 * LEASE), "b", 100, NOW)
+    return reported(reported(create("g", CONFIG, NOW), "a", 5, NOW, park_ms=10 * LEASE), "b", 100, NOW)
 
 
 def test_parked_reader_holds_others_until_its_time_is_over(parked: Group) -> None:
@@ -65,31 +47,8 @@ def test_a_parked_reader_holds_on_after_its_time_where_lost_readers_do(parked: G
 def test_the_end_of_its_time_is_a_deadline(parked: Group) -> None:
     group = beating(parked, "b", 100, NOW, NOW + 10 * LEASE)
     assert next_deadline(group, NOW + 10 * LEASE - 1) == NOW + 10 * LEASE
-    alone = said(create("g", CONFIG, NOW), "a", 5, NOW, park_ms=HOUR)
+    alone = reported(create("g", CONFIG, NOW), "a", 5, NOW, park_ms=HOUR)
     assert [next_deadline(alone, NOW + HOUR + after) for after in (-1, 0)] == [NOW + HOUR, None]
-
-
-def test_first_report_of_next_run_ends_the_parking(parked: Group) -> None:
-    group = beating(parked, "b", 100, NOW, NOW + 5 * LEASE)
-    group = registered(group, "a", NOW + 5 * LEASE)
-    assert decide(group, NOW + 5 * LEASE).group_watermark == 5
-    group = said(group, "a", 50, NOW + 5 * LEASE)
-    group = beating(group, "b", 100, NOW + 5 * LEASE, NOW + 6 * LEASE)
-    assert decide(group, NOW + 6 * LEASE - 1).group_watermark == 50
-    assert decide(group, NOW + 6 * LEASE).group_watermark == 100
-
-
-@pytest.mark.parametrize(("registers_at", "ends"), [(5 * LEASE, 10 * LEASE), (10 * LEASE - 1, 11 * LEASE - 1)])
-def test_run_that_never_reports_leaves_parking_time_or_one_lease(parked: Group, registers_at: int, ends: int) -> None:
-    group = registered(beating(parked, "b", 100, NOW, NOW + registers_at), "a", NOW + registers_at)
-    group = beating(group, "b", 100, NOW + registers_at, NOW + ends)
-    assert decide(group, NOW + ends - 1).group_watermark == 5
-    assert decide(group, NOW + ends).group_watermark == 100
-
-
-def test_reader_registered_after_parking_counts_from_first_report(parked: Group) -> None:
-    group = registered(beating(parked, "b", 100, NOW, NOW + 10 * LEASE), "a", NOW + 10 * LEASE)
-    assert decide(group, NOW + 10 * LEASE).group_watermark == 100
 
 
 def test_reader_registered_late_holds_like_other_lost_readers(
@@ -103,42 +62,21 @@ def test_reader_registered_late_holds_like_other_lost_readers(
 
 
 def test_the_report_that_parks_may_be_sent_again(parked: Group) -> None:
-    assert said(parked, "a", 5, NOW, park_ms=10 * LEASE) == parked
+    assert reported(parked, "a", 5, NOW, park_ms=10 * LEASE) == parked
 
 
 def test_a_parked_reader_is_its_owners_until_its_time_is_over() -> None:
     group = registered(create("g", CONFIG, NOW), "a", NOW, owner="hourly")
-    group = beating(said(group, "a", 5, NOW, park_ms=10 * LEASE), "b", 100, NOW, NOW + 5 * LEASE)
+    group = beating(reported(group, "a", 5, NOW, park_ms=10 * LEASE), "b", 100, NOW, NOW + 5 * LEASE)
     with pytest.raises(ReaderBusy):
         registered(group, "a", NOW + 5 * LEASE, owner="another")
     assert registered(group, "a", NOW + 5 * LEASE, owner="hourly").readers["a", 0].owner == "hourly"
 
 
-def test_a_parked_reader_offers_no_reach_for_its_next_batch_is_far_away() -> None:
-    group = said(said(create("g", CONFIG, NOW), "a", 5, NOW, reach=90), "b", 30, NOW, reach=90)
-    assert decide(group, NOW).ceiling == 90
-    assert decide(said(group, "a", 5, NOW, reach=90, park_ms=HOUR), NOW).ceiling == 5 + DRIFT
-    assert decide(said(group, "b", 30, NOW, reach=90, park_ms=HOUR), NOW).ceiling == 30
-
-
-def test_a_silence_of_all_adds_to_its_time_no_more_than_leaves_a_lease(parked: Group) -> None:
-    back = NOW + 20 * LEASE  # an outage in which its next run could not report
-    group = beating(said(parked, "b", 100, back), "b", 100, back, back + LEASE)
-    assert decide(group, back + LEASE - 1).group_watermark == 5
-    assert decide(group, back + LEASE).group_watermark == 100
-    early = said(parked, "b", 100, NOW + 2 * LEASE)
-    assert early.readers["a", 0].heard_at == NOW
-
-
 def test_a_finished_reader_cannot_be_parked() -> None:
-    group = said(create("g", CONFIG, NOW), "a", 5, NOW, finished=True, park_ms=LEASE)
+    group = reported(create("g", CONFIG, NOW), "a", 5, NOW, finished=True, park_ms=LEASE)
     assert decide(group, NOW + HOUR).group_watermark == MAX
     assert (next_deadline(group, NOW), evaluate(group, NOW + HOUR)[0].readers["a", 0].lost) == (None, False)
-
-
-def test_a_first_report_of_min_parks_nobody_for_there_is_nothing_to_keep() -> None:
-    group = said(create("g", CONFIG, NOW), "a", -(2**63), NOW, park_ms=HOUR)
-    assert group.readers["a", 0].reported is None
 
 
 def test_another_lease_of_the_group_leaves_the_time_as_it_is(parked: Group) -> None:
@@ -149,8 +87,8 @@ def test_another_lease_of_the_group_leaves_the_time_as_it_is(parked: Group) -> N
 
 def test_parked_reader_does_not_wait_and_can_be_passed_over() -> None:
     config = replace(CONFIG, catch_up=CatchUp.STRICT, max_wait_ms=500, on_max_wait=OnMaxWait.PROCEED)
-    group = said(said(create("g", config, NOW), "a", 5, NOW, park_ms=HOUR), "b", 100, NOW)
+    group = reported(reported(create("g", config, NOW), "a", 5, NOW, park_ms=HOUR), "b", 100, NOW)
     assert decide(beating(group, "b", 100, NOW, NOW + 500), NOW + 500).group_watermark == 100
-    ahead = said(said(create("g", config, NOW), "a", 5, NOW), "b", 100, NOW)
+    ahead = reported(reported(create("g", config, NOW), "a", 5, NOW), "b", 100, NOW)
     assert ahead.readers["b", 0].held_since == NOW
-    assert said(ahead, "b", 100, NOW, park_ms=HOUR).readers["b", 0].held_since is None
+    assert reported(ahead, "b", 100, NOW, park_ms=HOUR).readers["b", 0].held_since is None

@@ -7,26 +7,18 @@ import pytest
 from lockgate.errors import UnknownSource
 from lockgate.group.group import Group, create
 from lockgate.group.source_pauses import pause, resume
-from lockgate.wire.events import GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent, SourcePause
-from support.turns import decide, evaluate, evict, register, report
+from lockgate.wire.events import GroupConfig, OnMaxWait, SourcePause
+from support.turns import NOW, decide, evaluate, evict, reported
 
-NOW, DRIFT, HOLD = 1_000_000, 10, 500
+DRIFT, HOLD = 10, 500
 CONFIG = GroupConfig(max_drift_ms=DRIFT, lease_ms=60_000)
 NIGHT = SourcePause(source="a", at=NOW, by="ops", reason="the sink is away")
-
-
-def said(group: Group, source: str, watermark: int, now_ms: int = NOW, reach: int | None = None) -> Group:
-    if (source, 0) not in group.readers:
-        group = register(group, source, ReaderRegistrationEvent(subtask=0), now_ms)
-    epoch = group.readers[source, 0].epoch
-    event = ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark, reach=reach)
-    return evaluate(report(group, source, event, now_ms), now_ms)[0]
 
 
 @pytest.fixture
 def group() -> Group:
     """Source a stands at 5 and offers to reach 900, b stands at 8 and offers 1,000."""
-    return said(said(create("g", CONFIG, NOW), "a", 5, reach=900), "b", 8, reach=1_000)
+    return reported(reported(create("g", CONFIG, NOW), "a", 5, reach=900), "b", 8, reach=1_000)
 
 
 def test_pause_raises_revision_though_no_watermark_moves(group: Group) -> None:
@@ -42,12 +34,12 @@ def test_a_paused_source_holds_the_group_and_offers_nothing(group: Group) -> Non
     assert decide(group, NOW).ceiling == 900
     after = pause(group, NIGHT, NOW)
     assert (decide(after, NOW).group_watermark, decide(after, NOW).ceiling) == (5, 5 + DRIFT)
-    assert decide(said(after, "a", 5, reach=950), NOW).ceiling == 5 + DRIFT
-    assert decide(said(resume(after, "a", NOW), "a", 5, reach=950), NOW).ceiling == 950
+    assert decide(reported(after, "a", 5, reach=950), NOW).ceiling == 5 + DRIFT
+    assert decide(reported(resume(after, "a", NOW), "a", 5, reach=950), NOW).ceiling == 950
 
 
 def test_an_offer_of_another_source_stays(group: Group) -> None:
-    after = said(pause(group, NIGHT, NOW), "b", 9, reach=1_100)
+    after = reported(pause(group, NIGHT, NOW), "b", 9, reach=1_100)
     assert after.readers["b", 0].reported == replace(after.readers["b", 0].reported, reach=1_100)  # type: ignore[type-var]
 
 
@@ -66,7 +58,7 @@ def test_resume_raises_revision_only_for_a_paused_source(group: Group) -> None:
 
 def test_a_pause_outlives_the_readers_of_its_source(group: Group) -> None:
     left = evict(pause(group, NIGHT, NOW), "a", 0)
-    assert said(left, "a", 1).pause_of("a") == NIGHT
+    assert reported(left, "a", 1).pause_of("a") == NIGHT
 
 
 def test_expected_source_may_be_paused_before_it_comes(group: Group) -> None:
@@ -84,6 +76,6 @@ def test_paused_sources_are_in_the_order_of_their_names(group: Group) -> None:
 def test_others_pass_a_paused_source_only_where_the_group_lets_them(group: Group) -> None:
     config = replace(CONFIG, max_wait_ms=HOLD, on_max_wait=OnMaxWait.PROCEED)
     paused, _ = evaluate(pause(replace(group, config=config), NIGHT, NOW), NOW)
-    waiting = said(paused, "b", 5 + DRIFT)
+    waiting = reported(paused, "b", 5 + DRIFT)
     assert decide(waiting, NOW + HOLD - 1).group_watermark == 5
     assert decide(waiting, NOW + HOLD).group_watermark == 5 + DRIFT

@@ -9,8 +9,8 @@ from lockgate.errors import ReaderBusy
 from lockgate.group.group import Group, create
 from lockgate.group.now import Now, Span
 from lockgate.watermark import MAX
-from lockgate.wire.events import CatchUp, GroupConfig, OnMaxWait, ReaderRegistrationEvent, ReportedWatermarkEvent
-from support.turns import Stalls, evaluate, next_deadline, register, report
+from lockgate.wire.events import CatchUp, GroupConfig, OnMaxWait, ReaderRegistrationEvent
+from support.turns import Stalls, evaluate, next_deadline, register, registered, reported
 
 LEASE_MS = 3_000
 NO_OUTAGE_MS = 600_000
@@ -19,19 +19,9 @@ NO_OUTAGE_MS = 600_000
 CONFIG = GroupConfig(max_drift_ms=10, lease_ms=LEASE_MS, update_interval_ms=NO_OUTAGE_MS, catch_up=CatchUp.STRICT)
 
 
-def joined(group: Group, source: str, watermark: int, now_ms: int, **registration: int) -> Group:
-    group = register(group, source, ReaderRegistrationEvent(subtask=0, **registration), now_ms)
-    return told(group, source, watermark, now_ms)
-
-
-def told(group: Group, source: str, watermark: int, now_ms: int, stalls: Stalls = ()) -> Group:
-    epoch = group.readers[source, 0].epoch
-    return report(group, source, ReportedWatermarkEvent(subtask=0, epoch=epoch, watermark=watermark), now_ms, stalls)
-
-
 def two_readers(config: GroupConfig = CONFIG) -> Group:
     """`slow` at 50 and `fast` at 1,000, both heard at 0."""
-    return evaluate(joined(joined(create("g", config, 0), "slow", 50, 0), "fast", 1_000, 0), 0)[0]
+    return reported(reported(create("g", config, 0), "slow", 50, 0), "fast", 1_000, 0)
 
 
 def ceiling(group: Group, now_ms: int, stalls: Stalls = ()) -> int:
@@ -41,20 +31,20 @@ def ceiling(group: Group, now_ms: int, stalls: Stalls = ()) -> int:
 def test_reader_whose_report_waits_during_stall_goes_on_counting() -> None:
     stall = ((1_000, 16_000),)
     # the first report that is read afterwards
-    assert ceiling(told(two_readers(), "fast", 1_000, 16_001), 16_001) == 1_010
-    assert ceiling(told(two_readers(), "fast", 1_000, 16_001, stall), 16_001, stall) == 60
+    assert ceiling(reported(two_readers(), "fast", 1_000, 16_001), 16_001) == 1_010
+    assert ceiling(reported(two_readers(), "fast", 1_000, 16_001, stalls=stall), 16_001, stall) == 60
 
 
 def test_a_dead_reader_is_lost_after_one_lease_without_stalls() -> None:
     stall = ((1_000, 16_000), (16_500, 17_000))
-    group = told(two_readers(), "fast", 1_000, 16_001, stall[:1])
+    group = reported(two_readers(), "fast", 1_000, 16_001, stalls=stall[:1])
     ends = LEASE_MS + 15_000 + 500
     assert next_deadline(group, 17_000, stall) == ends
     assert (ceiling(group, ends - 1, stall), ceiling(group, ends, stall)) == (60, 1_010)
 
 
 def test_reader_heard_after_stall_has_no_longer_lease() -> None:
-    group = told(told(two_readers(), "slow", 50, 5_000), "fast", 1_000, 7_900)
+    group = reported(reported(two_readers(), "slow", 50, 5_000), "fast", 1_000, 7_900)
     stall = ((1_000, 4_000),)
     assert (ceiling(group, 5_000 + LEASE_MS - 1, stall), ceiling(group, 5_000 + LEASE_MS, stall)) == (60, 1_010)
 
@@ -68,24 +58,22 @@ def test_registration_after_stall_keeps_report_and_owner() -> None:
 
 
 def test_parked_reader_keeps_its_place_during_stall() -> None:
-    group = two_readers()
-    parks = ReportedWatermarkEvent(subtask=0, epoch=group.readers["slow", 0].epoch, watermark=50, park_ms=10_000)
-    group, stall = report(group, "slow", parks, 0), ((9_000, 12_000),)
-    assert ceiling(told(group, "fast", 1_000, 12_001), 12_001) == 1_010
-    assert ceiling(told(group, "fast", 1_000, 12_001, stall), 12_001, stall) == 60
+    group, stall = reported(two_readers(), "slow", 50, 0, park_ms=10_000), ((9_000, 12_000),)
+    assert ceiling(reported(group, "fast", 1_000, 12_001), 12_001) == 1_010
+    assert ceiling(reported(group, "fast", 1_000, 12_001, stalls=stall), 12_001, stall) == 60
 
 
 def test_stall_makes_no_wait_longer() -> None:
     config = replace(CONFIG, max_wait_ms=2_000, on_max_wait=OnMaxWait.PROCEED, lease_ms=NO_OUTAGE_MS)
-    group, stall = told(two_readers(config), "fast", 1_000, 0), ((1_000, 5_000),)
+    group, stall = reported(two_readers(config), "fast", 1_000, 0), ((1_000, 5_000),)
     assert next_deadline(group, 5_000, stall) == 6_000
     assert (ceiling(group, 5_999, stall), ceiling(group, 6_000, stall)) == (60, 1_010)
 
 
 def test_grace_of_new_group_is_longer_by_stall() -> None:
     stall = ((1_000, 16_000),)
-    group = joined(create("g", CONFIG, 0), "fast", 1_000, 0, ceiling=60)
-    group = told(group, "fast", 1_000, 16_001)
+    group = registered(create("g", CONFIG, 0), "fast", 0, ceiling=60)
+    group = reported(reported(group, "fast", 1_000, 0), "fast", 1_000, 16_001)
     assert (ceiling(group, 16_001), ceiling(group, 16_001, stall)) == (1_010, 60)
     late = register(group, "slow", ReaderRegistrationEvent(subtask=0, ceiling=40), 16_001, stall)
     assert ceiling(late, 16_001, stall) == 40
