@@ -11,7 +11,11 @@ URL = "http://127.0.0.1:8080"
 
 
 @pytest.mark.parametrize(
-    "bad", ["", "localhost:8080", "ftp://host", "http://", "http://host:port", "http://u:secret@host", 8080, None]
+    "bad",
+    [
+        *("", "localhost:8080", "ftp://host", "http://", "http://host:port", "http://[::1", 8080, None),
+        *("http://u:secret@host", "http://:secret@host", "http://user@host", "http://host:8080\n", "http://ho st"),
+    ],
 )
 def test_a_malformed_coordinator_url_is_refused_without_repeating_it(bad: object) -> None:
     with pytest.raises(ConfigurationError, match=r"http://HOST:PORT") as caught:

@@ -16,7 +16,6 @@ import pytest
 from lockgate_http.calls.answers import Interrupted
 from lockgate_http.calls.client import CoordinatorClient, NotACoordinator, Unreachable
 from lockgate_http.config import Coordinator
-from lockgate_http.errors import AlignmentError, ConfigurationError
 from support.answers import accepting_only, wait_for
 from support.hostile import (
     a_gigabyte,
@@ -192,25 +191,3 @@ def test_a_closed_client_is_unreachable_and_may_be_closed_again() -> None:
         one.close()
         with pytest.raises(Unreachable, match="closed"):
             one.config()
-
-
-@pytest.mark.parametrize("url", ["http://coordinator:8080\n", "http://coordi nator", "http://[::1"])
-def test_a_malformed_url_is_an_error_of_the_configuration(url: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"Coordinator\(url\)"):
-        client(url)
-
-
-def test_a_wrong_content_type_is_no_coordinator_s() -> None:
-    body = b'{"config": {}}'
-
-    def html(connection: socket.socket) -> None:
-        connection.sendall(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-        )
-
-    with (
-        speaking(html) as url,
-        client(url, "1 minute") as one,
-        pytest.raises(AlignmentError, match="did not answer as a lockgate coordinator"),
-    ):
-        one.config()

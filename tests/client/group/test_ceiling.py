@@ -53,10 +53,12 @@ def test_higher_news_of_the_same_configuration_count_within_the_lease() -> None:
     [(VERSION, LEASE_S), (VERSION + 1, 0.0), (None, 0.0)],
     ids=["the lease has ended", "the group was made anew", "the coordinator announces no version"],
 )
-def test_higher_news_that_cannot_be_trusted_only_make_the_query_report(version: int | None, now: float) -> None:
+def test_untrusted_news_make_the_query_report_and_lower_the_ceiling_alone(version: int | None, now: float) -> None:
     ceiling = answered(5, 1_000)
     assert ceiling.on_event(event(6, 2_000, version), now, LEASE_S)
     assert ceiling.value == 1_000
+    assert ceiling.on_event(event(7, 500, version), now, LEASE_S)
+    assert ceiling.value == 500
 
 
 def test_higher_news_that_were_made_without_this_query_only_make_it_report() -> None:
@@ -69,19 +71,10 @@ def test_higher_news_that_were_made_without_this_query_only_make_it_report() -> 
     assert ceiling.value == 1_700
 
 
-def test_news_without_a_version_are_not_trusted_after_an_answer_without_one() -> None:
+def test_news_without_version_are_not_trusted_after_such_an_answer() -> None:
     ceiling = answered(5, 1_000, version=None)
     assert ceiling.on_event(event(6, 2_000, version=None), now=0.0, lease_s=LEASE_S)
     assert ceiling.value == 1_000
-
-
-@pytest.mark.parametrize(("version", "now"), [(VERSION, LEASE_S), (VERSION + 1, 0.0), (None, 0.0)])
-def test_lower_news_always_count_and_make_the_query_report_where_they_cannot_be_trusted(
-    version: int | None, now: float
-) -> None:
-    ceiling = answered(5, 1_000)
-    assert ceiling.on_event(event(6, 500, version), now, LEASE_S)
-    assert ceiling.value == 500
 
 
 @pytest.mark.parametrize("revision", [4, 5])

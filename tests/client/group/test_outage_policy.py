@@ -2,12 +2,15 @@
 
 import itertools
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from lockgate.watermark import MAX, MIN
 from lockgate_http.config import Coordinator
 from lockgate_http.errors import CoordinatorUnavailable
+from lockgate_http.group.membership import Membership
 from lockgate_http.group.outage import Coordination, Outage, Policy
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
@@ -15,6 +18,17 @@ from support.answers import accepting_only, wait_for
 from support.members import MINUTE, at, create, inspect, member, pause
 
 FAST = "100 milliseconds"
+
+
+@contextmanager
+def proceeding(group: str) -> Iterator[tuple[CoordinatorProcess, Membership, list[float]]]:
+    """A coordinator, a query that goes on a minute after it is away, and that query's clock."""
+    clock = [0.0]
+    with CoordinatorProcess() as coordinator:
+        create(coordinator.url, group)
+        means = {"now": lambda: clock[0], "timeout": "2 seconds"}
+        with member(coordinator.url, group, on_outage="proceed", hold_for="1 minute", **means) as orders:
+            yield coordinator, orders, clock
 
 
 @pytest.mark.parametrize(
@@ -47,14 +61,7 @@ def test_an_outage_lasts_from_its_first_failure() -> None:
 def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coordinator_is_back(
     topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = [0.0]
-    with (
-        CoordinatorProcess() as coordinator,
-        member(
-            coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds", on_outage="proceed", hold_for="1 minute"
-        ) as orders,
-    ):
-        create(coordinator.url, topic)
+    with proceeding(topic) as (coordinator, orders, clock):
         told = orders.exchange(at(1_000))
         coordinator.kill()
         assert (orders.exchange(at(2_000)), orders.coordination) == (told, Coordination.HOLDING)
@@ -71,14 +78,7 @@ def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coor
 
 
 def test_a_query_that_an_operator_has_paused_does_not_proceed_in_an_outage(topic: str) -> None:
-    clock = [0.0]
-    with (
-        CoordinatorProcess() as coordinator,
-        member(
-            coordinator.url, topic, now=lambda: clock[0], timeout="2 seconds", on_outage="proceed", hold_for="1 minute"
-        ) as orders,
-    ):
-        create(coordinator.url, topic)
+    with proceeding(topic) as (coordinator, orders, clock):
         assert orders.exchange(at(1_000)) > MIN
         pause(coordinator.url, topic)
         clock[0] = 100.0  # the report is due again

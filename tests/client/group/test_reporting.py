@@ -86,24 +86,19 @@ def test_a_change_is_urgent_where_other_readers_wait_for_it(changed: SourceStatu
     assert (urgent({0: STATUS}) != urgent({0: changed})) is expected
 
 
-def test_splits_are_named_once_for_each_status_that_was_answered() -> None:
-    made = reporting()
-    assert made.events({0: 1})[0].splits == SPLITS
-    assert made.events({0: 1})[0].splits == SPLITS, "the first report was not answered"
-    made.answered()
-    assert made.events({0: 1})[0].splits == {}
-    made.forget_answered()
-    assert made.events({0: 2})[0].splits == SPLITS, "a new epoch has none of them"
+def test_splits_and_facts_are_named_once_for_each_that_was_answered() -> None:
+    made, named, unnamed = reporting(), (SPLITS, FACTS), ({}, None)
 
+    def sent(epoch: int) -> tuple[object, object]:
+        (event,) = made.events({0: epoch})
+        return event.splits, event.facts
 
-def test_facts_are_named_once_for_each_that_was_answered() -> None:
-    made = reporting()
-    assert made.events({0: 1})[0].facts == FACTS
-    assert made.events({0: 1})[0].facts == FACTS, "the first report was not answered"
+    assert sent(1) == named
+    assert sent(1) == named, "the first report was not answered"
     made.answered()
-    assert made.events({0: 1})[0].facts is None
+    assert sent(1) == unnamed
     made.forget_answered()
-    assert made.events({0: 2})[0].facts == FACTS, "a new epoch has none of them"
+    assert sent(2) == named, "a new epoch has none of them"
 
 
 def test_other_facts_alone_are_not_urgent_and_name_no_splits_again() -> None:
