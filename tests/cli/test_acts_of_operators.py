@@ -8,7 +8,7 @@ import pytest
 
 from lockgate_cli.looks import findings, line
 from support.answers import wait_for
-from support.lockgate_command import fault, said
+from support.lockgate_command import said
 
 T = 1_767_225_600_000
 GROUP = "/v1/groups/checkout"
@@ -38,10 +38,6 @@ def test_a_source_is_paused_shown_and_resumed(http: httpx.Client) -> None:
 def test_a_pause_is_confirmed_first(http: httpx.Client) -> None:
     said(str(http.base_url), "pause", "checkout", "orders", code=1)
     assert http.get(GROUP).json()["paused_sources"] == []
-
-
-def test_a_source_that_is_not_there_is_refused_with_those_that_are(http: httpx.Client) -> None:
-    assert "existing sources: orders" in fault(str(http.base_url), "pause", "checkout", "order", "--yes")
 
 
 def test_a_configuration_is_shown_and_changed_key_by_key(http: httpx.Client) -> None:

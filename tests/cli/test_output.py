@@ -53,10 +53,6 @@ def test_check_has_its_reasons_for_programs_and_the_same_status(url: str) -> Non
     assert json.loads(said(url, "check", "checkout", "--output", "json")) == healthy
 
 
-def test_an_unknown_form_is_refused_with_those_that_are(url: str) -> None:
-    assert "'table', 'json', 'yaml'" in said(url, "groups", "--output", "xml", code=2, width=200)
-
-
 def _ageless(answer: object) -> object:
     """Return the answer without what changes by time alone."""
     if isinstance(answer, dict):

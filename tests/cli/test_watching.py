@@ -19,7 +19,6 @@ from lockgate_http.calls.answers import Unreachable
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import Answer, serving
 from support.children import doing_first
-from support.lockgate_command import fault
 
 T = 1_767_225_600_000
 GROUP = "/v1/groups/checkout"
@@ -126,10 +125,6 @@ def test_a_signal_ends_the_view_and_leaves_the_terminal_as_it_was(http: httpx.Cl
         assert process.wait(20) == 0
     assert LEAVES_THE_SCREEN in seen
     assert b"Traceback" not in seen
-
-
-def test_a_group_that_is_not_there_is_refused_with_near_names(http: httpx.Client) -> None:
-    assert "existing groups: checkout" in fault(str(http.base_url), "watch", "chekout")
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])

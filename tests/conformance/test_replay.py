@@ -1,11 +1,10 @@
 """Every trace of Flink's own classes, replayed against lockgate's."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from flink_replay.runner import COMPONENTS, Outcome, Trace, folder, replay, summary, traces
+from flink_replay.runner import COMPONENTS, Outcome, Trace, folder, replay, traces
 
 ALL = list(traces(folder()))
 
@@ -28,13 +27,6 @@ def test_the_traces_kept_here_have_every_component_and_few_deviate() -> None:
     assert sum(bool(replay(trace).deviations) for trace in kept) <= 25
 
 
-def test_another_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    line = {"component": "watermark_aggregator", "params": {}, "ops": [], "out": [], "state": []}
-    (tmp_path / "other.jsonl").write_text(json.dumps(line) + "\n")
-    monkeypatch.setenv("LOCKGATE_TRACES", str(tmp_path))
-    assert [str(trace) for trace in traces(folder())] == ["other:1:None"]
-
-
 def test_a_trace_of_an_unknown_component_fails() -> None:
     outcome = replay(Trace("other", 1, {"component": "time_machine", "params": {}, "ops": [], "out": [], "state": []}))
     assert outcome.difference == "unknown component 'time_machine'"
@@ -55,8 +47,3 @@ def test_an_error_that_flink_did_not_throw_fails_and_so_does_one_of_another_kind
     ops = [{"op": "new", "channels": 1}, {"op": "watermark", "ch": 1, "ts": 5}]
     for out in ([], [{"error": "IllegalStateException"}]):
         assert replay(Trace("other", 1, {**content, "ops": ops, "out": [[], out]})).difference is not None
-
-
-def test_the_closing_line_counts_what_was_replayed_equal_and_deviating() -> None:
-    outcomes = [Outcome(), Outcome(deviations=("one",)), Outcome("differs")]
-    assert summary(outcomes) == "3 traces replayed: 1 equal, 1 equal but for a deviation of the table, 1 different"

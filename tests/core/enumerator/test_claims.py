@@ -66,25 +66,6 @@ def test_the_higher_number_of_one_split_wins_whoever_presents_it_first() -> None
     assert (blocked_by(second, 1), stop) == ({"orders-0"}, (StoppedSplit(split="orders-0", assignment=500),))
 
 
-def test_nothing_is_assigned_for_one_lease_after_a_revision_that_is_not_of_this_history() -> None:
-    fleet = settled()
-    epoch = fleet.processes[0].epoch
-    event = SplitExchange(epoch=epoch, held=tuple(fleet.processes[0].held.values()), seen=fleet.enumerator.revision + 1)
-    fleet.enumerator = exchange(fleet.enumerator, (0, epoch), "s", event, CONFIG, Now(fleet.now)).enumerator
-    fleet.partitions += 4
-    end = fleet.now + CONFIG.lease_ms
-    while fleet.now < end:
-        for process in fleet.processes:
-            fleet.exchange(process)
-            assert len(process.held) == 2
-        fleet.now += 100
-    for process in [*fleet.processes, *fleet.processes]:
-        fleet.exchange(process)
-
-    assert [len(process.held) for process in fleet.processes] == [4, 4]
-    assert fleet.enumerator.revision > event.seen  # type: ignore[operator]
-
-
 def test_after_a_loss_splits_that_nobody_presents_begin_at_what_was_committed() -> None:
     splits = (split(0, EARLIEST_OFFSET), split(1, EARLIEST_OFFSET), split(2, 7))
     listed = DiscoveredSplits(splits=splits, request=NOW)

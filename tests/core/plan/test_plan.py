@@ -71,46 +71,11 @@ def test_a_timestamp_larger_than_the_budget_is_not_begun_above_the_ceiling() -> 
     assert draft(logs, budget=10).plan(ceiling=500).offsets == 10
 
 
-def test_a_ceiling_of_min_pauses_everything_and_one_of_max_nothing() -> None:
-    logs = LogsInMemory.from_start(a=range(10))
-    assert draft(logs).plan(ceiling=watermark.MIN).paused == {"a"}
-    assert not draft(logs).plan(ceiling=watermark.MAX).paused
-
-
-def test_a_live_split_without_backlog_holds_the_others_at_its_own_event_time_plus_drift() -> None:
-    logs = LogsInMemory(
-        {"slow": [0, 1000], "fast": list(range(0, 20_000, 100))}, {"slow": 2, "fast": 0}, {"slow": 2, "fast": 200}
-    )
-    plan = draft(logs, now=30_000).plan()
-    assert plan.target == 1000 - 1 + BOUNDS.max_drift
-    assert plan.limit is Limit.HORIZON
-    assert plan.splits["fast"].state is PlannedState.PAUSED
-
-
-def test_a_live_split_with_one_unread_record_holds_the_others_just_the_same() -> None:
-    logs = LogsInMemory(
-        {"slow": [0, 1000], "fast": list(range(0, 20_000, 100))}, {"slow": 1, "fast": 0}, {"slow": 2, "fast": 200}
-    )
-    assert draft(logs, now=30_000).plan().target == 1000 - 1 + BOUNDS.max_drift
-
-
-def test_the_clock_lets_go_of_a_split_that_stays_silent() -> None:
-    logs = LogsInMemory(
-        {"silent": [0], "live": list(range(0, 200_000, 1000))}, {"silent": 1, "live": 0}, {"silent": 1, "live": 200}
-    )
-    assert draft(logs, now=100_000).plan().target == 100_000 - 60_000 - 1 + 1000
-
-
 def test_an_open_transaction_stops_the_clock_of_its_split() -> None:
     logs = LogsInMemory.from_start(a=range(0, 100_000, 1000), b=[])
     backlogs = logs.backlogs(200_000)
     backlogs["b"] = type(backlogs["b"])(source=0, position=0, end=0, known_until=70_000)
     assert Draft.of(backlogs, logs, BOUNDS, {0: None}).plan().target == 70_000 - 60_000 - 1 + 1000
-
-
-def test_empty_and_ended_splits_hold_nobody_in_a_replay() -> None:
-    logs = LogsInMemory.from_start(empty=[], ended=[3], full=range(0, 100_000, 10))
-    assert draft(logs).plan().limit is Limit.END
 
 
 def test_a_split_s_watermark_is_just_below_its_first_unread_record() -> None:

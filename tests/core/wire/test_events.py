@@ -24,13 +24,3 @@ def test_a_number_below_its_floor_is_refused_by_name_and_the_floor_is_not(key: s
     with pytest.raises(InvalidValue, match=f"{key}: must be {floor} or more") as refused:
         GroupConfig(**below)
     assert refused.value.field == key
-
-
-@pytest.mark.parametrize("name", ["", "a/b", "ä", "x" * 256, "a\n"])
-def test_an_expected_source_must_be_a_name(name: str) -> None:
-    with pytest.raises(InvalidValue, match="expected_sources"):
-        GroupConfig(expected_sources=(name,))
-
-
-def test_a_name_may_have_255_characters_of_every_kind_allowed() -> None:
-    assert GroupConfig(expected_sources=("aZ0._:-" + "x" * 248,))

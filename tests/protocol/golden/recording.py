@@ -29,6 +29,8 @@ FILE = Path(__file__).with_name("exchanges.json")
 HEADERS = ("allow", "content-type", "etag", "retry-after", "www-authenticate")
 """Those that the protocol speaks of; the others are the server's own business."""
 BEAT_S = 0.05
+SERVICES = ("store_gone", "guarded", "full", "stopping", "damaged")
+"""The fields of a step that name another service than the usual one."""
 
 
 async def recorded(steps: Iterable[Step] = SCENARIO) -> list[dict[str, Any]]:
@@ -46,7 +48,7 @@ async def recorded(steps: Iterable[Step] = SCENARIO) -> list[dict[str, Any]]:
         _client(_about_to_stop()) as stopping,
         _client(create_app(_Damaged())) as damaged,
     ):
-        clients = {"store_gone": lost, "guarded": guarded, "full": full, "stopping": stopping, "damaged": damaged}
+        clients = dict(zip(SERVICES, (lost, guarded, full, stopping, damaged), strict=True))
         for step in steps:
             now = START + step.at
             if step.frames:
@@ -132,11 +134,7 @@ def _content(step: Step) -> str | None:
 def _asked(step: Step, now_ms: int) -> dict[str, Any]:
     asked: dict[str, Any] = {"now_ms": now_ms, "method": step.method, "path": step.path}
     asked |= {"request_headers": dict(step.headers)} if step.headers else {}
-    asked |= {"store_gone": True} if step.store_gone else {}
-    asked |= {"guarded": True} if step.guarded else {}
-    asked |= {"full": True} if step.full else {}
-    asked |= {"stopping": True} if step.stopping else {}
-    asked |= {"damaged": True} if step.damaged else {}
+    asked |= {service: True for service in SERVICES if getattr(step, service)}
     asked |= {} if step.body is None else {"body": step.body}
     asked |= {} if step.text is None else {"text": step.text}
     return asked | ({"blanks": step.blanks} if step.blanks else {})
