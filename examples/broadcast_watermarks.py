@@ -141,9 +141,7 @@ def simulate(variant: str, times: Times = DEFAULT) -> list[Result]:
 def _assigned(network: Network, name: str, strategy: WatermarkStrategy, time: VirtualTime) -> Task:
     """Return a source, and behind it the operator that assigns its event time."""
     source = network.source(name)
-    network.connect(
-        [source], [network.add(f"{name} assigned", TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))]
-    )
+    network.connect([source], [network.add(f"{name} assigned", TimestampsAndWatermarksOperator(strategy, time))])
     return source
 
 

@@ -313,7 +313,7 @@ class Query:
         self.positions = positions = {split: self.positions.get(split, 0) for split in ends}
         view = self.fleet.view({split: self.member.logs[split] for split in ends}, positions, ends)
         backlogs = {s: Backlog(source=0, position=positions[s], end=ends[s], known_until=now) for s in ends}
-        return Draft.of(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
+        return Draft(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
 
     def _report(self, report: Reported, then: Callable[[], None]) -> None:
         self._sent = report

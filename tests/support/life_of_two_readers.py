@@ -56,7 +56,7 @@ def live(url: str) -> list[object]:
         stale = ReportedWatermarkEvent(subtask=0, epoch=1, watermark=0)
         told.append([type(each).__name__ for each in client.report([("orders", stale)]).rejected.values()])
         client.offer("orders", ProgressEvent(subtask=0, epoch=epochs["orders"], batch_id=1, attempt=0, splits={}))
-        told.append(asyncio.run_coroutine_threadsafe(first_of(client), client._connection._loop).result(60))
+        told.append(asyncio.run_coroutine_threadsafe(first_of(client), client._loop).result(60))
         client.leave("orders", 0, epochs["orders"])
         told.append([client.alignment().group_watermark, client.groups_from("")])
     return told

@@ -30,7 +30,7 @@ CALLS: dict[str, Call] = {
 
 
 def wait(client: CoordinatorClient, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-    return client._connection.call(lambda: client.wait(after, wait_ms))
+    return client.call(lambda: client.wait(after, wait_ms))
 
 
 @pytest.fixture(params=CALLS)

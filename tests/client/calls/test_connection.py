@@ -139,7 +139,7 @@ def test_a_call_that_fails_while_its_caller_goes_away_prints_nothing(caplog: pyt
 
         def ask() -> None:
             with pytest.raises(Interrupted):
-                one._connection.call(failing)
+                one.call(failing)
 
         asking = threading.Thread(target=ask)
         asking.start()
@@ -162,7 +162,7 @@ def test_closing_ends_what_is_under_way_and_the_thread() -> None:
 
         asking = threading.Thread(target=ask)
         asking.start()
-        wait_for(lambda: one._connection._running)
+        wait_for(lambda: one._running)
         one.close()
         asking.join(20)
         assert not asking.is_alive()

@@ -78,9 +78,7 @@ def test_a_stop_takes_the_timeout_and_a_second_at_most(
     with relayed(url) as (through, relay), member(through, group, timeout="1 second") as orders:
         orders.exchange(at(1_000))
         relay.turn(behaviour)
-        wait_for(
-            lambda: orders._session.outage.lasts or orders._session.client._connection._running
-        )  # the keeper is at it
+        wait_for(lambda: orders._session.outage.lasts or orders._session.client._running)  # the keeper is at it
         planning = threading.Thread(target=lambda: orders.exchange(at(2_000)))
         planning.start()
         began = time.monotonic()

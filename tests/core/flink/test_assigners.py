@@ -33,7 +33,7 @@ def test_event_time_from_upstream_is_replaced_but_for_max() -> None:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=5)).with_timestamp_assigner(
         lambda value, timestamp: int(str(value))
     )
-    network, source, out = through(TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))
+    network, source, out = through(TimestampsAndWatermarksOperator(strategy, time))
     source.output.emit(Watermark(500))
     source.output.emit(IDLE)
     source.output.emit(ACTIVE)
@@ -48,9 +48,7 @@ def test_event_time_from_upstream_is_replaced_but_for_max() -> None:
 def test_an_interval_of_0_asks_the_generator_per_event_only() -> None:
     for generator, watermarks in ((PunctuatedWatermarks, [7]), (AscendingTimestamps, [])):
         time, strategy = VirtualTime(), WatermarkStrategy.for_generator(generator)
-        network, source, out = through(
-            TimestampsAndWatermarksOperator(strategy, clock=time, timers=time, interval_ms=0)
-        )
+        network, source, out = through(TimestampsAndWatermarksOperator(strategy, time, interval_ms=0))
         source.output.emit(Record("a", 7))
         network.run()
         time.advance(10_000)
@@ -60,7 +58,7 @@ def test_an_interval_of_0_asks_the_generator_per_event_only() -> None:
 def test_a_quiet_stream_grows_idle_by_its_own_strategy_and_wakes_with_a_watermark() -> None:
     time = VirtualTime(1)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of(ms=500))
-    network, source, out = through(TimestampsAndWatermarksOperator(strategy, clock=time, timers=time))
+    network, source, out = through(TimestampsAndWatermarksOperator(strategy, time))
     source.output.emit(Record("a", 7))
     network.run()
     time.advance(2_000)
@@ -82,7 +80,7 @@ def test_preserved_watermarks_and_statuses_go_on_as_they_are() -> None:
 def test_sql_assigns_in_mid_stream() -> None:
     time = VirtualTime()
     watermark_of = bounded(1_000, lambda record: int(str(record.value)))
-    assigner = WatermarkAssigner(watermark_of, interval_ms=200, idle_timeout_ms=0, clock=time, timers=time)
+    assigner = WatermarkAssigner(watermark_of, time, interval_ms=200, idle_timeout_ms=0)
     network, source, out = through(assigner)
     source.output.emit(Watermark(99_999))
     source.output.emit(Record("60000", 1))
@@ -103,6 +101,4 @@ def test_mini_batches_thin_watermarks_out() -> None:
 
 def test_a_negative_interval_is_refused() -> None:
     with pytest.raises(InvalidValue, match="interval_ms: must be 0"):
-        TimestampsAndWatermarksOperator(
-            WatermarkStrategy.no_watermarks(), clock=VirtualTime(), timers=VirtualTime(), interval_ms=-1
-        )
+        TimestampsAndWatermarksOperator(WatermarkStrategy.no_watermarks(), VirtualTime(), interval_ms=-1)

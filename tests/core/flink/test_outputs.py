@@ -36,7 +36,7 @@ class Source:
     def __init__(self, strategy: WatermarkStrategy, *splits: str, interval_ms: int = 200) -> None:
         self.time = VirtualTime(1_000)
         self.out = Written()
-        self.logic = TimestampsAndWatermarks(strategy, self.time, self.time, interval_ms)
+        self.logic = TimestampsAndWatermarks(strategy, self.time, interval_ms)
         self.main = self.logic.create_main_output(self.out, Heard(self.out.all))
         self.splits = {name: self.main.create_output_for_split(name) for name in splits}
 
@@ -154,4 +154,4 @@ def test_there_is_one_main_output_and_one_periodic_emission() -> None:
     with pytest.raises(WrongState, match="stop it first"):
         source.logic.start_periodic_emission()
     with pytest.raises(InvalidValue, match="auto_watermark_interval_ms: must be 0"):
-        TimestampsAndWatermarks(BOUNDED, source.time, source.time, -1)
+        TimestampsAndWatermarks(BOUNDED, source.time, -1)

@@ -53,8 +53,7 @@ class Source:
             self.reader,
             SERIALIZER,
             strategy,
-            clock=self.time,
-            timers=self.time,
+            self.time,
             send=self.sent.append,
             options=SourceOptions(**{"buffer_size": 0, **options}),  # type: ignore[arg-type]
         )

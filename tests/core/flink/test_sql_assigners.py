@@ -22,7 +22,7 @@ def assigner(
 ) -> tuple[WatermarkAssigner, VirtualTime, Written]:
     time, out = VirtualTime(0), Written()
     watermark_of = bounded(delay_ms, lambda record: record.timestamp)
-    made = WatermarkAssigner(watermark_of, interval_ms=interval_ms, idle_timeout_ms=idle_ms, clock=time, timers=time)
+    made = WatermarkAssigner(watermark_of, time, interval_ms=interval_ms, idle_timeout_ms=idle_ms)
     made.setup(out)
     made.open()
     return made, time, out

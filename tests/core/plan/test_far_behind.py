@@ -46,9 +46,9 @@ def test_a_far_split_reports_the_watermark_that_the_clock_gives_it() -> None:
     view = LogsInMemory.from_start(a=[1, 2], b=[NOW])
     backlogs = {split: replace(backlog, lag_bound=500) for split, backlog in view.backlogs(NOW).items()}
     bounds = Bounds(max_drift=1_000, idle_timeout=0)
-    held = Draft.of(backlogs, view, bounds, {0: None})
+    held = Draft(backlogs, view, bounds, {0: None})
     assert min(held.reported_watermarks().values()) == 0
     backlogs["a"] = replace(backlogs["a"], far_behind=True)
-    free = Draft.of(backlogs, view, bounds, {0: None})
+    free = Draft(backlogs, view, bounds, {0: None})
     assert free.reported_watermarks() == {"a": NOW - 501, "b": NOW - 1}
     assert {split: made.end for split, made in free.plan().splits.items()} == {"a": 2, "b": 1}

@@ -18,7 +18,7 @@ def draft(logs: LogsInMemory, now: int, since: int | None = None) -> Draft[str]:
         backlogs["slow"] = Backlog(
             source=0, position=slow.position, end=slow.end, known_until=now, caught_up_since=since
         )
-    return Draft.of(backlogs, logs, BOUNDS, {0: None})
+    return Draft(backlogs, logs, BOUNDS, {0: None})
 
 
 def live(behind: int) -> LogsInMemory:

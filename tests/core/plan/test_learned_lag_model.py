@@ -67,7 +67,7 @@ def played(
             bound = lag.bound(now, bounds.max_drift)
             closed[split] = max(closed[split], now - bound)
             backlogs[split] = replace(backlogs[split], lag_bound=bound)
-        plan = Draft.of(backlogs, view, bounds, {0: budget}).plan()
+        plan = Draft(backlogs, view, bounds, {0: budget}).plan()
         batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
         for split, offset, event_time in batch:
             if event_time <= watermark.add(highest, -delay):

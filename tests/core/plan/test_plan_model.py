@@ -49,7 +49,7 @@ def rows_lost(
             append = pending.pop(0)
             logs[append.split].append(append.event_time)
         view = LogsInMemory(logs, positions, {split: len(log) for split, log in logs.items()})
-        made = Draft.of(view.backlogs(now), view, bounds, {0: budget}, learned)
+        made = Draft(view.backlogs(now), view, bounds, {0: budget}, learned)
         plan, learned = made.plan(), made.curve
         batch = [event_time for s, p in plan.splits.items() for event_time in logs[s][p.position : p.end]]
         lost += sum(event_time <= watermark.add(highest, -delay) for event_time in batch)

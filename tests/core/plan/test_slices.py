@@ -19,7 +19,7 @@ BOUNDS = Bounds(max_drift=1000, idle_timeout=60)
 
 
 def draft(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY) -> Draft[str]:
-    return Draft.of(logs.backlogs(now), logs, BOUNDS, {0: budget})
+    return Draft(logs.backlogs(now), logs, BOUNDS, {0: budget})
 
 
 def sliced(

@@ -10,7 +10,6 @@ import difflib
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from lockgate import __version__
@@ -64,7 +63,7 @@ class FoundConfig:
     etag: str
 
 
-class OperatorClient:
+class OperatorClient(Connection):
     """Ask one coordinator about all its groups, from one thread. `transport` is httpx's, for
     tests. Raises `ConfigurationError` if the files of `access` cannot be used.
     """
@@ -72,8 +71,7 @@ class OperatorClient:
     def __init__(
         self, access: Access, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
     ) -> None:
-        self.url = access.url
-        self._connection = Connection(access, transport, MOST_BYTES)
+        super().__init__(access, transport, MOST_BYTES)
         self._pace = pace or Pace()
         self._headers = {"User-Agent": f"lockgate/{__version__}"}
 
@@ -173,14 +171,6 @@ class OperatorClient:
         except AlignmentError:  # the token may not list groups
             return fault
 
-    def __enter__(self) -> "OperatorClient":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._connection.close()
-
     def _pages(self, path: str) -> Iterator[Json]:
         page = self._json(path, limit=PAGE)
         yield page
@@ -212,7 +202,7 @@ class OperatorClient:
 
         async def answered() -> Answer:
             try:
-                answer = await self._connection.send(method, path, headers={**self._headers, **headers}, **request)
+                answer = await self.send(method, path, headers={**self._headers, **headers}, **request)
             except Untrusted:
                 raise
             except Unreachable as error:
@@ -223,9 +213,7 @@ class OperatorClient:
                 raise Unreachable(self._text(answer), passing=True, asked_wait_s=asked_wait_s)
             return answer
 
-        return self._connection.call(
-            lambda: until_answered(answered, self.url, TIMEOUT_S, self._pace, "check --url", ATTEMPTS)
-        )
+        return self.call(lambda: until_answered(answered, self.url, TIMEOUT_S, self._pace, "check --url", ATTEMPTS))
 
     def _refusal(self, answer: Answer) -> Fault:
         problem = self._problem(answer)
@@ -243,7 +231,7 @@ class OperatorClient:
         return f"{detail}: {HINTS[status]}" if status in HINTS else detail
 
     def _problem(self, answer: Answer) -> Problem:
-        return self._connection.without_token(Problem.of(answer))
+        return self.without_token(Problem.of(answer))
 
     def _version_text(self) -> str:
         """Return the service's name and version, or a hint if it has none."""

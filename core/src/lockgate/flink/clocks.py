@@ -1,16 +1,14 @@
 """Clocks and timers, as arguments.
 
-Nothing in this package reads a wall clock. A class that needs time takes a `RelativeClock` or a
-`TimerService`. The clock counts nanoseconds since some start, so only differences have a meaning.
-The timer service counts milliseconds, and calls back when a time has come. `VirtualTime` is both,
-moved by hand: tests run hours of event time in milliseconds, and the same way each time.
+Nothing in this package reads a wall clock. A class that needs time takes a `RelativeClock`, or a
+`ProcessingTime` if it needs timers, too. The clock counts nanoseconds since some start, so only
+differences have a meaning. Processing time counts milliseconds, and calls back when a time has
+come. `VirtualTime` is moved by hand: tests run hours of event time in milliseconds, and the same
+way each time.
 
 A `PausableClock` hides the time in which its owner could make no progress (Flink's
 `PausableRelativeClock`). So a split that alignment pauses, or a source under back pressure, does
 not become idle. Pauses nest: paused twice, the clock goes on after two resumes.
-
-Used by the idleness timer, the event-time logic of a source, the source operator, the SQL assigners
-and the network.
 """
 
 import heapq
@@ -39,10 +37,8 @@ class Timer(Protocol):
         """Stop the timer: it does not fire again. A second call changes nothing."""
 
 
-class TimerService(Protocol):
-    """Processing time: the time now, and a callback when a time has come (Flink's
-    `ProcessingTimeService`).
-    """
+class ProcessingTime(RelativeClock, Protocol):
+    """The time now, and a callback when a time has come (Flink's `ProcessingTimeService`)."""
 
     def now_ms(self) -> int:
         """Return the processing time in ms."""

@@ -41,41 +41,31 @@ class SplitListener(Protocol):
 
 
 class _Output:
-    """One registered output: its part of the combination and its listener."""
+    """A way to write to a registered output, its `part` of the combination. `combined_at_once`: the
+    multiplexer, for an immediate one.
+    """
 
-    __slots__ = ("listener", "part")
+    __slots__ = ("_combined_at_once", "_listener", "_part")
 
-    def __init__(self, part: PartialWatermark, listener: SplitListener | None) -> None:
-        self.part = part
-        self.listener = listener
-
-    def emit(self, timestamp: int) -> bool:
-        self.set_idle(False)
-        if timestamp <= self.part.watermark:
-            return False
-        if self.listener is not None:
-            self.listener.on_watermark(timestamp)
-        return self.part.set_watermark(timestamp)
-
-    def set_idle(self, idle: bool) -> None:
-        self.part.set_idle(idle)
-        if self.listener is not None:
-            self.listener.on_idle(idle)
-
-
-class _Handle:
-    """A way to write to an output. `combined_at_once`: the multiplexer, for an immediate one."""
-
-    __slots__ = ("_combined_at_once", "_output")
-
-    def __init__(self, output: _Output, combined_at_once: "WatermarkOutputMultiplexer | None") -> None:
-        self._output = output
+    def __init__(
+        self,
+        part: PartialWatermark,
+        listener: SplitListener | None,
+        combined_at_once: "WatermarkOutputMultiplexer | None",
+    ) -> None:
+        self._part = part
+        self._listener = listener
         self._combined_at_once = combined_at_once
 
     def emit_watermark(self, timestamp: int) -> None:
-        rose, combined = self._output.emit(timestamp), self._combined_at_once
-        if combined is not None and rose and timestamp > combined.watermark:
-            combined.on_periodic_emit()
+        self._set_idle(False)
+        if timestamp <= self._part.watermark:
+            return
+        if self._listener is not None:
+            self._listener.on_watermark(timestamp)
+        self._part.set_watermark(timestamp)
+        if self._combined_at_once is not None and timestamp > self._combined_at_once.watermark:
+            self._combined_at_once.on_periodic_emit()
 
     def mark_idle(self) -> None:
         self._mark(True)
@@ -84,9 +74,14 @@ class _Handle:
         self._mark(False)
 
     def _mark(self, idle: bool) -> None:
-        self._output.set_idle(idle)
+        self._set_idle(idle)
         if self._combined_at_once is not None:
             self._combined_at_once.on_periodic_emit()
+
+    def _set_idle(self, idle: bool) -> None:
+        self._part.set_idle(idle)
+        if self._listener is not None:
+            self._listener.on_idle(idle)
 
 
 class WatermarkOutputMultiplexer:
@@ -94,7 +89,7 @@ class WatermarkOutputMultiplexer:
 
     def __init__(self, output: WatermarkOutput) -> None:
         self._underlying = output
-        self._outputs: dict[str, _Output] = {}
+        self._outputs: dict[str, tuple[PartialWatermark, SplitListener | None]] = {}
         self._combined = CombinedWatermarkStatus()
 
     @property
@@ -109,7 +104,7 @@ class WatermarkOutputMultiplexer:
 
     def partials(self) -> dict[str, tuple[int, bool]]:
         """Watermark and idleness of each registered output."""
-        return {name: (output.part.watermark, output.part.idle) for name, output in self._outputs.items()}
+        return {name: (part.watermark, part.idle) for name, (part, _) in self._outputs.items()}
 
     def register(self, name: str, listener: SplitListener | None = None) -> None:
         """Add an output: active, at MIN, so that the combined watermark waits for it. Raises
@@ -117,23 +112,23 @@ class WatermarkOutputMultiplexer:
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
-        self._outputs[name] = _Output(self._combined.add(), listener)
+        self._outputs[name] = self._combined.add(), listener
 
     def unregister(self, name: str) -> bool:
         """Remove an output. Returns False if there is none of this name."""
         output = self._outputs.pop(name, None)
         if output is None:
             return False
-        self._combined.remove(output.part)
+        self._combined.remove(output[0])
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
         """Return a handle whose watermarks are combined at once. Raises `UnknownName`."""
-        return _Handle(self._registered(name), self)
+        return _Output(*self._registered(name), self)
 
     def deferred(self, name: str) -> WatermarkOutput:
         """Return a handle whose watermarks wait for `on_periodic_emit`. Raises `UnknownName`."""
-        return _Handle(self._registered(name), None)
+        return _Output(*self._registered(name), None)
 
     def on_periodic_emit(self) -> None:
         """Combine the watermarks of all outputs, and passes the result on."""
@@ -142,7 +137,7 @@ class WatermarkOutputMultiplexer:
         if self._combined.idle:
             self._underlying.mark_idle()
 
-    def _registered(self, name: str) -> _Output:
+    def _registered(self, name: str) -> tuple[PartialWatermark, SplitListener | None]:
         output = self._outputs.get(name)
         if output is None:
             raise UnknownName("output", name, f"registered are {sorted(self._outputs) or 'none'}")

@@ -21,7 +21,7 @@ which lets only rising watermarks through. The rules:
 from collections.abc import Iterable
 
 from lockgate.errors import InvalidValue, UnknownName, WrongState
-from lockgate.flink.clocks import PausableClock, RelativeClock, Timer, TimerService
+from lockgate.flink.clocks import PausableClock, ProcessingTime, Timer
 from lockgate.flink.elements import DataOutput
 from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
 from lockgate.flink.source_output import (
@@ -100,15 +100,12 @@ class TimestampsAndWatermarks:
     An interval of 0 switches periodic emission off. Raises `InvalidValue` for a negative one.
     """
 
-    def __init__(
-        self, strategy: WatermarkStrategy, clock: RelativeClock, timers: TimerService, interval_ms: int = 200
-    ) -> None:
+    def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:
         if interval_ms < 0:
             raise InvalidValue("auto_watermark_interval_ms", f"must be 0 (off) or more, not {interval_ms}")
         self.strategy = strategy
-        self.main_clock = PausableClock(clock)
-        self._clock = clock
-        self._timers = timers
+        self.main_clock = PausableClock(time)
+        self._time = time
         self._interval_ms = interval_ms
         self._split_clocks: dict[str, PausableClock] = {}
         self._main: _MainOutput | None = None
@@ -129,7 +126,7 @@ class TimestampsAndWatermarks:
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
-            self._periodic = self._timers.repeat(self._interval_ms, lambda due: self.emit_immediately())
+            self._periodic = self._time.repeat(self._interval_ms, lambda due: self.emit_immediately())
 
     def stop_periodic_emission(self) -> None:
         """End periodic emission. A second call changes nothing."""
@@ -171,7 +168,7 @@ class TimestampsAndWatermarks:
 
     def clock_for_split(self, split_id: str) -> PausableClock:
         """Return a clock for a new split, paused if there is back pressure."""
-        clock = PausableClock(self._clock)
+        clock = PausableClock(self._time)
         if self._back_pressured:
             clock.pause()
         self._split_clocks[split_id] = clock

@@ -23,10 +23,13 @@ of which may end with one look-up more), twice the horizon, the group's ceiling.
 
 
 class Draft(Generic[Split]):
-    """A plan of one query's next batch, made without the group's ceiling. `Draft.of` makes it.
+    """A plan of one query's next batch, made without the group's ceiling. It asks the log, searches
+    for the target, and raises what the log raises.
 
-    `watermarks`: each split's, in ms, before the batch. `horizon`: the query's own part of the
-    ceiling, in ms. `first`: event time of the first unread record, MAX without one. `look_ups`: how
+    `budgets`: offsets per batch and source, None for no limit. `learned`: the `curve` of the draft
+    before. `heads`: the first unread record of each split; `first`: the lowest event time of one,
+    MAX without any. `watermarks`: each split's, in ms, before the batch. `horizon`: the query's own
+    part of the ceiling, in ms. `limit`: why the query alone would go no further. `look_ups`: how
     often the log was asked so far.
     """
 
@@ -36,7 +39,7 @@ class Draft(Generic[Split]):
         log: SplitLog[Split],
         bounds: Bounds,
         budgets: Mapping[int, int | None],
-        learned: Curve | None,
+        learned: Curve | None = None,
     ) -> None:
         self._backlogs, self._log, self._bounds, self._budgets = backlogs, log, bounds, budgets
         self._learned = learned
@@ -44,35 +47,13 @@ class Draft(Generic[Split]):
         self._cuts: dict[int, tuple[int, Mapping[Split, Head]]] = {}
         self._highest: Mapping[Split, int] | None = None
         self.look_ups = self._probes = 0
-
-    @classmethod
-    def of(
-        cls,
-        backlogs: Mapping[Split, Backlog],
-        log: SplitLog[Split],
-        bounds: Bounds,
-        budgets: Mapping[int, int | None],
-        learned: Curve | None = None,
-    ) -> "Draft[Split]":
-        """Ask the log, and search for the target. Raises what the log raises.
-
-        `budgets`: offsets per batch and source, None for no limit. `learned`: the `curve` of the
-        draft before.
-        """
-        draft = cls(backlogs, log, bounds, budgets, learned)
-        draft._find_target()
-        return draft
-
-    def _find_target(self) -> None:
-        self._heads = self._ask_heads()
-        self._blank = {
-            split for split, backlog in self._backlogs.items() if backlog.offsets and split not in self._heads
-        }
-        self.first = _lowest(self._heads)
+        self.heads = self._ask_heads()
+        self._blank = {split for split, backlog in backlogs.items() if backlog.offsets and split not in self.heads}
+        self.first = _lowest(self.heads)
         self._unread = self._unread_by_source()
         self.horizon = self._clock_horizon()
         self._own = self._search()
-        self._own_limit = self._limit_of(self._own)
+        self.limit = self._limit_of(self._own)
         self.watermarks = {split: self._watermark(split) for split in self._backlogs}
 
     @property
@@ -95,29 +76,14 @@ class Draft(Generic[Split]):
         return watermark.add(self._clock_horizon(), -self._bounds.max_drift)
 
     @property
-    def heads(self) -> Mapping[Split, Head]:
-        """The first unread record of each split."""
-        return self._heads
-
-    @property
-    def highest(self) -> Mapping[Split, int]:
-        """The highest event times (ms) in the logs, where they were asked for."""
-        return {} if self._highest is None else self._highest
-
-    @property
     def slowest(self) -> Split | None:
         """The split whose end bounds the horizon: the lowest h(s). None without splits."""
         return min(self._backlogs, key=self._own_end_watermark, default=None)
 
     @property
-    def limit(self) -> Limit:
-        """The reason why the query alone would go no further."""
-        return self._own_limit
-
-    @property
     def reach(self) -> int:
         """The target (ms), or the highest event time in the logs where that is lower."""
-        if self._own_limit is Limit.BUDGET:
+        if self.limit is Limit.BUDGET:
             return self._own.target
         return min(self._own.target, max(self._highest_times().values(), default=watermark.MIN))
 
@@ -128,7 +94,7 @@ class Draft(Generic[Split]):
         A plan can go by the clock there. A group cannot: the watermark would fall back to the
         clock, and hold each reader with a backlog for all of `idle_timeout`.
         """
-        if any(split not in self._heads for split in self._backlogs):
+        if any(split not in self.heads for split in self._backlogs):
             self._highest_times()
         return {split: self._watermark(split) for split in self._backlogs}
 
@@ -142,7 +108,7 @@ class Draft(Generic[Split]):
         """Return the plan under the group's max desired watermark (ms), or another ceiling, which
         `limit_there` names.
         """
-        target, overfull, limit = self._own.target, self._own.overfull, self._own_limit
+        target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
             target, overfull, limit = min(ceiling, target), None, limit_there
         heads = self._cut(target)
@@ -261,7 +227,7 @@ class Draft(Generic[Split]):
         The log is not asked about either end of time, nor twice about one gap.
         """
         if event_time < self.first:
-            return self._heads
+            return self.heads
         if event_time == watermark.MAX:
             return {}
         for asked, (until, heads) in self._cuts.items():
@@ -282,7 +248,7 @@ class Draft(Generic[Split]):
     def _unread_by_source(self) -> dict[int, int]:
         """How many offsets are unread in the splits that can be aligned."""
         unread = dict.fromkeys((backlog.source for backlog in self._backlogs.values()), 0)
-        for split in self._heads:
+        for split in self.heads:
             unread[self._backlogs[split].source] += self._backlogs[split].offsets
         return unread
 
@@ -330,7 +296,7 @@ class Draft(Generic[Split]):
         return by_clock if highest is None else max(by_clock, highest - disorder - 1)
 
     def _watermark(self, split: Split) -> int:
-        head = self._heads.get(split)
+        head = self.heads.get(split)
         return (
             self._end_watermark(split, self._bounds.disorder)
             if head is None or self._backlogs[split].far_behind

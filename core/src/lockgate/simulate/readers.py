@@ -194,7 +194,7 @@ class AlignedReader(VirtualReader):
                 lag_bound=self._lag_bound(name),
             )
         log = VirtualLog(self.splits, dict(self.positions), ends)
-        draft = Draft.of(backlogs, log, self._bounds, {0: self.load.budget}, self._learned)
+        draft = Draft(backlogs, log, self._bounds, {0: self.load.budget}, self._learned)
         self._learned = draft.curve
         return draft
 

@@ -92,10 +92,9 @@ class SqlWatermarkAssignerAdapter(Adapter):
         self.time = VirtualTime(processing_time)
         self.assigner = WatermarkAssigner(
             bounded(self.params["delay_ms"], _row_time),
+            self.time,
             interval_ms=self.params["auto_watermark_interval_ms"],
             idle_timeout_ms=self.params["idle_ms"],
-            clock=self.time,
-            timers=self.time,
         )
         self.assigner.setup(RecordingDataOutput(self.events, with_values=False))
         self.assigner.open()

@@ -94,8 +94,7 @@ class SourceOperatorAdapter(Adapter):
             self._make_reader,
             _NameSerializer(),
             strategy,
-            clock=self.time,
-            timers=self.time,
+            self.time,
             send=self._sent,
             options=options,
         )

@@ -98,7 +98,7 @@ class TimestampsAndWatermarksAdapter(Adapter):
     def __init__(self, params: dict[str, Any]) -> None:
         super().__init__(params)
         self.time = HandTimers(params["clock_start_ms"])
-        self.logic = TimestampsAndWatermarks(strategy_of(params), self.time, self.time, PERIODIC_INTERVAL_MS)
+        self.logic = TimestampsAndWatermarks(strategy_of(params), self.time, PERIODIC_INTERVAL_MS)
         self.handles: dict[str | None, SourceOutput] = {}
 
     def do_create_main(self) -> None:

@@ -8,11 +8,10 @@ state that is still true.
 
 import json
 import secrets
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from math import inf
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockgate.wire.codec import from_json, to_json
@@ -86,19 +85,17 @@ class Reported:
     rejected: Mapping[int, AlignmentError]
 
 
-class CoordinatorClient:
-    """One coordinator, one group. Thread-safe. `transport` is httpx's, for tests and for proxies.
-    `timeout_s`: of one call.
-    """
+class CoordinatorClient(Connection):
+    """The connection to one coordinator, for one group. `timeout_s`: of one call."""
 
     def __init__(
         self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
     ) -> None:
+        super().__init__(Access.of(coordinator), transport)
         self._name = coordinator.group
         self._group = f"/v1/groups/{coordinator.group}"
         self.timeout_s = milliseconds("Coordinator(timeout)", coordinator.timeout) / 1000
         self._pace = pace or Pace()
-        self._connection = Connection(Access.of(coordinator), transport)
 
     def config(self) -> GroupConfig:
         """Return the group's configuration. Raises `NotRegistered` when there is no such group."""
@@ -214,58 +211,38 @@ class CoordinatorClient:
             async for block in blocks:
                 yield None if block is None else _revision_of_splits(block)
 
-    def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `task`, which may use what is `async` here, until the client is closed."""
-        self._connection.begin(task)
-
-    def interrupt(self) -> None:
-        """End all calls that are under way, in whatever thread, with `Interrupted`."""
-        self._connection.interrupt()
-
-    def close(self) -> None:
-        """End all calls, and close the connections."""
-        self._connection.close()
-
-    def __enter__(self) -> "CoordinatorClient":
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[bytes | None, None]:
         """Return the blocks of a stream of events; None for a sign of life. Raises `Unstreamed` for
         an answer that is no stream.
         """
         headers = {"Accept": "text/event-stream"}
-        async with self._connection.open("GET", path, headers=headers, **request) as answer:
+        async with self.open("GET", path, headers=headers, **request) as answer:
             if answer.status_code != 200:
-                raise self._no_stream(await self._connection.read(answer))
+                raise self._no_stream(await self.read(answer))
             if not answer.headers.get("content-type", "").startswith("text/event-stream"):
                 raise Unstreamed(
-                    f"{self._connection.url} answered with content-type {answer.headers.get('content-type')} "
+                    f"{self.url} answered with content-type {answer.headers.get('content-type')} "
                     "instead of an event stream"
                 )
             rest = b""
             async for part in answer.aiter_raw():
                 *blocks, rest = (rest + part).split(b"\n\n")
-                self._connection.check_size(len(rest))
+                self.check_size(len(rest))
                 yield None
                 for block in blocks:
                     yield block
 
     def _send(self, method: str, path: str, **request: Any) -> Answer:
-        return self._connection.call(lambda: self._answer(method, path, self.timeout_s, **request))
+        return self.call(lambda: self._answer(method, path, self.timeout_s, **request))
 
     async def _answer(self, method: str, path: str, within_s: float, **request: Any) -> Answer:
         async def once() -> Answer:
-            answer = await self._connection.send(method, path, **request)
+            answer = await self.send(method, path, **request)
             if not 200 <= answer.status < 300:
                 raise self._refusal(Problem.of(answer), answer.asked_wait_s)
             return answer
 
-        return await until_answered(once, self._connection.url, within_s, self._pace, TOO_SLOW)
+        return await until_answered(once, self.url, within_s, self._pace, TOO_SLOW)
 
     def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
         return self._decoded(lambda: decode(answer.json()))
@@ -288,13 +265,12 @@ class CoordinatorClient:
         try:
             return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            url = self._connection.url
             raise NotACoordinator(
-                f"{url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?"
+                f"{self.url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?"
             ) from error
 
     def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
-        return refusal(self._connection.without_token(problem), self._connection.url, self._name, asked_wait_s)
+        return refusal(self.without_token(problem), self.url, self._name, asked_wait_s)
 
 
 def _revision_of_splits(block: bytes) -> float | None:

@@ -33,6 +33,7 @@ _END_S = 0.2  # the wait for the thread's end; a hanging name look-up may take l
 _CANCEL_AGAIN_S = 0.05
 
 T = TypeVar("T")
+C = TypeVar("C", bound="Connection")
 
 
 class Connection:
@@ -65,6 +66,12 @@ class Connection:
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._serve, name="lockgate-http", daemon=True)
         self._thread.start()
+
+    def __enter__(self: C) -> C:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""

@@ -14,7 +14,7 @@ from lockgate_http.config import Coordinator
 from lockgate_http.errors import ConfigurationError, Fenced
 from lockgate_http.group.agreement import Agreement
 from lockgate_http.group.group_session import GroupSession
-from lockgate_http.group.new_groups import meet_new_group
+from lockgate_http.group.joining import meet_new_group
 
 log = logging.getLogger("lockgate")
 

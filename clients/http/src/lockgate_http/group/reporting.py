@@ -8,6 +8,9 @@ from lockgate import watermark
 from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent
 from lockgate_http.group.source_status import Farewell, SourceStatus, report_of, urgent
 
+_Statuses = Mapping[int, SourceStatus]
+_Facts = Mapping[int, ReaderFacts | None]
+
 
 class Reporting:
     """The reports of one query. `statuses`: by subtask, as of the last plan. `in_doubt`: the last
@@ -17,18 +20,16 @@ class Reporting:
     """
 
     def __init__(self, now: float, max_batch_s: float) -> None:
-        self.statuses: Mapping[int, SourceStatus] = {}
+        self.statuses: _Statuses = {}
         self.in_doubt = False
         self._max_batch_s = max_batch_s
         self._planned_at = now
-        self._sent: Mapping[int, SourceStatus] = {}  # on the way to the coordinator
-        self._answered: Mapping[int, SourceStatus] = {}  # what the coordinator has of this epoch
-        self._facts: Mapping[int, ReaderFacts | None] = {}  # as of the last plan
-        self._facts_sent: Mapping[int, ReaderFacts | None] = {}
-        self._facts_answered: Mapping[int, ReaderFacts | None] = {}
+        self._facts: _Facts = {}  # as of the last plan
+        self._sent: tuple[_Statuses, _Facts] = ({}, {})  # on the way to the coordinator
+        self._answered: tuple[_Statuses, _Facts] = ({}, {})  # what the coordinator has of this epoch
         self._farewell: Farewell | None = None
 
-    def take(self, statuses: Mapping[int, SourceStatus], now: float) -> bool:
+    def take(self, statuses: _Statuses, now: float) -> bool:
         """Take in the statuses of a plan. Returns whether other readers wait for the change."""
         changed = urgent(self.statuses) != urgent(statuses)
         if statuses != self.statuses:
@@ -45,7 +46,7 @@ class Reporting:
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
-    def end(self, statuses: Mapping[int, SourceStatus], farewell: Farewell) -> None:
+    def end(self, statuses: _Statuses, farewell: Farewell) -> None:
         """Take in the statuses of the last report."""
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
@@ -65,27 +66,24 @@ class Reporting:
         changed since the last answer.
         """
         self.in_doubt = False
-        self._sent, self._facts_sent = self.statuses, self._facts
-        names_splits = self._answered is not self._sent
+        self._sent = statuses, facts = self.statuses, self._facts
+        there, known = self._answered
+        news = {subtask: each for subtask, each in facts.items() if each != known.get(subtask)}
+        names_splits = there is not statuses
         return [
-            report_of(subtask, epochs[subtask], status, self._farewell, names_splits, self._news_of(subtask))
-            for subtask, status in self._sent.items()
+            report_of(subtask, epochs[subtask], status, self._farewell, names_splits, news.get(subtask))
+            for subtask, status in statuses.items()
             if subtask in epochs
         ]
 
     def answered(self) -> None:
         """Record that the coordinator has what was sent."""
-        self._answered, self._facts_answered = self._sent, self._facts_sent
+        self._answered = self._sent
 
     def forget_answered(self) -> None:
         """Record that the coordinator has nothing of the new epoch yet."""
-        self._answered, self._facts_answered = {}, {}
-
-    def _news_of(self, subtask: int) -> ReaderFacts | None:
-        """Return the facts of a reader, where the coordinator has others."""
-        facts = self._facts_sent.get(subtask)
-        return None if facts == self._facts_answered.get(subtask) else facts
+        self._answered = {}, {}
 
 
-def _facts_of(statuses: Mapping[int, SourceStatus]) -> dict[int, ReaderFacts | None]:
+def _facts_of(statuses: _Statuses) -> _Facts:
     return {subtask: status.facts for subtask, status in statuses.items()}

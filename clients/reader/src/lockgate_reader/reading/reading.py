@@ -94,8 +94,7 @@ class RunningReader:
             lambda context: self.reader,
             KafkaPartitionSplitSerializer(),
             self.strategy.strategy(self._max_drift_ms, UPDATE_INTERVAL_MS),
-            clock=self.time,
-            timers=self.time,
+            self.time,
             send=self._send,
             options=SourceOptions(buffer_size=0),
         )

@@ -269,7 +269,7 @@ class JointPlanner:
             if self._alignment.max_out_of_orderness is None:
                 backlogs = careful(backlogs, self._sources, bounds)
             backlogs = self._producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
-            draft = Draft.of(backlogs, unread, bounds, budgets, self._learned)
+            draft = Draft(backlogs, unread, bounds, budgets, self._learned)
             confirmed = unread.confirm(draft.target, draft.stops)
         self._drafted, self._learned = _Drafted(now, unread, draft), draft.curve
         if self._alignment.max_out_of_orderness is None:

@@ -7,7 +7,7 @@ out only rise. With a periodic interval of 0 the generator is asked per event on
 """
 
 from lockgate.errors import InvalidValue
-from lockgate.flink.clocks import RelativeClock, TimerService
+from lockgate.flink.clocks import ProcessingTime
 from lockgate.flink.elements import DataOutput, Record, WatermarkStatus
 from lockgate.flink.propagation.operators import Operator
 from lockgate.flink.source_output import RisingWatermarks
@@ -18,15 +18,13 @@ from lockgate.watermark import MAX
 class TimestampsAndWatermarksOperator(Operator):
     """Assigns event time by a strategy. Raises `InvalidValue` for a negative interval."""
 
-    def __init__(
-        self, strategy: WatermarkStrategy, *, clock: RelativeClock, timers: TimerService, interval_ms: int = 200
-    ) -> None:
+    def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:
         super().__init__()
         if interval_ms < 0:
             raise InvalidValue("interval_ms", f"must be 0 (off) or more, not {interval_ms}")
         self._assign_timestamp = strategy.assign_timestamp
-        self._generator = strategy.create_generator(clock)
-        self._processing_time = timers
+        self._generator = strategy.create_generator(time)
+        self._time = time
         self._interval_ms = interval_ms
 
     def setup(self, output: DataOutput) -> None:
@@ -37,7 +35,7 @@ class TimestampsAndWatermarksOperator(Operator):
     def open(self) -> None:
         """Emit at each interval from now on."""
         if self._interval_ms:
-            self._processing_time.repeat(self._interval_ms, lambda due: self._generator.on_periodic_emit(self._rising))
+            self._time.repeat(self._interval_ms, lambda due: self._generator.on_periodic_emit(self._rising))
 
     def process(self, index: int, record: Record) -> None:
         """Pass the record on with its new event time. Then the generator gets it."""

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from lockgate.errors import CannotPause, InvalidValue, WrongState
-from lockgate.flink.clocks import RelativeClock, Timer, TimerService
+from lockgate.flink.clocks import ProcessingTime, Timer
 from lockgate.flink.elements import DataOutput, RecordAttributes
 from lockgate.flink.outputs import TimestampsAndWatermarks
 from lockgate.flink.source.checkpoint import read_splits, write_splits
@@ -59,22 +59,21 @@ class SourceOperator(Generic[S]):
         make_reader: Callable[[ReaderContext], SourceReader[S]],
         serializer: SplitSerializer[S],
         strategy: WatermarkStrategy,
+        time: ProcessingTime,
         *,
-        clock: RelativeClock,
-        timers: TimerService,
         send: Callable[[ToCoordinator], None],
         options: SourceOptions | None = None,
     ) -> None:
         self._make_reader = make_reader
         self._serializer = serializer
         self._strategy = strategy
-        self._timers = timers
+        self._time = time
         self._send = send
         self._options = options = options or SourceOptions()
         self._reader: SourceReader[S] | None = None
         self._output: DataOutput | None = None
         self._main_output: ReaderOutput | None = None
-        self._event_time = TimestampsAndWatermarks(strategy, clock, timers, options.auto_watermark_interval_ms)
+        self._event_time = TimestampsAndWatermarks(strategy, time, options.auto_watermark_interval_ms)
         self._restored: list[S] = []
         self._reports: Timer | None = None
         self._waiting = AVAILABLE
@@ -258,7 +257,7 @@ class SourceOperator(Generic[S]):
     def _initialise(self, output: DataOutput) -> None:
         alignment = self._strategy.alignment
         if alignment.enabled:
-            self._reports = self._timers.repeat(alignment.update_interval_ms, lambda due: self._sample_and_report())
+            self._reports = self._time.repeat(alignment.update_interval_ms, lambda due: self._sample_and_report())
         self._output = output
         self._main_output = self._event_time.create_main_output(output, self)
         for split_id in self.splits.samplers:  # splits that came before the output

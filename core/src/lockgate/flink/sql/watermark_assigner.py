@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from lockgate.duration import NANOS_PER_MILLI
 from lockgate.errors import InvalidValue
-from lockgate.flink.clocks import PausableClock, RelativeClock, TimerService
+from lockgate.flink.clocks import PausableClock, ProcessingTime
 from lockgate.flink.elements import Record, Watermark, WatermarkStatus
 from lockgate.flink.propagation.operators import Operator
 from lockgate.flink.sql.arithmetic import wrapped
@@ -59,20 +59,14 @@ class WatermarkAssigner(Operator):
     """The operator. An `idle_timeout_ms` or `interval_ms` of 0 or less switches that off."""
 
     def __init__(
-        self,
-        watermark_of: RowWatermark,
-        *,
-        interval_ms: int,
-        idle_timeout_ms: int,
-        clock: RelativeClock,
-        timers: TimerService,
+        self, watermark_of: RowWatermark, time: ProcessingTime, *, interval_ms: int, idle_timeout_ms: int
     ) -> None:
         super().__init__()
         self._watermark_of = watermark_of
         self._interval_ms = interval_ms
         self._idle_timeout_ms = idle_timeout_ms
-        self._processing_time = timers
-        self._activity = PausableClock(clock)
+        self._time = time
+        self._activity = PausableClock(time)
         self._back_pressured = False
         self._rows = 0
         self._rows_at_last_check = -1
@@ -84,7 +78,7 @@ class WatermarkAssigner(Operator):
 
     def open(self) -> None:
         """Start the timer, if it is needed."""
-        self._last_emission_ms = self._processing_time.now_ms()
+        self._last_emission_ms = self._time.now_ms()
         self._last_activity_ms = self._active_ms()
         if self._interval_ms > 0 or self._idle_timeout_ms > 0:
             self._set_timer()
@@ -138,7 +132,7 @@ class WatermarkAssigner(Operator):
             self.process_status(0, WatermarkStatus.ACTIVE)
 
     def _on_timer(self, due: int) -> None:
-        now = self._processing_time.now_ms()
+        now = self._time.now_ms()
         if self._interval_ms > 0 and self._last_emission_ms + self._interval_ms <= now:
             self._last_emission_ms = now
             self._advance()
@@ -155,8 +149,8 @@ class WatermarkAssigner(Operator):
             self.process_status(0, WatermarkStatus.IDLE)
 
     def _set_timer(self) -> None:
-        self._processing_time.set_timer(
-            self._processing_time.now_ms() + timer_interval(self._interval_ms, self._idle_timeout_ms), self._on_timer
+        self._time.set_timer(
+            self._time.now_ms() + timer_interval(self._interval_ms, self._idle_timeout_ms), self._on_timer
         )
 
     def _active_ms(self) -> int:
