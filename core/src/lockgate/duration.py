@@ -4,8 +4,8 @@ Flink counts a watermark's delay in milliseconds, and cuts off anything finer. I
 timeout in nanoseconds, at most 2⁶³ − 1 (292 years). Both come from one `java.time.Duration`; here
 from one `Duration`.
 
-Used by the generators, the idleness timer, the strategies and the text form of a strategy. All that
-people read has its lengths of time from `spoken`: log lines, errors, the command line, reports.
+All that people read has its lengths of time from `spoken`: log lines, errors, the command line,
+reports.
 """
 
 import re

@@ -12,8 +12,6 @@ the value is looked at:
 A number that falls below its bound gets a new entry. So a rise costs one store, and a fall or a
 removal costs O(log n). `lowest` costs O(log n) on average over the changes before it. Flink's valve
 and aggregator have a `HeapPriorityQueue` for this.
-
-Used by the valve, and the combined status of multiplexer and multi-input operators.
 """
 
 import heapq

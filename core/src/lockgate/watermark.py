@@ -4,8 +4,6 @@ A watermark of t means: no record with an event time at or below t is still to c
 `Watermark`). `MIN` means "no watermark yet", `MAX` means "never limits any reader".
 Arithmetic saturates at both ends, and the ends themselves absorb. So MAX − 10 minutes is still MAX:
 "never" does not become a date by subtraction.
-
-Used by all rooms of the core, the coordinator and the clients.
 """
 
 from datetime import datetime, timedelta, timezone

@@ -32,7 +32,6 @@ class Saved:
 
 
 def written(groups: Sequence[Saved], made_at: datetime) -> str:
-    """Return the text of the file."""
     lines: list[dict[str, object]] = [{"lockgate_export": VERSION, "made_at": made_at.strftime("%Y-%m-%dT%H:%M:%SZ")}]
     lines += [{"group": saved.group, "config": to_json(saved.config)} for saved in groups]
     lines.append({"end": len(groups)})

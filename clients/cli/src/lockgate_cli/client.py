@@ -128,7 +128,6 @@ class OperatorClient(Connection):
         return {**pages[0], "items": [item for page in pages for item in page["items"]], "next": None}
 
     def evict(self, group: str, source: str, subtask: int) -> None:
-        """Remove a reader."""
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
 
     def leave(self, group: str, source: str, subtask: int, epoch: int) -> None:
@@ -136,11 +135,9 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", epoch=epoch)
 
     def pause(self, group: str, source: str, reason: str) -> None:
-        """Pause a source."""
         self._send("PUT", f"/v1/groups/{group}/sources/{source}/pause", body={"reason": reason})
 
     def resume(self, group: str, source: str) -> None:
-        """Resume a source."""
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
@@ -154,7 +151,6 @@ class OperatorClient(Connection):
         return found
 
     def delete(self, group: str) -> None:
-        """Delete a group."""
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:

@@ -50,7 +50,6 @@ def journal(
 
 
 def line(entry: Json) -> str:
-    """Return one entry as a line of text."""
     whose = f" {entry['source']}" if "source" in entry else ""
     whose += f"/{entry['subtask']}" if "subtask" in entry else ""
     by = f" by {entry['by']}" if entry["by"] else ""

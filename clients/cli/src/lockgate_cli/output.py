@@ -79,7 +79,6 @@ class Terminal(Console):
         return super().render(renderable, options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Make a `Text` of a table's cell."""
         return super().render_str(printable(text), **options)
 
 

@@ -8,8 +8,6 @@
   splits are assigned, because there a lost reader restarts all others.
 * `is_processing_backlog` is set if any living reader works off a backlog. In Flink the enumerator
   decides it; this enumerator does not read the logs, so the readers report it.
-
-Used by the coordinator.
 """
 
 import json
@@ -67,7 +65,6 @@ def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:
 
 
 def is_processing_backlog(enumerator: Enumerator) -> bool:
-    """Return whether any living reader works off a backlog."""
     return any(each.is_processing_backlog for each in enumerator.readers.values())
 
 

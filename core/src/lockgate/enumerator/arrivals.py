@@ -23,7 +23,7 @@ nobody, as the group's configuration says of lost readers. An idle split, and on
 was known, hold nobody on their way either.
 
 Flink has no such state: when splits move there, the job restarts, and until a subtask reports anew
-its last watermark stands in the `WatermarkAggregator`. Used by `exchange`, and by the coordinator.
+its last watermark stands in the `WatermarkAggregator`.
 """
 
 from itertools import chain

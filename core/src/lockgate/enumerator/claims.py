@@ -28,7 +28,6 @@ commits. Then the split is free, and goes to its presenter when splits are assig
 Whoever starts anew has no number, and presents nothing. A process that was fenced presents to no
 effect: its exchanges are refused. Flink has no claims, but for
 `SupportsSplitReassignmentOnRecovery`, where readers bring their splits along when they register.
-Used by `exchange`.
 """
 
 from collections.abc import Set

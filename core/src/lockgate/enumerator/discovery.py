@@ -17,7 +17,7 @@ beginning or the end: that of Kafka's committed offset, and so never at the begi
 
 Follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`, with
 `newDiscoveryOffsetsInitializer` = earliest. There missing splits are only logged, and a coordinator
-that lost its state cannot go on. Used by `exchange`, and by the coordinator for a static list.
+that lost its state cannot go on.
 """
 
 from dataclasses import replace

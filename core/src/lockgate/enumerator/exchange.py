@@ -29,8 +29,7 @@ Nothing that a reader sends raises a revision or a number: both follow the store
 
 Follows Flink's `SourceCoordinator`: `handleEventFromOperator` and `subtaskReset` with
 `addSplitsBack`. Flink sends events over a connection that its job manager fences, once each. Here
-they are levels in an answer: AddSplits, NoMoreSplits, SourceEvents, IsProcessingBacklog. Used by
-the coordinator.
+they are levels in an answer: AddSplits, NoMoreSplits, SourceEvents, IsProcessingBacklog.
 """
 
 import json
@@ -177,7 +176,6 @@ def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[li
 
 
 def text_of(event: object) -> str:
-    """Return a SourceEvent as JSON text."""
     return json.dumps(event, separators=(",", ":"))
 
 

@@ -18,7 +18,7 @@ readers. For the silence the rule is the same, but for one thing: it counts exch
 the length of a silence once, until it is heard again, and never more than one lease from now.
 
 Longer is always safe here: a split waits, and is in nobody else's hands. Flink has no leases: its
-job manager sees a task fail. Used by `exchange`, and by the coordinator.
+job manager sees a task fail.
 """
 
 from collections.abc import Iterable
@@ -39,12 +39,10 @@ def lease_ends(reader: SplitOwner) -> int:
 
 
 def is_over(reader: SplitOwner, now: Now) -> bool:
-    """Return whether the lease has ended."""
     return lease_ends(reader) <= now.judged_ms(reader.lease_ms)
 
 
 def end_leases(work: Work, now: Now) -> Steps[None]:
-    """Free the splits of all readers whose lease has ended."""
     yield from work.release([id for id, reader in work.readers.items() if is_over(reader, now)])
 
 

@@ -6,8 +6,7 @@ of one subtask the older one is *fenced*: it gets nothing more, and what it hold
 until its lease has ended, for it may not know yet that it is fenced.
 
 Follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which hold
-splits by subtask, without positions: there a checkpoint has these. Used by the modules beside it,
-and by the coordinator, which stores the values.
+splits by subtask, without positions: there a checkpoint has these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -123,14 +122,12 @@ class Enumerator:
         return newest_of(self.readers)
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of all splits."""
         yield from self.free
         yield from self.finished
         for reader in self.readers.values():
             yield from reader.held
 
     def count(self) -> int:
-        """Return how many splits there are."""
         return len(self.free) + len(self.finished) + sum(len(reader.held) for reader in self.readers.values())
 
 

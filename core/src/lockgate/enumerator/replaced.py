@@ -9,8 +9,7 @@ So a lost reader leaves the group as soon as each split that it had is in the ha
 lives. As long as one waits for a reader, the lost one holds the group, as it should. A split that
 is missing waits for none: nobody gets it before a list names it again.
 
-Flink has no such state: a lost subtask is restarted under its own number, or its job fails. Used by
-the coordinator.
+Flink has no such state: a lost subtask is restarted under its own number, or its job fails.
 """
 
 from collections.abc import Iterable

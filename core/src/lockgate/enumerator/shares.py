@@ -13,9 +13,9 @@ choice moves at least as many. Among equals the greater fraction goes first, the
 So a new reader takes from those that have more than their new share, and from nobody else. When a
 reader is gone, only its splits move.
 
-Flink's `KafkaSourceEnumerator.getSplitOwner` gives partition p of a topic to reader
-(hash(topic) + p) mod parallelism. That is even within a topic, and not over several. It needs a
-fixed parallelism, and a reader that comes or goes moves almost all. Used by `assigning`.
+Flink's `KafkaSourceEnumerator.getSplitOwner` gives partition p of a topic to reader (hash(topic) +
+p) mod parallelism. That is even within a topic, and not over several. It needs a fixed parallelism,
+and a reader that comes or goes moves almost all.
 """
 
 from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 Every move of a split from one place to another goes through here, so that none is ever in two
 places. Only what is touched is copied, and what is not touched is the same object afterwards: the
-store writes nothing of it. Used by the modules beside it.
+store writes nothing of it.
 """
 
 from bisect import insort
@@ -78,11 +78,9 @@ class Work:
         return self._holders.get(id)
 
     def newest(self) -> dict[int, int]:
-        """Return the newest epoch of each subtask."""
         return newest_of(self.readers)
 
     def set(self, **values: Any) -> None:
-        """Set values of the enumerator itself."""
         self.now = replace(self.now, **values)
 
     def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
@@ -198,12 +196,10 @@ class Work:
         return self._reported(subtask, id) if at is None else at
 
     def arrive(self, reader: ReaderId, watermarks: Mapping[str, int]) -> None:
-        """Add splits that are on their way to the reader."""
         if watermarks:
             self._opened_arriving(reader).update(watermarks)
 
     def keep_arriving(self, reader: ReaderId, ids: Collection[str]) -> None:
-        """Keep only these of the splits on their way to the reader."""
         arriving = self.arriving(reader)
         if len(ids) != len(arriving):
             self._arriving[reader] = {id: arriving[id] for id in ids}

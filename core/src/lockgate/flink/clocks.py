@@ -111,15 +111,12 @@ class VirtualTime:
         self._sequence = 0
 
     def relative_nanos(self) -> int:
-        """Now, in nanoseconds."""
         return self._nanos
 
     def now_ms(self) -> int:
-        """Now, in ms."""
         return self._nanos // NANOS_PER_MILLI
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` once, when `at_ms` has come."""
         return self._push(at_ms, callback, None)
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:

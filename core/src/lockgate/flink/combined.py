@@ -9,7 +9,6 @@ The valve looks alike, and differs in two points. First, no part is "aligned" he
 comes back behind the others is in the minimum at once, and simply cannot lower it. Second, when all
 parts are idle the maximum goes out, whichever part became idle last.
 
-Used by the multiplexer (parts are splits) and by operators with several inputs (parts are inputs).
 A change costs O(log n). The maximum is kept along the way, since a part never falls. Only the
 *removal* of the highest part makes one scan of the others necessary.
 """
@@ -40,7 +39,6 @@ class PartialWatermark:
         return True
 
     def set_idle(self, idle: bool) -> None:
-        """Make the part idle, or active."""
         if self.idle != idle:
             self.idle = idle
             self._combined._toggled(self._key, self)
@@ -119,7 +117,6 @@ class IndexedCombinedWatermarkStatus:
 
     @property
     def watermark(self) -> int:
-        """The combined watermark."""
         return self._combined.watermark
 
     @property

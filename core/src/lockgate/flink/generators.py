@@ -13,9 +13,6 @@ receiver drops those that do not. The generators here are Flink's:
 - none: it never emits.
 
 For a generator of your own, derive from `WatermarkGenerator`.
-
-Used by `lockgate.flink.strategy`, and through it by the event-time logic of sources and by
-assigners in mid-stream.
 """
 
 from abc import ABC, abstractmethod
@@ -49,11 +46,9 @@ class NoWatermarks(WatermarkGenerator):
 
     only_highest_counts = True
 
-    def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Do nothing."""
+    def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None: ...
 
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Do nothing."""
+    def on_periodic_emit(self, output: WatermarkOutput) -> None: ...
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
@@ -71,11 +66,9 @@ class BoundedOutOfOrderness(WatermarkGenerator):
         self.max_timestamp = MIN + self._delay_ms + 1
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Remember the highest event time."""
         self.max_timestamp = max(self.max_timestamp, timestamp)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit the watermark, also if it has not changed."""
         output.emit_watermark(self.max_timestamp - self._delay_ms - 1)
 
 
@@ -101,10 +94,8 @@ class PunctuatedWatermarks(WatermarkGenerator):
         self._watermark_of = watermark_of
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Emit the event's watermark, if it carries one."""
         watermark = self._watermark_of(event, timestamp)
         if watermark is not None:
             output.emit_watermark(watermark)
 
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Do nothing: this generator emits per event."""
+    def on_periodic_emit(self, output: WatermarkOutput) -> None: ...

@@ -15,8 +15,8 @@ Flink's:
 5. A timer that starts when the clock shows exactly 0 has not started, since Flink keeps 0 for "not
    running". It starts one probe later.
 
-Used by `lockgate.flink.strategy` around any generator. An idle split of an alignment group is
-something else: there silence alone proves nothing (see `lockgate.plan.model`).
+An idle split of an alignment group is something else: there silence alone proves nothing (see
+`lockgate.plan.model`).
 """
 
 from lockgate.duration import Duration
@@ -45,7 +45,6 @@ class IdlenessTimer:
         self.start_of_inactivity_nanos = 0  # 0: not running
 
     def activity(self) -> None:
-        """Record an event."""
         self._active = True
 
     def check_if_idle(self) -> bool:
@@ -72,7 +71,6 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.only_highest_counts = inner.only_highest_counts
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Give the event to the inner generator, and end the quiet spell."""
         self.inner.on_event(event, timestamp, output)
         self.timer.activity()
         self.is_idle_now = False

@@ -94,7 +94,6 @@ class WatermarkOutputMultiplexer:
 
     @property
     def watermark(self) -> int:
-        """The combined watermark."""
         return self._combined.watermark
 
     @property

@@ -82,12 +82,10 @@ class RisingWatermarks:
         self._output.emit(Watermark(timestamp))
 
     def mark_idle(self) -> None:
-        """Send IDLE, if the stream is active."""
         if not self._idle:
             self._become(WatermarkStatus.IDLE)
 
     def mark_active(self) -> None:
-        """Send ACTIVE, if the stream is idle."""
         if self._idle:
             self._become(WatermarkStatus.ACTIVE)
 
@@ -127,7 +125,6 @@ class IdleWhenBothAre:
             self._underlying.mark_idle()
 
     def mark_active(self) -> None:
-        """Make this half and the stream active."""
         self._idle = False
         self._underlying.mark_active()
 
@@ -165,5 +162,4 @@ class GeneratingOutput:
         self._on_event.mark_active()
 
     def emit_periodic(self) -> None:
-        """Let the generator emit."""
         self._generator.on_periodic_emit(self._periodic)

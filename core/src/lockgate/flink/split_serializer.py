@@ -9,8 +9,6 @@ Modified UTF-8 is Java's: U+0000 takes two bytes (C0 80), and a character beyond
 as its two surrogates, three bytes each. As in Flink, `deserialize` ignores the version and any
 bytes behind the last field. Bytes that end too early, or are no modified UTF-8, raise
 `UnreadableBytes`. Invalid offsets raise `InvalidValue`.
-
-Used by the source operator for its events and checkpoints, and by `lockgate.wire.split_codec`.
 """
 
 import struct

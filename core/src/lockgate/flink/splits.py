@@ -11,9 +11,6 @@ protocol, in logs and in metrics. Offsets are positions, or one of these constan
 A stopping offset before the starting one is a split without records. While a split is read, its
 `KafkaPartitionSplitState` moves on. At a snapshot the state becomes a split again, which starts at
 the next record to read.
-
-Used by `lockgate.flink.split_serializer`, which writes a split as bytes, the tests and the
-conformance replay.
 """
 
 from dataclasses import dataclass

@@ -6,10 +6,6 @@ of its own.
 
     strategy =
     WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5)).with_idleness(Duration.of(seconds=60))
-
-Used by the event-time logic of sources (`lockgate.flink.outputs`), the source operator and
-assigners in mid-stream; a strategy written in text (`lockgate.flink.sql.text`) becomes one of
-these.
 """
 
 from collections.abc import Callable

@@ -49,11 +49,9 @@ class StatusWatermarkValve:
         self.last_status = WatermarkStatus.ACTIVE
 
     def watermark_of(self, channel: int) -> int:
-        """Return the channel's own watermark."""
         return self._watermarks[self._checked(channel)]
 
     def is_idle(self, channel: int) -> bool:
-        """Return whether the channel is idle."""
         return self._idle[self._checked(channel)]
 
     def is_aligned(self, channel: int) -> bool:

@@ -66,7 +66,7 @@ The revision moves exactly when one of the two values does, or the paused source
 
 Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which know strict
 alone, and answers as they do: their traces are replayed against it (docs/internals/flink-parity.md
-lists where it differs, and why). Used by the coordinator service.
+lists where it differs, and why).
 """
 
 from dataclasses import dataclass, replace

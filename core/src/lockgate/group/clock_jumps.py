@@ -20,8 +20,7 @@ A clock that is put back makes leases longer, never shorter. `leases` brings the
 command. A process does not notice a jump before its first look. Nor does it notice a clock that
 goes back and forward again between two of its looks, while another process serves readers.
 
-Used by the coordinator, and by `lockgate.enumerator.leases`. Flink has one process, and its timers
-are monotonic.
+Flink has one process, and its timers are monotonic.
 """
 
 from collections.abc import Iterable

@@ -13,7 +13,7 @@ configured it, or while a lost reader holds it. A reader that comes back finds n
 it anew, with the ceiling that the reader received last (`group`).
 
 Flink has neither: its groups end with their job. Kafka deletes the offsets of a group without
-members after seven days, and these are the defaults here. Used by the coordinator service.
+members after seven days, and these are the defaults here.
 """
 
 from dataclasses import dataclass

@@ -51,8 +51,6 @@ that stall half of the time would keep a dead reader for ever.
 Why this is safe. The rules only lengthen leases, so they can hold readers back but set none free.
 They cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
 reader among slow ones is lost after its lease and one silence.
-
-Used by `registering`, `reporting`, `alignment` and the service's inspection.
 """
 
 from collections.abc import Callable

@@ -21,7 +21,7 @@ that do not wait themselves. A passed-over reader counts again as soon as it rep
 drift of the others' watermark, so that none of them has to wait for it by more than that. It also
 counts again when no other reader counts: else all passed-over readers would run free.
 
-Flink has nothing like it. Used by `reporting` and `alignment` (the deadline).
+Flink has nothing like it.
 """
 
 from dataclasses import replace

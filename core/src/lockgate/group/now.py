@@ -22,8 +22,7 @@ for lost whose only process has stood still for longer than a lease; to wait for
 hold all readers for another lease after each death of a process. `leases` has the rule for a
 silence of all readers, which needs no stall.
 
-Flink has no leases. Used by all rules of this package that judge by time; the coordinator makes the
-value, once for each turn.
+The coordinator makes the value, once for each turn. Flink has no leases.
 """
 
 from dataclasses import dataclass

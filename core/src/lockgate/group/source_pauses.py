@@ -11,7 +11,7 @@ it plans no record, and goes on to report. So
   them, although no watermark has moved.
 
 A pause of a paused source changes nothing, and keeps the first operator's name. Flink has no such
-command; a job is stopped there with a savepoint. Used by the coordinator service.
+command; a job is stopped there with a savepoint.
 """
 
 from dataclasses import replace

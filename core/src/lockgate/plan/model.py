@@ -48,8 +48,8 @@ empty for it.
 The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a
 `SplitLog`. This module has its vocabulary. `lockgate.plan.draft` does the work in two steps, since
 a reader reports between them: `Draft(...)` finds how far the query would get alone, and
-`Draft.plan(ceiling)` keeps to the group's ceiling. Used by `lockgate_spark`; Flink has no such
-part, it pauses after the fact (`SourceOperator.checkSplitWatermarkAlignment`).
+`Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part, it pauses after the fact
+(`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping

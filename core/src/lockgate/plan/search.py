@@ -1,11 +1,11 @@
 """The search for the greatest event time that a budget reaches, by few look-ups.
 
-Used by `draft`. Each look-up asks the broker for the first record of every split above one event
-time, so the number of look-ups counts, not the arithmetic. `use(T)` is the part of the budget that
-a batch up to `T` needs; it never falls as `T` rises. A look-up also shows two more event times. Up
-to the lowest one that is left unread `use` does not change, so gaps cost nothing. And at some event
-time the next records of all splits, one of each, are more than the rest of the budget: with many
-splits of few records that alone all but ends the search.
+Each look-up asks the broker for the first record of every split above one event time, so the number
+of look-ups counts, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
+needs; it never falls as `T` rises. A look-up also shows two more event times. Up to the lowest one
+that is left unread `use` does not change, so gaps cost nothing. And at some event time the next
+records of all splits, one of each, are more than the rest of the budget: with many splits of few
+records that alone all but ends the search.
 
 The search begins with the curve of the last plans (`Curve`). It follows the straight line between
 the two nearest known points, and halves the interval if interpolation neither halved it nor came

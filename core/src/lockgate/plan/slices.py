@@ -20,9 +20,7 @@ The exception are stragglers, records that are out of order across the cut and c
 
 **Torn windows**, of which a part was deleted or read before, are kept apart: no batch holds a torn
 window together with one that may be whole. The logs tell up to where windows are torn
-(`whole_from`).
-
-Used by `lockgate_spark`; Flink has windows with state instead.
+(`whole_from`). Flink has windows with state instead.
 """
 
 from dataclasses import dataclass

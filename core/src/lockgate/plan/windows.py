@@ -18,8 +18,7 @@ windows of half an hour all four are one window.
 **Without a zone** a window of any size is a multiple of its size since 1970-01-01T00:00Z, as in
 Spark's `window()` and in Flink.
 
-Used by `lockgate.plan.slices`. The caller gives the zone's changes; this module reads no tables of
-zones.
+The caller gives the zone's changes; this module reads no tables of zones.
 """
 
 from bisect import bisect_left, bisect_right

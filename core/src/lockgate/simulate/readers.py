@@ -28,7 +28,6 @@ class VirtualLog:
         return False
 
     def heads(self) -> Mapping[str, Head]:
-        """Return the first unread record of each split."""
         return {
             name: Head(position, self._splits[name].time(position))
             for name, position in self._positions.items()
@@ -36,7 +35,6 @@ class VirtualLog:
         }
 
     def first_after(self, event_time: int) -> Mapping[str, Head]:
-        """For each split its first unread record above `event_time` (ms)."""
         found = {}
         for name, split in self._splits.items():
             offset = max(self._positions[name], split.up_to(event_time))
@@ -45,7 +43,6 @@ class VirtualLog:
         return found
 
     def highest(self) -> Mapping[str, int]:
-        """Return the highest event time (ms) below each split's end."""
         return {name: split.time(self._ends[name] - 1) for name, split in self._splits.items() if self._ends[name] > 0}
 
 
@@ -207,5 +204,4 @@ class AlignedReader(VirtualReader):
 
     @staticmethod
     def ends_of(plan: Plan[str]) -> dict[str, int]:
-        """Where a planned batch ends."""
         return {name: split.end for name, split in plan.splits.items()}

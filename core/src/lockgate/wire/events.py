@@ -5,9 +5,9 @@ They follow Flink's operator events between `SourceOperator` and `SourceCoordina
 one number each. These carry an epoch as well: over HTTP only the epoch tells a reader from its
 predecessor. They also carry the numbers that show a person which reader waits for which.
 
-Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of
-its fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch,
-`watermark.MIN` to `watermark.MAX`. Used by the coordinator and by its clients.
+Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of its
+fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch, `watermark.MIN`
+to `watermark.MAX`.
 """
 
 from collections.abc import Mapping

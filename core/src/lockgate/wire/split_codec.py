@@ -2,8 +2,6 @@
 
 A split is Flink's bytes in base64. Its topic must be a name, and so must its id. A SourceEvent is
 an object of the source's own, which is passed on as it is.
-
-Used by `split_events`, the coordinator's API and readers that are not Spark.
 """
 
 import json

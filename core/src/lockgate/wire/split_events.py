@@ -14,8 +14,7 @@ a reader has, and its answer all that the reader is to have. `docs/internals/pro
     IsProcessingBacklogEvent   `is_processing_backlog`  `is_processing_backlog`
     SourceEventWrapper         `source_events`          `source_events`
 
-Each class is the definition of its JSON, as in `events`. Used by the coordinator and by readers
-that are not Spark.
+Each class is the definition of its JSON, as in `events`.
 """
 
 from dataclasses import dataclass

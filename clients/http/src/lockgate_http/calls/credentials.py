@@ -42,7 +42,6 @@ class Access:
 
     @staticmethod
     def of(coordinator: Coordinator) -> "Access":
-        """Return the access that these settings describe."""
         c = coordinator
         return Access(c.url, c.token, c.token_file, c.ca, c.cert, c.key)
 

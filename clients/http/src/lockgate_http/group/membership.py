@@ -78,7 +78,6 @@ class Membership:
 
     @property
     def paused(self) -> SourcePause | None:
-        """The operator's pause of this query; None where it is not paused."""
         return self._ceiling.paused
 
     @property
@@ -95,7 +94,6 @@ class Membership:
 
     @property
     def update_interval_s(self) -> float:
-        """How often a reader repeats a report that has not changed."""
         return self._session.update_interval_s
 
     @property
@@ -169,22 +167,15 @@ class Membership:
     # -- for the session --
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether the query has a report to repeat, and none was answered for so many
-        seconds.
-        """
         if not self._registration.epochs or self._failed is not None or self._closed.is_set():
             return False
         return self._reporting.is_due(after_s, self._session.now(), self._ceiling.answered_at)
 
     def reports(self) -> list[Report]:
-        """Return the reports of the readers as of now."""
         self._ceiling.asks(self._reporting.lowest)
         return [(self.source, event) for event in self._reporting.events(self._registration.epochs.copy())]
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Take in the answer to the last reports. They were sent after `asked_at`, so the leases
-        may have begun then.
-        """
         with self._session.changed:
             self._ceiling.answered(event, asked_at)
             self._reporting.answered()
@@ -195,7 +186,6 @@ class Membership:
             self._reporting.in_doubt = True
 
     def invalidate(self) -> None:
-        """Record that the last event may no longer hold, so that the query reports at once."""
         self._reporting.in_doubt = True
 
     def renew_lease(self) -> None:

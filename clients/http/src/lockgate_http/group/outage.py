@@ -40,7 +40,6 @@ class Policy:
 
     @classmethod
     def of(cls, coordinator: Coordinator) -> "Policy":
-        """Return the policy that a user has set."""
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
@@ -51,7 +50,6 @@ class Policy:
         return Coordination.PROCEEDING if proceeds else Coordination.HOLDING
 
     def fails(self, lasted_s: float | None) -> bool:
-        """Return whether the query is to stop."""
         return self.on_outage == "fail" and lasted_s is not None and lasted_s >= self.hold_for_s
 
     def __str__(self) -> str:

@@ -47,7 +47,6 @@ class Reporting:
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: _Statuses, farewell: Farewell) -> None:
-        """Take in the statuses of the last report."""
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:

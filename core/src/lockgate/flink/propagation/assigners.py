@@ -28,23 +28,19 @@ class TimestampsAndWatermarksOperator(Operator):
         self._interval_ms = interval_ms
 
     def setup(self, output: DataOutput) -> None:
-        """Add the filter that lets only rising watermarks through."""
         super().setup(output)
         self._rising = RisingWatermarks(output)
 
     def open(self) -> None:
-        """Emit at each interval from now on."""
         if self._interval_ms:
             self._time.repeat(self._interval_ms, lambda due: self._generator.on_periodic_emit(self._rising))
 
     def process(self, index: int, record: Record) -> None:
-        """Pass the record on with its new event time. Then the generator gets it."""
         timestamp = self._assign_timestamp(record.value, record.timestamp)
         self.output.emit(Record(record.value, timestamp))
         self._generator.on_event(record.value, timestamp, self._rising)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Drop the watermark, unless it is MAX."""
         if timestamp == MAX:
             self._rising.emit_watermark(MAX)
 

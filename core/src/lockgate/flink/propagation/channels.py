@@ -42,7 +42,6 @@ class ChannelOutput:
         self._next_marker = 0
 
     def emit(self, element: StreamElement) -> None:
-        """Append the element to its channels."""
         for channel in self._channels_of(element):
             self._channels[channel].append(element)
 
@@ -68,6 +67,5 @@ class Outputs:
         self.connections: list[DataOutput] = []
 
     def emit(self, element: StreamElement) -> None:
-        """Send an element to each connection."""
         for output in self.connections:
             output.emit(element)

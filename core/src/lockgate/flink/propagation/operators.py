@@ -58,14 +58,12 @@ class Operator:
         """Take a timer that fires."""
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Take a watermark on input `index`."""
         if self.inputs == 1:
             self.advance(timestamp)
         elif self._combined.update_watermark(index, timestamp):
             self.advance(self._combined.watermark)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Make input `index` idle or active."""
         was_idle = self._combined.idle
         if self._combined.update_status(index, status is WatermarkStatus.IDLE) and self.inputs > 1:
             self.advance(self._combined.watermark)

@@ -54,7 +54,6 @@ class EventTimers:
             self._sequence += 1
 
     def delete(self, timer: EventTimer) -> None:
-        """Remove a timer, if it is set."""
         self._set.pop(timer, None)
 
     def advance(self, watermark: int) -> None:

@@ -138,11 +138,9 @@ class SourceOperator(Generic[S]):
         return write_splits(self._opened.snapshot(checkpoint_id), self._serializer)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Pass it on to the reader."""
         self._opened.notify_checkpoint_complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        """Pass it on to the reader."""
         self._opened.notify_checkpoint_aborted(checkpoint_id)
 
     # -- data --

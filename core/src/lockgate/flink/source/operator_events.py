@@ -7,7 +7,7 @@
 
 Objects of one process exchange these events. The events of the same names in `lockgate.wire` are
 lockgate's own: readers and the coordinator service send them over HTTP. Splits travel as bytes, as
-they do in Flink. Used by `lockgate.flink.source.operator`.
+they do in Flink.
 """
 
 from collections.abc import Iterable
@@ -64,7 +64,6 @@ class AddSplitEvent(Generic[S]):
 
     @classmethod
     def of(cls, splits: Iterable[S], serializer: SplitSerializer[S]) -> "AddSplitEvent[S]":
-        """Return the event that carries `splits`."""
         return cls(serializer.version, tuple(serializer.serialize(split) for split in splits))
 
     def splits(self, serializer: SplitSerializer[S]) -> list[S]:

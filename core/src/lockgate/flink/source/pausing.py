@@ -16,8 +16,7 @@ One deviation from Flink: all state of a finished split is dropped. Flink drops 
 keeps that it was paused. The same split, given back later, is then never paused, and the first
 attempt to resume it fails the task.
 
-Used by `lockgate.flink.source.operator`: it asks for a `PauseOrResume`, obeys it, and only then
-says `apply`.
+The operator asks for a `PauseOrResume`, obeys it, and only then says `apply`.
 """
 
 from collections import deque
@@ -75,25 +74,21 @@ class SplitAlignment:
         self.samplers[split_id] = WatermarkSampler(self._buffer_size)
 
     def finish(self, split_id: str) -> None:
-        """Remove a split."""
         self.samplers.pop(split_id, None)
         self.paused.discard(split_id)
         self.idle.discard(split_id)
 
     def rose(self, split_id: str, watermark: int) -> None:
-        """Take a split's watermark, which rose."""
         if split_id in self.samplers:
             self.samplers[split_id].latest = watermark
 
     def set_idle(self, split_id: str, idle: bool) -> None:
-        """Make a split idle, or active."""
         if idle:
             self.idle.add(split_id)
         else:
             self.idle.discard(split_id)
 
     def sample(self) -> None:
-        """Take one sample of every split."""
         for sampler in self.samplers.values():
             sampler.sample()
 

@@ -73,7 +73,6 @@ class ReaderContext:
     send: Callable[[ToCoordinator], None]
 
     def request_split(self) -> None:
-        """Ask for a split."""
         self.send(RequestSplitEvent(self.host))
 
     def send_source_event(self, event: object) -> None:
@@ -95,11 +94,9 @@ class SourceReader(Protocol, Generic[S]):
         says when to ask again.
         """
 
-    def add_splits(self, splits: Sequence[S]) -> None:
-        """Add these splits."""
+    def add_splits(self, splits: Sequence[S]) -> None: ...
 
-    def notify_no_more_splits(self) -> None:
-        """No more splits will be added."""
+    def notify_no_more_splits(self) -> None: ...
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         """Pause some splits, and resume others. Raises `CannotPause` if this reader cannot."""

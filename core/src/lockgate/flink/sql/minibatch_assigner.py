@@ -26,7 +26,6 @@ class RowtimeMiniBatchAssigner(Operator):
         self._next = self._window_end(0)
 
     def process_watermark(self, index: int, timestamp: int) -> None:
-        """Take a watermark from upstream."""
         if timestamp == MAX and self._current != MAX:
             self._current = MAX
             self.output.emit(Watermark(MAX))
@@ -38,7 +37,6 @@ class RowtimeMiniBatchAssigner(Operator):
             self._next = end if end > self._current else wrapped(end + self._interval_ms)
 
     def finish(self) -> None:
-        """End the input, and send the last watermark."""
         self.output.emit(Watermark(self._current))
 
     def _window_end(self, timestamp: int) -> int:

@@ -43,14 +43,12 @@ class PeriodicWatermarks(WatermarkGenerator):
         """Return the watermark after `highest` as the highest time seen (MIN: none)."""
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Remember the highest time, and emit if enough rows have come."""
         self._highest = max(self._highest, timestamp)
         self._rows += 1
         if self._rows == self._every_rows:
             self.on_periodic_emit(output)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit, and begin the count again."""
         self._rows = 0
         output.emit_watermark(max(MIN, self.watermark(self._highest)))
 
@@ -61,7 +59,6 @@ class AscendingTimestamps(PeriodicWatermarks):
     """
 
     def watermark(self, highest: int) -> int:
-        """Return the highest time − 1."""
         return highest - 1
 
 
@@ -75,7 +72,6 @@ class BoundedOutOfOrderTimestamps(PeriodicWatermarks):
         self._delay_ms = delay.to_millis("delay")
 
     def watermark(self, highest: int) -> int:
-        """Return the highest time − delay."""
         return highest - self._delay_ms
 
 

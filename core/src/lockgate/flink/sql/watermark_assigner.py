@@ -77,7 +77,6 @@ class WatermarkAssigner(Operator):
         self._last_activity_ms = 0
 
     def open(self) -> None:
-        """Start the timer, if it is needed."""
         self._last_emission_ms = self._time.now_ms()
         self._last_activity_ms = self._active_ms()
         if self._interval_ms > 0 or self._idle_timeout_ms > 0:
@@ -109,11 +108,9 @@ class WatermarkAssigner(Operator):
         self.output.emit(status)
 
     def finish(self) -> None:
-        """End the input."""
         self.process_watermark(0, MAX)
 
     def back_pressure(self, started: bool) -> None:
-        """Pause the clock of idleness, or resume it."""
         if started == self._back_pressured:
             return
         self._back_pressured = started
