@@ -1,8 +1,6 @@
 """Server-Sent Events of real coordinator processes over real sockets."""
 
 import json
-import os
-import signal
 import socket
 import time
 from collections.abc import Iterator
@@ -12,12 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from lockgate.watermark import MAX
-from lockgate_coordinator.server import GRACE_S, SEND_BUFFER
-from lockgate_coordinator.store.base import CACHED_WITHIN_MS
+from lockgate_coordinator.server import SEND_BUFFER
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
-from support.answers import wait_for
+from support.http_readers import HttpReader
 
 KEPT_FOR_ONE = 2 * SEND_BUFFER + 128 * 1024
 """Bytes for a subscriber that does not read: the system's for this connection, the server's, and
@@ -44,20 +40,9 @@ def made(group: str, **config: Any) -> str:
     return group
 
 
-class Reader:
-    """A reader that reports."""
-
-    def __init__(self, group: str, source: str = "a") -> None:
-        self._url = f"{group}/sources/{source}"
-        self._client = httpx.Client(timeout=60)
-        self._epoch = self._client.post(f"{self._url}/readers", json={"subtask": 0}).json()["epoch"]
-
-    def report(self, watermark: int, at: str = "") -> dict[str, Any]:
-        answer = self._client.post(
-            f"{self._url}/watermarks", json={"subtask": 0, "epoch": self._epoch, "watermark": watermark}
-        )
-        event: dict[str, Any] = answer.raise_for_status().json()
-        return event
+def reader_of(group: str, source: str = "a") -> HttpReader:
+    url, _, name = group.partition("/v1/groups/")
+    return HttpReader(url, name, source)
 
 
 class Events:
@@ -88,8 +73,8 @@ def stream(group: str, last: int | str | None = None) -> Iterator[Events]:
         yield Events(response)
 
 
-def test_a_stream_begins_with_the_event_that_holds_and_goes_on_with_each_change(group: str) -> None:
-    reader = Reader(group)
+def test_stream_begins_with_what_holds_and_has_each_change(group: str) -> None:
+    reader = reader_of(group)
     first = reader.report(5)
     with stream(group) as events:
         assert events.response.headers["content-type"].startswith("text/event-stream")
@@ -99,46 +84,18 @@ def test_a_stream_begins_with_the_event_that_holds_and_goes_on_with_each_change(
             assert events.next() == newer
 
 
-def test_a_stream_from_the_newest_event_gets_only_later_ones(group: str) -> None:
-    reader = Reader(group)
-    known = reader.report(5)
-    with stream(group, last=known["revision"]) as events:
-        newer = reader.report(6)
-        assert events.next() == newer
-
-
 @pytest.mark.parametrize(
     "last", [2**62, "x", *(pytest.param(each, marks=pytest.mark.long) for each in (0, "", "-1", "9" * 400))]
 )
 def test_a_last_event_that_is_not_ours_is_as_good_as_none(group: str, last: int | str) -> None:
-    event = Reader(group).report(5)
+    event = reader_of(group).report(5)
     with stream(group, last=last) as events:
         assert events.next() == event
 
 
-def test_a_stream_sees_a_lost_reader_by_time_alone(coordinator: CoordinatorProcess) -> None:
-    group = made(f"{coordinator.url}/v1/groups/lost", lease_ms=200, update_interval_ms=20)
-    event = Reader(group).report(5)
-    with stream(group, last=event["revision"]) as events:
-        assert events.next()["max_desired_watermark"] == MAX
-
-
-def test_a_stream_of_an_unknown_group_is_a_404_and_one_of_a_deleted_group_ends(group: str) -> None:
-    event = Reader(group).report(5)
-    with stream(group) as events:
-        assert events.next() == event
-        httpx.delete(group, timeout=60).raise_for_status()
-        with pytest.raises(EOFError):
-            events.next()
-    with stream(group) as events:
-        assert (events.response.status_code, events.response.read()[:1]) == (404, b"{")
-
-
-def test_a_subscriber_that_reads_nothing_delays_nobody_and_then_gets_the_newest(
-    coordinator: CoordinatorProcess, group: str
-) -> None:
+def test_subscriber_that_reads_nothing_delays_nobody(coordinator: CoordinatorProcess, group: str) -> None:
     reader, changes = (
-        Reader(group, "a" * 250),
+        reader_of(group, "a" * 250),
         1_500,
     )  # large events, so that all are through long before who is stuck is hung up on
     reader.report(0)
@@ -182,11 +139,11 @@ def replicas(redis_server: RedisServer) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.redis
-def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update_interval(
+def test_change_at_one_replica_reaches_streams_of_another_in_time(
     replicas: tuple[str, str],
 ) -> None:
     group = made(f"{replicas[0]}/v1/groups/two", update_interval_ms=8_000)
-    reader = Reader(group)
+    reader = reader_of(group)
     reader.report(0)
     with stream(group.replace(*replicas)) as events:
         events.next()
@@ -195,49 +152,3 @@ def test_a_change_at_one_replica_reaches_the_streams_of_another_within_an_update
             answered = time.monotonic()
             assert events.next() == event
             assert time.monotonic() - answered < 8
-
-
-@pytest.mark.redis
-def test_a_reader_that_was_with_one_replica_is_lost_to_the_streams_of_another_within_an_update_interval(
-    replicas: tuple[str, str],
-) -> None:
-    lease_ms, interval_ms = 500, 8_000
-    group = made(f"{replicas[0]}/v1/groups/lost", lease_ms=lease_ms, update_interval_ms=interval_ms)
-    with stream(group.replace(*replicas)) as events:
-        events.next()
-        event = Reader(group).report(5)  # the last word of it; nobody asks anything any more
-        while (lost := events.next())["revision"] <= event["revision"]:
-            pass
-    assert lost["max_desired_watermark"] == MAX
-    assert (
-        lease_ms - CACHED_WITHIN_MS <= lost["revision"] - event["revision"] < lease_ms + interval_ms
-    )  # by Redis's clock
-
-
-def test_a_stream_ends_in_order_when_the_service_does_and_the_service_within_five_seconds() -> None:
-    assert GRACE_S < 5
-    with CoordinatorProcess() as process:
-        group = made(f"{process.url}/v1/groups/g")
-        Reader(group).report(1)
-        with stream(group) as events:
-            events.next()
-            os.kill(process.pid, signal.SIGTERM)
-            with pytest.raises(EOFError):  # and not a broken connection, which httpx would raise
-                events.next()
-        wait_for(lambda: process.pid is None, timeout_s=20)  # five, where nothing else runs
-
-
-def test_one_more_than_may_wait_is_told_so_until_one_of_them_leaves() -> None:
-    with CoordinatorProcess(options=["--max-subscribers", "2"]) as process, ExitStack() as closing:
-        group = made(f"{process.url}/v1/groups/g")
-        event = Reader(group).report(1)
-        first = closing.enter_context(stream(group))
-        with stream(group) as second:
-            assert (first.next(), second.next()) == (event, event)
-            for path in ("alignment/events", f"alignment?after={event['revision']}&wait_ms=60000"):
-                with httpx.stream("GET", f"{group}/{path}", timeout=60) as refused:
-                    assert refused.status_code == 503
-                    assert json.loads(refused.read())["type"] == "urn:lockgate:too-many-subscribers"
-                    assert int(refused.headers["retry-after"]) > 0
-        params = {"after": event["revision"], "wait_ms": 1}
-        wait_for(lambda: httpx.get(f"{group}/alignment", params=params, timeout=60).status_code == 204)

@@ -7,7 +7,7 @@ import httpx
 
 
 class HttpReader:
-    """A registered reader, `source/subtask`. `headers` has its token."""
+    """A registered reader, `source/subtask`. `headers` has its token. It keeps its connections."""
 
     def __init__(
         self,
@@ -18,16 +18,14 @@ class HttpReader:
         headers: Mapping[str, str] | None = None,
         **registration: Any,
     ) -> None:
-        self._at = f"{url}/v1/groups/{group}/sources/{source}"
-        self._subtask = subtask
-        self._headers = dict(headers or {})
-        body = {"subtask": subtask, **registration}
-        answer = httpx.post(f"{self._at}/readers", json=body, headers=self._headers, timeout=60)
-        self._epoch = answer.raise_for_status().json()["epoch"]
+        self._url, self._path, self._subtask = url, f"/v1/groups/{group}/sources/{source}", subtask
+        self._http = httpx.Client(headers=headers, timeout=60)
+        answer = self._http.post(f"{url}{self._path}/readers", json={"subtask": subtask, **registration})
+        self.epoch: int = answer.raise_for_status().json()["epoch"]
 
-    def report(self, watermark: int, **more: Any) -> dict[str, Any]:
-        """The event that answers a report of this watermark."""
-        body = {"subtask": self._subtask, "epoch": self._epoch, "watermark": watermark, **more}
-        answer = httpx.post(f"{self._at}/watermarks", json=body, headers=self._headers, timeout=60)
+    def report(self, watermark: int, at: str = "", **more: Any) -> dict[str, Any]:
+        """The event that answers a report of this watermark; `at`: to another coordinator."""
+        body = {"subtask": self._subtask, "epoch": self.epoch, "watermark": watermark, **more}
+        answer = self._http.post(f"{at or self._url}{self._path}/watermarks", json=body)
         found: dict[str, Any] = answer.raise_for_status().json()
         return found

@@ -24,30 +24,17 @@ def client_of(app: Any, **more: Any) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://coordinator", **more)
 
 
-class Service:
-    """One coordinator and its readers. `now_ms`: the time of its store, if that is in memory.
-    `config`: of each group that a reader brings along. `epochs`: those of readers that speak to
-    several coordinators.
+class Readers:
+    """Readers that speak to a coordinator through `http`. `config`: of each group that they bring
+    along. `epochs`: shared by readers that speak to several coordinators.
     """
 
     def __init__(
-        self,
-        settings: Settings = Settings(),  # noqa: B008 – frozen
-        store: Store | None = None,
-        config: Mapping[str, Any] = CONFIG,
-        epochs: dict[str, int] | None = None,
+        self, http: httpx.AsyncClient, config: Mapping[str, Any] = CONFIG, epochs: dict[str, int] | None = None
     ) -> None:
-        self.now_ms = T0
-        self.app = create_app(MemoryStore(lambda: self.now_ms) if store is None else store, settings)
-        self.http = client_of(self.app, timeout=30)
+        self.http = http
         self.config = {**CONFIG, **config}
         self.epochs = {} if epochs is None else epochs
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator["Service"]:
-        """Yield the service with all that it does by itself."""
-        async with self.app.router.lifespan_context(self.app), self.http:
-            yield self
 
     async def registers(self, source: str, group: str = "g", subtask: int = 0, **more: Any) -> dict[str, Any]:
         """Return the answer to a registration, whose epoch is higher than the one before."""
@@ -68,11 +55,8 @@ class Service:
         body = self.report(source, watermark, group, **more)
         return await self.http.post(f"/v1/groups/{group}/sources/{source}/watermarks", json=body)
 
-    async def reports(
-        self, source: str, watermark: int, group: str = "g", later_ms: int = 0, **more: Any
-    ) -> dict[str, Any]:
+    async def reports(self, source: str, watermark: int, group: str = "g", **more: Any) -> dict[str, Any]:
         """Return the event that answers a report, before which a new reader registers."""
-        self.now_ms += later_ms
         if f"{group}/{source}/{more.get('subtask', 0)}" not in self.epochs:
             await self.registers(source, group, more.get("subtask", 0))
         event: dict[str, Any] = (await self.answers(source, watermark, group, **more)).raise_for_status().json()
@@ -82,6 +66,34 @@ class Service:
         """Return what a look at the group, or at a path below it, is answered."""
         found: dict[str, Any] = (await self.http.get(f"/v1/groups/{group}{path}")).raise_for_status().json()
         return found
+
+
+class Service(Readers):
+    """One coordinator, and its readers. `now_ms`: the time of its store, if that is in memory."""
+
+    def __init__(
+        self,
+        settings: Settings = Settings(),  # noqa: B008 – frozen
+        store: Store | None = None,
+        config: Mapping[str, Any] = CONFIG,
+        epochs: dict[str, int] | None = None,
+    ) -> None:
+        self.now_ms = T0
+        self.app = create_app(MemoryStore(lambda: self.now_ms) if store is None else store, settings)
+        super().__init__(client_of(self.app, timeout=30), config, epochs)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator["Service"]:
+        """Yield the service with all that it does by itself."""
+        async with self.app.router.lifespan_context(self.app), self.http:
+            yield self
+
+    async def reports(
+        self, source: str, watermark: int, group: str = "g", later_ms: int = 0, **more: Any
+    ) -> dict[str, Any]:
+        """Let the time go on before the report."""
+        self.now_ms += later_ms
+        return await super().reports(source, watermark, group, **more)
 
     async def scrape(self) -> dict[str, float]:
         """Return each series of /metrics, as `name{label=value}` without `lockgate_`."""

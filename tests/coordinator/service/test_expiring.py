@@ -16,8 +16,12 @@ from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing, pause_s, remove_expired
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store, keys, open_store
+from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.metrics import Metrics
+from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
+from support.answers import wait_for
+from support.http_readers import HttpReader
 from support.turns import register, report
 
 HOUR_MS = 3_600_000
@@ -120,6 +124,37 @@ async def test_unreadable_group_keeps_no_other_from_expiring(redis_server: Redis
         assert await store.names("", 9) == ["b"]
         await store.close()
         client.flushall()
+
+
+@pytest.mark.redis
+async def test_two_coordinators_remove_and_log_each_once(
+    redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    caplog.set_level(logging.INFO, "lockgate.changes")
+    both = [Metrics(open_store(redis_server.url)) for _ in range(2)]
+    for number in range(30):
+        await stored(both[0].store, f"dead-{number}", ("a", 8 * HOUR_MS))
+        await stored(both[0].store, f"half-{number}", ("gone", 8 * HOUR_MS), ("lives", 0))
+    await asyncio.gather(*(remove_expired(Coordinator(each.store, [each.journal]), EXPIRY) for each in both))
+    assert await both[0].store.names("", 99) == sorted(f"half-{number}" for number in range(30))
+    lines = [vars(record)["fields"] for record in caplog.records if "expired" in record.getMessage()]
+    assert len(lines) == len({(line["event"], line["group"]) for line in lines}) == 60
+    for kind in (Kind.GROUP_EXPIRED, Kind.EXPIRED):
+        assert sum(each.journal.counts[kind] for each in both) == 30
+    for each in both:
+        await each.store.close()
+
+
+def test_the_options_of_serve_are_hours() -> None:
+    """1.8 s."""
+    with CoordinatorProcess(options=("--expire-readers", "0.0005", "--expire-groups", "0.0005")) as process:
+        httpx.put(f"{process.url}/v1/groups/stays", json={}, timeout=60).raise_for_status()
+        HttpReader(process.url, "goes", "a", config={"lease_ms": 500, "update_interval_ms": 100}).report(5)
+        wait_for(lambda: "group expired" in process.log.read_text(), 60)
+        (item,) = httpx.get(f"{process.url}/v1/groups", timeout=60).json()["items"]
+        assert item["group"] == "stays"
 
 
 @pytest.mark.parametrize(

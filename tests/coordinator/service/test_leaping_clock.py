@@ -1,5 +1,5 @@
 """A real Redis whose clock leaps by more than a lease, forward and back, under two coordinators
-that are looked at between the reports: the ceiling stays. (The rule alone:
+that are looked at and scraped between the reports: the ceiling stays. (The rule alone:
 tests/core/group/test_clock_jumps.py.)
 """
 
@@ -10,88 +10,78 @@ from contextlib import AsyncExitStack
 import pytest
 from redis import Redis
 
-from lockgate.watermark import MAX
-from lockgate.wire.events import CatchUp, GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.store import MemoryStore, open_store
+from lockgate_coordinator.store import open_store
 from lockgate_coordinator.store import redis as redis_store
 from lockgate_testbed.redis import RedisServer
+from support.in_process import Service
 from support.leaping import AHEAD, LeapingScript
 
-CONFIG = GroupConfig(max_drift_ms=10, lease_ms=120_000, update_interval_ms=40_000, catch_up=CatchUp.STRICT)
+CONFIG = {"lease_ms": 120_000, "update_interval_ms": 40_000}
 HOUR_S = 3_600
 LEAPS_S = [HOUR_S, -HOUR_S, 130, 24 * HOUR_S, -HOUR_S, 30 * 24 * HOUR_S]
+CEILING = "group_max_desired_watermark_timestamp_seconds{group=g}"
 
 
-class Fleet:
-    """A group of two readers under several coordinators."""
-
-    def __init__(self, coordinators: list[Coordinator]) -> None:
-        self.coordinators = coordinators
-        self._epochs: dict[str, int] = {}
-
-    async def reports(self, source: str, watermark: int, through: int = 0) -> int:
-        """Return the ceiling that answers it."""
-        coordinator = self.coordinators[through]
-        if source not in self._epochs:
-            event = ReaderRegistrationEvent(subtask=0, config=CONFIG)
-            self._epochs[source] = (await coordinator.register("g", source, event)).epoch
-        report = ReportedWatermarkEvent(subtask=0, epoch=self._epochs[source], watermark=watermark)
-        return (await coordinator.report("g", source, report)).max_desired_watermark
-
-    async def looks(self) -> list[int]:
-        """Return the ceiling that each coordinator shows to those who only look."""
-        return [(await each.refresh("g")).event.max_desired_watermark for each in self.coordinators]
+async def seen_by(*coordinators: Service) -> set[int]:
+    """Return the ceilings that they show to those who only look, or scrape."""
+    shown = {(await each.shows("/alignment"))["max_desired_watermark"] for each in coordinators}
+    return shown | {round((await each.scrape())[CEILING] * 1_000) for each in coordinators}
 
 
 @pytest.fixture
-async def fleet(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Fleet]:
+def redis(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> "Redis[bytes]":
     monkeypatch.setattr(redis_store, "Script", LeapingScript)
-    with Redis.from_url(redis_server.url) as client:
-        client.flushall()
-        async with AsyncExitStack() as opened:
-            coordinators = []
-            for _ in range(2):
-                coordinators.append(Coordinator(open_store(redis_server.url)))
-                opened.push_async_callback(coordinators[-1].close)
-            yield Fleet(coordinators)
-        client.flushall()
+    client = Redis.from_url(redis_server.url)
+    client.flushall()
+    return client
+
+
+@pytest.fixture
+async def pair(redis: "Redis[bytes]", redis_server: RedisServer) -> AsyncIterator[tuple[Service, Service]]:
+    """Two coordinators; reader `slow` stands at 5, so the ceiling is 15."""
+    async with AsyncExitStack() as opened:
+        epochs = dict[str, int]()
+        pair = tuple(Service(store=open_store(redis_server.url), config=CONFIG, epochs=epochs) for _ in range(2))
+        for each in pair:
+            await opened.enter_async_context(each.running())
+        await pair[0].reports("slow", 5)
+        yield pair[0], pair[1]
+    redis.flushall()
 
 
 @pytest.mark.redis
-async def test_no_leap_of_the_clock_of_redis_sets_a_reader_free(redis_server: RedisServer, fleet: Fleet) -> None:
-    await fleet.reports("slow", 5)
-    assert await fleet.reports("fast", 100) == 15
-    assert await fleet.looks() == [15, 15]
-    ahead_s = 0
-    with Redis.from_url(redis_server.url) as client:
-        for leap_s in LEAPS_S:
-            ahead_s += leap_s
-            client.set(AHEAD, ahead_s)
-            assert await fleet.looks() == [15, 15]
-            assert await fleet.reports("fast", 100, through=1) == 15
-            assert await fleet.looks() == [15, 15]
-            assert await fleet.reports("slow", 5) == 15
+async def test_no_leap_of_the_clock_of_redis_sets_a_reader_free(
+    redis: "Redis[bytes]", pair: tuple[Service, Service], caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second = pair
+    for leap_s in (0, *LEAPS_S):
+        redis.incrby(AHEAD, leap_s)
+        assert await seen_by(*pair) == {15}
+        assert (await second.reports("fast", 100))["max_desired_watermark"] == 15
+        assert await seen_by(*pair) == {15}
+        assert (await first.reports("slow", 5))["max_desired_watermark"] == 15
+    assert "its clock has jumped" in caplog.text
+    assert "reader lost" not in caplog.text
 
 
 @pytest.mark.redis
-async def test_a_report_first_or_a_look_first_is_alike_after_a_leap(redis_server: RedisServer, fleet: Fleet) -> None:
-    with Redis.from_url(redis_server.url) as client:
-        await fleet.reports("slow", 5)
-        await fleet.looks()
-        for first in ("report", "look"):
-            client.incrby(AHEAD, HOUR_S)
-            if first == "look":
-                await fleet.looks()
-            assert await fleet.reports("fast", 100, through=1) == 15
-            assert await fleet.looks() == [15, 15]
+async def test_report_first_or_look_first_is_alike_after_a_leap(
+    redis: "Redis[bytes]", pair: tuple[Service, Service]
+) -> None:
+    for first in ("report", "look"):
+        redis.incrby(AHEAD, HOUR_S)
+        if first == "look":
+            await seen_by(*pair)
+        assert (await pair[1].reports("fast", 100))["max_desired_watermark"] == 15
+        assert await seen_by(*pair) == {15}
 
 
 async def test_the_clock_of_a_memory_store_does_not_leap_with_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    fleet = Fleet([Coordinator(MemoryStore())])
-    await fleet.reports("slow", 5)
-    assert await fleet.reports("fast", 100) == 15
+    alone = Service(store=open_store("memory://"), config=CONFIG)
+    for source, watermark in (("slow", 5), ("fast", 100)):
+        assert (await alone.reports(source, watermark))["max_desired_watermark"] == 15
     right = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: right() + HOUR_S * 10**9)
-    assert await fleet.looks() == [15]
-    assert MAX not in [await fleet.reports("slow", 5), *await fleet.looks()]
+    assert await seen_by(alone) == {15}
+    assert (await alone.reports("slow", 5))["max_desired_watermark"] == 15
+    assert await seen_by(alone) == {15}
