@@ -72,7 +72,7 @@ def registered(http: httpx.Client) -> int:
 
 
 @pytest.mark.redis
-def test_a_configuration_whose_commit_was_not_answered_is_no_conflict_with_itself(
+def test_unanswered_configuration_is_no_conflict_with_itself(
     to_redis: tuple[httpx.Client, Link],
 ) -> None:
     http, link = to_redis
@@ -120,7 +120,7 @@ def deletions(http: httpx.Client) -> float:
     return sum(float(line.split()[-1]) for line in counted)
 
 
-def test_a_client_that_configures_again_with_the_same_key_gets_the_first_answer(
+def test_configuration_sent_again_gets_the_first_answer(
     to_client: tuple[httpx.Client, Link], key: dict[str, str]
 ) -> None:
     http, link = to_client
@@ -156,7 +156,7 @@ def test_a_reader_that_leaves_again_with_the_same_key_has_left(
     assert http.get(f"{GROUP}/sources/orders").json()["readers"][0]["epoch"] == newer
 
 
-def test_a_client_that_deletes_a_group_again_with_the_same_key_gets_the_first_answer(
+def test_deletion_sent_again_with_its_key_gets_the_first_answer(
     to_client: tuple[httpx.Client, Link], key: dict[str, str]
 ) -> None:
     http, link = to_client

@@ -87,9 +87,7 @@ def announced(at: CoordinatorProcess) -> Iterator[Callable[[], list[int]]]:
 
 
 @pytest.mark.parametrize("replicas", [1, pytest.param(2, marks=[pytest.mark.redis, pytest.mark.long])])
-def test_a_reader_whose_report_is_read_after_those_of_others_is_not_lost_by_a_stop_of_the_coordinator(
-    replicas: int, request: pytest.FixtureRequest
-) -> None:
+def test_reader_that_is_read_last_after_a_stop_is_not_lost(replicas: int, request: pytest.FixtureRequest) -> None:
     with ExitStack() as stack:
         store = "memory://" if replicas == 1 else request.getfixturevalue("redis_server").url
         processes = [stack.enter_context(CoordinatorProcess(store)) for _ in range(replicas)]

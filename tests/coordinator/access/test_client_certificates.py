@@ -93,9 +93,7 @@ def serial(url: str, known: Authority, shown: Shown) -> object:
         return answer.extensions["network_stream"].get_extra_info("ssl_object").getpeercert()["serialNumber"]
 
 
-def test_a_renewed_certificate_is_shown_without_a_restart_and_a_broken_one_is_not_taken(
-    served: CoordinatorProcess, known: Authority
-) -> None:
+def test_renewed_certificate_is_shown_and_a_broken_one_not_taken(served: CoordinatorProcess, known: Authority) -> None:
     mine = known.issued("driver", "driver@example.org")
     before = serial(served.url, known, mine)
     pid = served.pid
@@ -124,7 +122,7 @@ def test_an_authority_that_is_taken_out_lets_nobody_in_any_more(
     assert "no groups" in said(served.url, "groups", **mine)
 
 
-def test_probes_without_a_certificate_have_a_port_of_their_own_that_answers_nothing_else(known: Authority) -> None:
+def test_probe_port_needs_no_certificate_and_answers_nothing_else(known: Authority) -> None:
     own, (port,) = known.issued("server", "127.0.0.1"), free_ports(1)
     files = ("--ssl-certfile", str(own.certificate), "--ssl-keyfile", str(own.key), "--ssl-ca-certs", str(known.ca))
     with CoordinatorProcess(options=(*files, "--probe-port", str(port))) as served:

@@ -33,7 +33,7 @@ def test_an_unknown_token_is_not_found(file: Path, clock: Clock, header: str) ->
     assert Keyring(file, "", clock).find(header.encode()) is None
 
 
-def test_a_change_of_the_file_is_seen_within_a_second_and_looked_for_no_more_often(file: Path, clock: Clock) -> None:
+def test_change_of_the_file_is_seen_within_a_second(file: Path, clock: Clock) -> None:
     keys = Keyring(file, "", clock)
     assert keys.find(ADMIN) is not None
     file.write_text(FIRST)

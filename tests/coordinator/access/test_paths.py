@@ -47,125 +47,32 @@ ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.r
 ]
 OPEN = {"livez", "readyz"}
 BARE: Scope = {"type": "http", "headers": [], "query_string": b"", "root_path": ""}
-NEEDS = {
-    "listed": Role.READ,
-    "caller": Role.READ,
-    "journal": Role.READ,
-    "samples": Role.READ,
-    "one": Role.READ,
-    "source": Role.READ,
-    "current": Role.READ,
-    "events": Role.READ,
-    "openapi": Role.READ,
-    "inspect": Role.READ,
-    "news": Role.READ,
-    "exchange": Role.REPORT,
-    "mail": Role.REPORT,
-    "report": Role.REPORT,
-    "report_all": Role.REPORT,
-    "progress": Role.REPORT,
-    "register": Role.REPORT,
-    "leave": Role.REPORT,
-    "metrics": Role.READ,
-}
+READS = "listed caller journal samples one source current events openapi inspect news metrics"
+REPORTS = "exchange mail report report_all progress register leave"
+NEEDS = dict.fromkeys(READS.split(), Role.READ) | dict.fromkeys(REPORTS.split(), Role.REPORT)
 """By the names of the functions that the router calls; all others need admin."""
 
 GROUPS = st.sampled_from(
     ["orders", "orders-eu", "one", "payments", "%6Frders", "ord%65rs", "orders%2Fx", "one%0A", "..", "%2e%2e", ""]
 )
-PARTS = st.sampled_from(
-    [
-        "v1",
-        "groups",
-        "sources",
-        "s",
-        "readers",
-        "0",
-        "watermarks",
-        "progress",
-        "alignment",
-        "events",
-        "splits",
-        "livez",
-        "%2e%2e",
-        "..",
-        ".",
-        "",
-        "%2F",
-        "x",
-    ]
-)
-ENDS = st.sampled_from(
-    [
-        "",
-        "/sources/s",
-        "/sources/s/readers",
-        "/sources/s/readers/0",
-        "/sources/s/watermarks",
-        "/sources/s/progress",
-        "/sources/s/splits",
-        "/sources/s/events",
-        "/sources/s/readers/0/splits",
-        "/sources/s/readers/0/events",
-        "/watermarks",
-        "/alignment",
-        "/alignment/events",
-        "/%2e%2e/payments",
-        "/../payments",
-        "%2F..%2Fpayments",
-        "/",
-        "//",
-        "%0A",
-        "%00",
-        "/sources//watermarks",
-    ]
-)
+NAMED = "v1 groups sources s readers 0 watermarks progress alignment events splits livez %2e%2e .. . %2F x"
+PARTS = st.sampled_from(["", *NAMED.split()])
+BELOW = "/readers /readers/0 /watermarks /progress /splits /events /readers/0/splits /readers/0/events"
+TRICKS = "/%2e%2e/payments /../payments %2F..%2Fpayments / // %0A %00 /sources//watermarks"
+WHOLE = ["", "/sources/s", "/watermarks", "/alignment", "/alignment/events"]
+ENDS = st.sampled_from([*WHOLE, *(f"/sources/s{path}" for path in BELOW.split()), *TRICKS.split()])
+GROUPED = st.builds("/v1/groups/{}{}".format, GROUPS, ENDS)
+OTHERS = "/livez /livez/../v1/groups /livez%2F..%2Fv1%2Fgroups /readyz%0A //livez /metrics /openapi.json *"
 PATHS = st.one_of(
-    st.builds("/v1/groups/{}{}".format, GROUPS, ENDS),
-    st.builds("/v1/groups/{}{}".format, GROUPS, ENDS),
-    st.builds("/v1/groups/{}{}".format, GROUPS, ENDS),
-    st.builds("/v1/groups/{}{}/{}".format, GROUPS, ENDS, PARTS),
+    *[GROUPED] * 3,
+    st.builds("{}/{}".format, GROUPED, PARTS),
     st.lists(PARTS, max_size=9).map(lambda parts: "/" + "/".join(parts)),
-    st.sampled_from(
-        [
-            "/livez",
-            "/livez/../v1/groups",
-            "/livez%2F..%2Fv1%2Fgroups",
-            "/readyz%0A",
-            "//livez",
-            "/metrics",
-            "/openapi.json",
-            "*",
-        ]
-    ),
+    st.sampled_from(OTHERS.split()),
     st.text(max_size=40).map("/".__add__),
 )
 METHODS = st.sampled_from([*(["GET", "POST", "DELETE"] * 3), "PUT", "HEAD", "PATCH", "OPTIONS", "get", "delete"])
-QUERIES = st.sampled_from(
-    [
-        b"",
-        b"force=true",
-        b"force=false",
-        b"force=false&force=true",
-        b"force=true&force=false",
-        b"f%6Frce=true",
-        b"force=%74rue",
-        b"force",
-        b"epoch=1",
-    ]
-)
-
-
-class Reached:
-    """Stands where the application would."""
-
-    def __init__(self) -> None:
-        self.scope: Scope | None = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.scope = scope
-
-
+FORCED = b"force=true force=false force=false&force=true force=true&force=false f%6Frce=true force=%74rue force"
+QUERIES = st.sampled_from([b"", b"epoch=1", *FORCED.split()])
 LEAVING = GROUPS.map("/v1/groups/{}/sources/s/readers/0".format)
 REQUESTS = st.one_of(st.tuples(METHODS, PATHS, QUERIES), st.tuples(st.just("DELETE"), LEAVING, QUERIES))
 

@@ -25,7 +25,7 @@ def test_each_key_has_a_bucket_of_its_own(clock: Clock) -> None:
 
 
 @given(rate=st.integers(1, 1_000), pauses=st.lists(st.floats(0, 3), max_size=50))
-def test_a_key_may_go_on_after_the_wait_it_was_given_and_never_exceeds_its_rate(rate: int, pauses: list[float]) -> None:
+def test_key_goes_on_after_its_wait_and_never_exceeds_its_rate(rate: int, pauses: list[float]) -> None:
     clock = Clock()
     limit, begin = RateLimit(rate, clock), clock.now
     for taken, pause in enumerate(pauses, 1):

@@ -33,7 +33,7 @@ FACTS = {
 }
 
 
-async def test_the_facts_of_a_reader_are_shown_with_what_is_left_of_the_retention_now(service: Service) -> None:
+async def test_facts_are_shown_with_what_is_left_of_the_retention(service: Service) -> None:
     await service.registers("a")
     assert (await seen(service, "a"))["facts"] is None
     await service.reports("a", T0, facts=FACTS)

@@ -70,7 +70,7 @@ async def readers_in_pages(api: httpx.AsyncClient, path: str) -> tuple[list[int]
         more = {"after": page["next"]}
 
 
-async def test_forty_readers_with_as_many_attributes_as_may_be_are_answered_in_full(api: httpx.AsyncClient) -> None:
+async def test_forty_readers_with_full_attributes_are_answered(api: httpx.AsyncClient) -> None:
     attributes = {"x": "x" * (Limits().attributes - 1)}
     for subtask in range(40):
         answer = await api.post(f"{GROUP}/sources/a/readers", json={"subtask": subtask, "attributes": attributes})
@@ -81,7 +81,7 @@ async def test_forty_readers_with_as_many_attributes_as_may_be_are_answered_in_f
     assert (await api.delete(GROUP)).status_code == 204
 
 
-async def test_forty_readers_of_eight_mebibytes_of_an_older_release_are_answered_and_deleted(
+async def test_forty_readers_of_eight_mebibytes_are_answered_and_deleted(
     api: httpx.AsyncClient, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(store_of(api), 40, 8 * MIB)

@@ -42,7 +42,7 @@ def refused(answer: httpx.Response) -> tuple[int, str, str, int]:
 LIMIT_REACHED = (409, "urn:lockgate:limit-reached")
 
 
-async def test_the_answer_to_a_body_of_faults_is_small_however_large_the_body_was() -> None:
+async def test_answer_to_a_large_body_of_faults_is_small() -> None:
     async with client(MemoryStore(), Limits()) as api:
         long = "x" * 100_000
         for body in (
@@ -79,7 +79,7 @@ async def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
             assert "200,000 values" in answer.text
 
 
-async def test_an_honest_report_of_ten_thousand_splits_and_a_batch_of_ten_thousand_reports_are_taken() -> None:
+async def test_report_and_batch_of_ten_thousand_are_taken() -> None:
     async with client(MemoryStore(), Limits()) as api:
         epoch = (await registered(api)).json()["epoch"]
         split = {"watermark": 1, "state": "active", "position": 10**12, "end": 10**12, "rows": 10**12}
@@ -90,7 +90,7 @@ async def test_an_honest_report_of_ten_thousand_splits_and_a_batch_of_ten_thousa
         assert (await api.post(f"{GROUP}/watermarks", json=batch)).json()["rejected"] == []
 
 
-async def test_each_rejected_report_of_a_batch_is_named_and_the_first_with_all_their_faults() -> None:
+async def test_rejected_reports_are_named_and_the_first_told_in_full() -> None:
     async with client(MemoryStore(), Limits()) as api:
         epoch = (await registered(api)).json()["epoch"]
         good = {"source": "s", "subtask": 0, "epoch": epoch, "watermark": 1}
@@ -103,7 +103,7 @@ async def test_each_rejected_report_of_a_batch_is_named_and_the_first_with_all_t
         assert (rejected[-1]["type"], rejected[-1]["current_epoch"]) == ("urn:lockgate:stale-epoch", epoch)
 
 
-async def test_a_reader_with_more_splits_than_may_be_is_refused_in_each_way_to_report() -> None:
+async def test_too_many_splits_are_refused_in_each_way_to_report() -> None:
     async with client(MemoryStore(), SMALL) as api:
         epoch = (await registered(api)).json()["epoch"]
         report = {"subtask": 0, "epoch": epoch, "watermark": 1}
@@ -129,7 +129,7 @@ async def test_progress_does_not_add_splits_beyond_the_limit() -> None:
         assert codes == [200, 409, 409, 409]
 
 
-async def test_progress_of_very_many_splits_is_taken_in_parts_or_refused_as_a_whole() -> None:
+async def test_progress_of_many_splits_is_taken_in_parts_or_refused_whole() -> None:
     limits, named = Limits(splits=3 * COMMANDS_OF_A_TURN), {"watermark": 1, "position": 1, "rows": 1}
     async with client(MemoryStore(), limits) as api:
         epoch = (await registered(api)).json()["epoch"]
@@ -158,7 +158,7 @@ def committed(api: httpx.AsyncClient) -> int:
     return int(transport.app.state.coordinator.committed[0])
 
 
-async def test_a_group_takes_so_many_readers_and_sources_and_those_it_has_may_come_again() -> None:
+async def test_group_takes_so_many_readers_and_sources() -> None:
     async with client(MemoryStore(), SMALL) as api:
         assert [(await registered(api, subtask=n)).status_code for n in range(2)] == [201, 201]
         assert (await registered(api, "other")).status_code == 201

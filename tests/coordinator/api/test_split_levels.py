@@ -23,7 +23,7 @@ def said(levels: Levels, enumerator: Enumerator) -> list[str]:
     return [event for event, _ in at_once(levels.changed(enumerator))]
 
 
-def test_a_reader_hears_of_its_own_splits_and_not_of_those_that_others_get_or_give_back() -> None:
+def test_reader_hears_of_its_own_splits_alone() -> None:
     levels = Levels(ME)
     first = Enumerator(began_at=0, revision=1, assigning_at=0, readers={ME: owner(owned(0)), OTHER: owner(owned(1))})
     assert said(levels, first) == ["add-splits", "is-processing-backlog"]
@@ -33,7 +33,7 @@ def test_a_reader_hears_of_its_own_splits_and_not_of_those_that_others_get_or_gi
     assert said(levels, moved) == []
 
 
-def test_a_reader_hears_of_another_number_of_splits_to_give_back_and_of_its_lost_lease() -> None:
+def test_reader_hears_of_new_numbers_revocations_and_its_lost_lease() -> None:
     levels = Levels(ME)
     changes: list[SplitOwner | None] = [
         owner(owned(0)),

@@ -77,7 +77,7 @@ async def test_two_readers_share_what_one_of_them_was_asked_to_list(api: httpx.A
     assert "lockgate_split_exchanges_total" in text
 
 
-async def test_a_lost_reader_holds_its_group_until_others_have_its_splits_and_then_leaves(
+async def test_lost_reader_holds_its_group_until_others_have_its_splits(
     api: httpx.AsyncClient,
 ) -> None:
     first, second = await settled(api, 2)
@@ -94,7 +94,7 @@ async def test_a_lost_reader_holds_its_group_until_others_have_its_splits_and_th
     assert [reader["subtask"] for reader in readers] == [0]
 
 
-async def test_a_split_on_its_way_to_another_reader_holds_the_group_where_it_stood(api: httpx.AsyncClient) -> None:
+async def test_split_on_its_way_holds_the_group_where_it_stood(api: httpx.AsyncClient) -> None:
     (only,) = await settled(api, 1)
     await api.put(GROUP, json={**CONFIG, "catch_up": "strict"})
     splits = {id: {"watermark": 10 if id == "orders-3" else 500, "state": "active"} for id in only.held}

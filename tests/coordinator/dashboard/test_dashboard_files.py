@@ -99,23 +99,6 @@ async def test_without_the_dashboard_there_is_no_page(guarded: Settings) -> None
         assert (await http.get("/")).status_code == 401
 
 
-async def test_a_page_whose_name_resolves_to_this_machine_does_not_even_get_the_files() -> None:
-    async with client() as http:
-        answer = await http.get("/", headers={"Host": "pages.example:8080"})
-    assert (answer.status_code, answer.json()["type"]) == (421, "urn:lockgate:foreign-host")
-
-
-@pytest.mark.parametrize("method", ["PUT", "DELETE"])
-async def test_what_the_page_itself_asks_passes_and_the_same_of_another_site_does_not(method: str) -> None:
-    async with client() as http:
-        own = {"Origin": "http://127.0.0.1:8080", "Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
-        await http.put("/v1/groups/g", json={}, headers=own)
-        foreign = {**own, "Origin": "https://pages.example", "Sec-Fetch-Site": "cross-site"}
-        body = {"json": {"max_drift_ms": 7}} if method == "PUT" else {}
-        assert (await http.request(method, "/v1/groups/g", headers=foreign, **body)).status_code == 403  # type: ignore[arg-type]
-        assert (await http.request(method, "/v1/groups/g", headers=own, **body)).status_code in (200, 204)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("name", SECRETS)
 async def test_the_token_learns_its_own_name_and_rights_alone(guarded: Settings, name: str) -> None:
     rights = {

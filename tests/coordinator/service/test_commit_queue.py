@@ -157,17 +157,3 @@ async def test_a_change_by_another_process_meanwhile_refuses_no_command(store: S
     with pytest.raises(StaleEpoch):
         await here.report("g", "a", first)
     await there.close()
-
-
-@pytest.mark.parametrize("store_address", ["redis"], indirect=True)
-async def test_two_processes_at_work_in_one_group_both_get_through(store: Store, store_address: str) -> None:
-    both = Coordinator(store), Coordinator(open_store(store_address))
-    reports = await registered(both[0], 8)
-
-    async def report_often(coordinator: Coordinator, report: ReportedWatermarkEvent) -> None:
-        for more in range(25):
-            await coordinator.report("g", "a", replace(report, watermark=1_000 + more))
-
-    await asyncio.gather(*(report_often(both[report.subtask % 2], report) for report in reports))
-    assert {(await each.refresh("g")).event.group_watermark for each in both} == {1_024}
-    await both[1].close()

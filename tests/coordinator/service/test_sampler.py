@@ -91,9 +91,3 @@ async def test_samples_are_thinned_out_with_age_and_bounded(clocked: Clocked) ->
     assert gaps[-59:] == [10 * SECOND] * 59
     assert set(gaps[:-60]) == {MINUTE}
     assert len(times) <= sum(most for _, most in SAMPLE_LEVELS)
-
-
-async def test_samples_go_with_their_group(clocked: Clocked) -> None:
-    await clocked.reports("a", 5)
-    await clocked.coordinator.delete("g")
-    assert await clocked.samples() == []

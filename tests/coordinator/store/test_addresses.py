@@ -84,9 +84,7 @@ def test_tls_takes_redis_pys_own_options(tmp_path: Path) -> None:
         ("redis://h?ssl_cert_reqs=none", "rediss://"),
     ],
 )
-def test_an_address_that_names_no_store_is_refused_by_the_part_that_is_wrong_and_without_its_password(
-    address: str, named: str
-) -> None:
+def test_wrong_address_is_refused_by_its_part_without_its_password(address: str, named: str) -> None:
     with pytest.raises(InvalidStoreAddress, match=named) as refused:
         open_store(address, {})
     assert "hunter2" not in str(refused.value)

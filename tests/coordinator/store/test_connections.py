@@ -5,11 +5,10 @@ said when it does not let us in.
 import re
 import shlex
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-import trustme
 from redis import Redis
 
 from lockgate.group.group import create
@@ -18,7 +17,6 @@ from lockgate_coordinator.store import Store, StoreUnavailable, open_store
 from lockgate_testbed.redis import NO_PERSISTENCE, Certificates, RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
 from lockgate_testbed.redis_sentinel import SentinelledRedis
-from support.answers import wait_for
 from support.mutual import Authority
 from support.turns import evict, register
 
@@ -56,18 +54,6 @@ async def refusal(address: str, **environment: str) -> str:
     return str(refused.value)
 
 
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    folder = tmp_path_factory.mktemp("certificates")
-    authority = trustme.CA()
-    issued = authority.issue_cert("127.0.0.1")
-    found = Certificates(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
-    authority.cert_pem.write_to_path(str(found.ca))
-    issued.cert_chain_pems[0].write_to_path(str(found.certificate))
-    issued.private_key_pem.write_to_path(str(found.key))
-    return found
-
-
 @pytest.fixture
 def guarded(redis_server: RedisServer) -> Iterator[RedisServer]:
     """A Redis of our own whose default user is off, with the user of docs/operations.md."""
@@ -76,6 +62,11 @@ def guarded(redis_server: RedisServer) -> Iterator[RedisServer]:
     user = ["--user", "lockgate", *shlex.split(rule.replace(">PASSWORD", ">hunter2"))]
     with RedisServer(options=(*NO_PERSISTENCE, *user, "--user", "default", "off")) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Authority(tmp_path_factory.mktemp("certificates") / "known").for_redis()
 
 
 async def test_a_redis_behind_tls_is_reached_with_its_authority_alone(
@@ -116,31 +107,20 @@ async def test_a_master_behind_tls_is_named_by_its_sentinel_over_tls(
             assert "and their TLS" in await refusal(address)
 
 
-async def test_a_redis_that_asks_for_a_certificate_is_given_one(
-    redis_server: RedisServer, certificates: Certificates
-) -> None:
-    with RedisServer(tls=certificates, options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
-        own = f"&ssl_certfile={certificates.certificate}&ssl_keyfile={certificates.key}"
-        async with opened(server.url + own) as store:
-            await live_through_all(store)
-        assert "Set ssl_certfile and ssl_keyfile in the address" in await refusal(server.url)
-
-
-async def test_a_certificate_that_redis_does_not_take_is_told_by_the_option_to_set(
+async def test_redis_that_takes_no_certificate_is_told_by_the_option_to_set(
     redis_server: RedisServer, tmp_path: Path
 ) -> None:
     known = Authority(tmp_path / "known")
     stranger = Authority(tmp_path / "stranger").issued("coordinator", "coordinator@example.org")
     expired = known.issued("coordinator", "coordinator@example.org", expired=True)
     with RedisServer(tls=known.for_redis(), options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
+        assert "Set ssl_certfile and ssl_keyfile in the address" in await refusal(server.url)
         for shown in (stranger, expired):
             own = f"&ssl_certfile={shown.certificate}&ssl_keyfile={shown.key}"
             assert "Set ssl_certfile and ssl_keyfile in the address" in await refusal(server.url + own)
 
 
-async def test_certificates_that_are_renewed_on_both_sides_are_taken_at_the_next_connection(
-    redis_server: RedisServer, tmp_path: Path
-) -> None:
+async def test_renewed_certificates_are_taken_at_the_next_connection(redis_server: RedisServer, tmp_path: Path) -> None:
     known = Authority(tmp_path / "known")
     shown = known.issued("coordinator", "coordinator@example.org")
     with RedisServer(tls=known.for_redis(), options=(*NO_PERSISTENCE, "--tls-auth-clients", "yes")) as server:
@@ -156,7 +136,7 @@ async def test_certificates_that_are_renewed_on_both_sides_are_taken_at_the_next
             await live_through_all(store)
 
 
-async def test_a_user_may_do_all_that_is_needed_with_what_the_documentation_grants(guarded: RedisServer) -> None:
+async def test_user_of_the_documentation_may_do_all_that_is_needed(guarded: RedisServer) -> None:
     address = f"redis://lockgate:hunter2@127.0.0.1:{guarded.port}"
     async with opened(address) as store:
         await live_through_all(store)
@@ -177,18 +157,6 @@ async def test_a_user_who_may_too_little_is_sent_to_the_list_of_commands(redis_s
         assert "docs/operations.md" in await refusal(f"redis://narrow:hunter2@127.0.0.1:{server.port}")
 
 
-async def test_a_cluster_keeps_groups_on_all_its_nodes_each_in_one_slot(redis_cluster: RedisCluster) -> None:
-    redis_cluster.flush()
-    async with opened(redis_cluster.url) as store:
-        for index in range(20):
-            loaded = await store.load(f"g{index}")
-            assert await store.commit(loaded, create(loaded.name, GroupConfig(), loaded.now_ms)) is None
-        assert len(await store.names("", 100)) == 20
-    for node in redis_cluster.nodes:
-        with Redis(port=node.port) as client:
-            assert client.dbsize()
-
-
 async def test_each_form_of_redis_is_told_from_the_others(
     redis_server: RedisServer, redis_cluster: RedisCluster
 ) -> None:
@@ -205,23 +173,6 @@ async def test_a_node_of_a_cluster_that_is_new_is_given_the_scripts(redis_cluste
             with Redis(port=node.port) as client:
                 client.script_flush()
         await live_through_all(store)
-
-
-@pytest.mark.long
-async def test_the_replica_goes_on_where_the_master_died_by_itself(redis_server: RedisServer) -> None:
-    with SentinelledRedis() as redis:
-        async with opened(redis.url) as store:
-            loaded = await store.load("g")
-            assert await store.commit(loaded, create("g", GroupConfig(), loaded.now_ms)) is None
-            with Redis(port=redis.master.port) as master:
-                assert master.wait(1, 60_000) == 1
-            assert "replica" in await refusal(f"redis://127.0.0.1:{redis.replica.port}")
-            redis.master.kill()
-            with suppress(StoreUnavailable):  # and nothing else, unless the replica goes on already
-                await store.load("g")
-            wait_for(redis.failed_over)
-            assert (await store.load("g")).group is not None
-            assert await store.delete(await store.load("g"))
 
 
 async def test_a_redis_that_is_not_there_is_named_without_its_password() -> None:

@@ -23,7 +23,7 @@ from lockgate.wire.events import (
 )
 from lockgate_coordinator.store import Store, open_store
 from lockgate_coordinator.store.base import JOURNAL_KEPT, JournalSpan, NotDiscarded
-from support.turns import decide, evict, next_deadline, progress, register, report
+from support.turns import progress, register, report
 
 
 async def created(store: Store, name: str = "g", config: GroupConfig | None = None) -> Group:
@@ -118,24 +118,7 @@ async def test_a_loaded_group_is_exactly_the_committed_one(store: Store, store_a
         await stranger.close()
 
 
-async def test_a_parked_reader_is_parked_in_every_process(store: Store, store_address: str) -> None:
-    await created(store, config=GroupConfig(lease_ms=100))
-    loaded = await store.load("g")
-    assert loaded.group is not None
-    group = register(loaded.group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)
-    last = ReportedWatermarkEvent(subtask=0, epoch=group.readers["a", 0].epoch, watermark=5, park_ms=3_600_000)
-    assert await store.commit(loaded, report(group, "a", last, loaded.now_ms)) is None
-    reader = open_store(store_address) if store.shared else store
-    after = (await reader.load("g")).group
-    assert after is not None
-    assert (next_deadline(after, loaded.now_ms), decide(after, loaded.now_ms + 60_000).group_watermark) == (
-        loaded.now_ms + 3_600_000,
-        5,
-    )
-    await reader.close()
-
-
-async def test_one_of_two_commits_of_one_version_wins_and_the_other_changes_nothing(store: Store) -> None:
+async def test_one_of_two_commits_of_one_version_wins(store: Store) -> None:
     group = await created(store)
     loaded = await store.load("g")
     assert await store.commit(loaded, replace(group, heard_at=1)) is None
@@ -189,20 +172,6 @@ async def test_racing_commits_lose_no_update(store: Store, store_address: str) -
     assert after.left_epoch == group.left_epoch + 40
 
 
-async def test_a_reader_that_left_is_gone_in_every_process(store: Store, store_address: str) -> None:
-    group = await created(store)
-    loaded = await store.load("g")
-    assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)) is None
-    loaded = await store.load("g")
-    assert loaded.group is not None
-    assert await store.commit(loaded, evict(loaded.group, "a", 0)) is None
-    reader = open_store(store_address) if store.shared else store
-    after = (await reader.load("g")).group
-    assert after is not None
-    assert after.readers == {}
-    await reader.close()
-
-
 async def test_the_version_rises_with_every_commit_and_over_a_delete(store: Store) -> None:
     versions = []
     for _ in range(3):
@@ -234,7 +203,7 @@ async def test_a_delete_of_an_older_version_changes_nothing(store: Store) -> Non
     assert await store.names("", 10) == ["g"]
 
 
-async def test_a_discarded_group_is_gone_whatever_its_version_and_its_readers_are_counted(store: Store) -> None:
+async def test_discarded_group_is_gone_and_its_readers_are_counted(store: Store) -> None:
     group = await created(store)
     loaded = await store.load("g")
     assert await store.commit(loaded, register(group, "a", ReaderRegistrationEvent(subtask=0), loaded.now_ms)) is None
@@ -272,11 +241,7 @@ async def test_groups_do_not_touch_each_other(store: Store) -> None:
     assert (await store.load("g:state")).group == second != first
 
 
-async def test_ping_returns_while_the_store_answers(store: Store) -> None:
-    await store.ping()
-
-
-async def test_a_journal_keeps_its_newest_entries_in_order_and_goes_with_its_group(store: Store) -> None:
+async def test_journal_keeps_its_newest_entries_and_goes_with_its_group(store: Store) -> None:
     await store.append_journal("g", ["a group that is not there has no journal"])
     assert await store.read_journal("g", JournalSpan(), 10) == []
     await created(store, "g")

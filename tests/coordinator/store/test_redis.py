@@ -73,21 +73,6 @@ async def test_replicas_in_turn_see_all_that_the_other_did(replicas: tuple[Store
         assert await loaded_group(other) == await loaded_group(store)
 
 
-async def test_a_history_that_was_lost_is_forgotten_by_every_replica(
-    client: Redis, replicas: tuple[Store, Store]
-) -> None:
-    first, second = replicas
-    group = create("g", GroupConfig(), 1)
-    await change(first, group)
-    kept = await client.hgetall(keys.state("g"))
-    await change(first, register(group, "a", ReaderRegistrationEvent(subtask=0), 2))
-    assert len((await loaded_group(second)).readers) == 1
-    await client.delete(keys.state("g"))
-    assert (await first.load("g")).group is None
-    await client.hset(keys.state("g"), mapping={str(field): str(text) for field, text in kept.items()})
-    assert await loaded_group(first) == await loaded_group(second) == group
-
-
 async def test_a_commit_writes_the_head_and_the_changed_readers_alone(
     client: Redis, replicas: tuple[Store, Store]
 ) -> None:
@@ -115,7 +100,7 @@ async def test_a_load_reads_the_head_and_the_changed_readers_alone(
     assert await loaded_group(second) == group
 
 
-async def test_a_commit_with_a_cached_time_that_is_off_is_refused_with_redis_s_time(
+async def test_commit_with_a_cached_time_that_is_off_is_refused(
     replicas: tuple[Store, Store],
 ) -> None:
     store, _ = replicas
@@ -130,7 +115,7 @@ async def test_a_commit_with_a_cached_time_that_is_off_is_refused_with_redis_s_t
         assert abs(instead.now_ms - cached.now_ms) < HOUR_MS / 10
 
 
-async def test_a_replica_whose_cache_is_older_than_the_recorded_removals_reads_the_whole_group(
+async def test_cache_older_than_recorded_removals_is_read_whole(
     replicas: tuple[Store, Store],
 ) -> None:
     first, second = replicas
@@ -145,22 +130,7 @@ async def test_a_replica_whose_cache_is_older_than_the_recorded_removals_reads_t
     assert list((await loaded_group(second)).readers) == [("a", 2)]
 
 
-async def test_a_group_that_redis_has_lost_does_not_come_back_from_a_replica_s_cache(
-    client: Redis, replicas: tuple[Store, Store]
-) -> None:
-    store, _ = replicas
-    await change(store, with_readers(1))
-    await client.flushall()
-    cached = store.cached("g")
-    assert cached is not None
-    assert cached.group is not None
-    instead = await store.commit(cached, replace(cached.group, heard_at=1))
-    assert instead is not None
-    assert (instead.version, instead.group) == (0, None)
-    assert store.cached("g") is None
-
-
-async def test_a_replica_with_a_newer_group_than_a_redis_that_went_back_in_time_takes_redis_s(
+async def test_replica_takes_the_older_group_of_a_redis_that_went_back(
     redis_server: RedisServer,
 ) -> None:
     with RedisServer(options=("--save", "", "--appendonly", "no", "--dbfilename", "kept.rdb")) as server:
@@ -181,7 +151,7 @@ async def test_a_replica_with_a_newer_group_than_a_redis_that_went_back_in_time_
             await store.close()
 
 
-async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_written(
+async def test_redis_older_than_7_is_refused_and_nothing_is_written(
     client: Redis, replicas: tuple[Store, Store]
 ) -> None:
     store, other = replicas
@@ -197,7 +167,7 @@ async def test_a_redis_older_than_7_is_refused_by_its_version_and_nothing_is_wri
 
 
 @pytest.mark.usefixtures("own_store_timeout")
-async def test_a_redis_that_hangs_is_unavailable_and_its_late_answers_reach_no_other_command(
+async def test_late_answers_of_a_redis_that_hung_reach_no_other_command(
     redis_server: RedisServer,
 ) -> None:
     with RedisServer() as server:

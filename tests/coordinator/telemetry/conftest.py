@@ -1,26 +1,19 @@
-"""Coordinators as processes, whose log is JSON."""
+"""Coordinators that share a store, by the clock of this machine or of Redis."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import pytest
-from redis import Redis
 
-from lockgate_testbed.coordinator import CoordinatorProcess
-
-JSON_LINES = ("--log-format", "json")
+from lockgate_coordinator.store import open_store
+from support.in_process import Service
 
 
-@pytest.fixture(scope="module", params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
-def replicas(request: pytest.FixtureRequest) -> Iterator[list[CoordinatorProcess]]:
-    """One over memory, and two over one Redis."""
-    if request.param == "memory":
-        with CoordinatorProcess(options=JSON_LINES) as alone:
-            yield [alone, alone]
-    else:
-        store = request.getfixturevalue("redis_server").url
-        with Redis.from_url(store) as client:
-            client.flushall()
-        replica = partial(CoordinatorProcess, store, options=JSON_LINES)
-        with replica() as one, replica() as other:
-            yield [one, other]
+@pytest.fixture
+async def replicas(store_address: str) -> AsyncIterator[list[Service]]:
+    """One over memory, given twice, or two over one Redis."""
+    async with AsyncExitStack() as stack:
+        epochs = dict[str, int]()
+        count = 1 if store_address == "memory://" else 2
+        opened = [Service(store=open_store(store_address), epochs=epochs) for _ in range(count)]
+        yield [await stack.enter_async_context(each.running()) for each in opened] * (3 - count)

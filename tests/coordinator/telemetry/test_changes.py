@@ -53,6 +53,14 @@ class Recorded:
         )
         return self.commit(lambda group, now_ms: commands.report(group, source, event, now_ms), later_ms)
 
+    def waits(self) -> None:
+        """`b` waits for `a`."""
+        for source in ("a", "b"):
+            self.registers(source)
+        self.reports("a", 5)
+        for _ in range(2):
+            self.reports("b", 1_000)
+
     def looks(self, later_ms: int) -> list[Change]:
         return self.commit(lambda group, now_ms: group, later_ms)
 
@@ -166,11 +174,7 @@ def test_a_leave_and_an_eviction_are_different_changes() -> None:
 
 def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_wait_ms=500))
-    for source in ("a", "b"):
-        recorded.registers(source)
-    recorded.reports("a", 5)
-    recorded.reports("b", 1_000)
-    recorded.reports("b", 1_000)
+    recorded.waits()
     (overdue,) = recorded.looks(600)
     assert (overdue.kind, overdue.source, overdue.details) == (
         Kind.OVERDUE,
@@ -184,11 +188,7 @@ def test_a_wait_that_is_too_long_is_one_change_and_its_end_is_none() -> None:
 
 def test_proceed_passes_over_reader_until_it_is_near() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000, max_wait_ms=500, on_max_wait=OnMaxWait.PROCEED))
-    for source in ("a", "b"):
-        recorded.registers(source)
-    recorded.reports("a", 5)
-    recorded.reports("b", 1_000)
-    recorded.reports("b", 1_000)
+    recorded.waits()
     assert sorted(kinds(recorded.looks(600))) == ["reader_overdue b", "reader_passed_over a"]
     assert recorded.reports("a", 6) == []
     assert kinds(recorded.reports("a", 995)) == ["reader_counted_again a"]
@@ -196,11 +196,7 @@ def test_proceed_passes_over_reader_until_it_is_near() -> None:
 
 def test_wait_of_ten_seconds_and_its_end_are_one_change_each() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000))
-    for source in ("a", "b"):
-        recorded.registers(source)
-    recorded.reports("a", 5)
-    recorded.reports("b", 1_000)
-    recorded.reports("b", 1_000)
+    recorded.waits()
     since = recorded.now_ms - 1
     assert recorded.reports("b", 1_000, later_ms=HOLD_MS - 2) == []
     (began,) = recorded.reports("b", 1_000)
@@ -216,11 +212,7 @@ def test_wait_of_ten_seconds_and_its_end_are_one_change_each() -> None:
 
 def test_a_shorter_wait_is_no_change() -> None:
     recorded = Recorded(replace(CONFIG, lease_ms=100_000))
-    for source in ("a", "b"):
-        recorded.registers(source)
-    recorded.reports("a", 5)
-    recorded.reports("b", 1_000)
-    recorded.reports("b", 1_000)
+    recorded.waits()
     recorded.reports("a", 2_000, later_ms=HOLD_MS - 3)
     assert recorded.reports("b", 1_001) == []
 
@@ -267,17 +259,7 @@ def test_several_commands_of_one_commit_are_changes_in_their_order() -> None:
     assert kinds(recorded.commit(registers_and_reports)) == ["reader_registered a", "reader_started a", "reader_idle a"]
 
 
-MOVES = {
-    "heard_at",
-    "progressed_at",
-    "excused",
-    "owner",
-    "attributes",
-    "splits_named",
-    "attempts",
-    "progress_ignored",
-    "arriving",
-}
+MOVES = "heard_at progressed_at excused owner attributes splits_named attempts progress_ignored arriving"
 """Fields of a reader that are no change of state by themselves: an ordinary commit may change them.
 """
 
@@ -300,7 +282,7 @@ def test_every_field_of_a_reader_is_a_change_of_state_or_listed_as_none() -> Non
         return are_ordinary(before, before, [(("a", 0), old, new)])
 
     for each in fields(Reader):
-        if each.name not in MOVES | HELD | {"reported"}:
+        if each.name not in HELD | {"reported", *MOVES.split()}:
             assert not is_ordinary(replace(old, **{each.name: another(getattr(old, each.name))})), each.name
     for each in fields(ReportedWatermarkEvent):
         if each.name not in REPORT_MOVES:

@@ -107,5 +107,5 @@ async def test_changes_of_one_commit_are_counted_beyond_a_limit() -> None:
     finally:
         logging.getLogger(LOGGER).removeHandler(handler)
     *lines, last = [json.loads(line) for line in seen.getvalue().splitlines()]
-    assert [line["event"] for line in lines] == ["reader_lost"] * LINES_OF_ONE_COMMIT
+    assert [(line["event"], line["level"]) for line in lines] == [("reader_lost", "warning")] * LINES_OF_ONE_COMMIT
     assert (last["event"], last["changes"]) == ("more_changes", {"reader_lost": 300 - LINES_OF_ONE_COMMIT})

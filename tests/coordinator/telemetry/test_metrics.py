@@ -4,6 +4,7 @@ there.
 
 import asyncio
 import re
+import time
 
 import pytest
 from prometheus_client.openmetrics import parser as openmetrics
@@ -105,6 +106,20 @@ async def test_paused_time_is_that_of_reports_at_the_ceiling(service: Service) -
         seen["source_waiting_seconds_total{group=g,source=fast}"],
         seen["source_idle_seconds_total{group=g,source=fast}"],
     ) == (7, 0)
+
+
+async def test_each_moment_of_a_pause_is_counted_by_one_replica(replicas: list[Service]) -> None:
+    one, other = replicas
+    await one.reports("slow", 1_000)
+    begun = time.monotonic()
+    await other.reports("fast", 9_000)
+    held = time.monotonic()
+    while (sent := time.monotonic()) < held + 0.3:
+        await one.reports("fast", 9_000)
+        await other.reports("fast", 9_000)
+    series = "source_waiting_seconds_total{group=g,source=fast}"
+    in_all = sum([(await each.scrape()).get(series, 0.0) for each in set(replicas)])
+    assert 0.2 < sent - held - 0.1 <= in_all <= time.monotonic() - begun + 0.1
 
 
 async def test_idle_time_ends_with_the_report_that_ends_it(service: Service) -> None:

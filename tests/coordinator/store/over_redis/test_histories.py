@@ -57,7 +57,7 @@ def removes(source: str) -> Command:
     return command
 
 
-async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_same_connection(
+async def test_failover_to_a_lagging_replica_and_back_is_noticed(
     servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     remembers, waits = servers.store(), servers.store()
@@ -79,7 +79,7 @@ async def test_a_failover_to_a_replica_that_lags_and_back_is_noticed_over_the_sa
     assert "group g: Redis has lost recent changes" in caplog.text
 
 
-async def test_a_proxy_that_leads_to_a_promoted_replica_that_lagged_brings_no_memory_along(servers: Servers) -> None:
+async def test_proxy_to_a_promoted_replica_brings_no_memory_along(servers: Servers) -> None:
     with Link(servers.redis.ports["here"]) as proxy:
         servers.redis.ports["behind the proxy"] = proxy.port
         remembers = servers.store("behind the proxy")
@@ -129,32 +129,6 @@ async def test_a_commit_upon_the_same_version_of_another_history_is_refused(serv
     assert await seen_by(remembers) == {"slow": 100}
 
 
-async def test_two_masters_at_once_leave_no_process_with_a_mixture(servers: Servers) -> None:
-    remembers, other = servers.store(), servers.store("there")
-    await change(remembers, reports("slow", 100))
-    servers.redis.promote_there()
-    for step in range(1, 4):
-        await change(remembers, reports(f"here-{step}", step))
-        await change(other, reports(f"there-{step}", step))
-    servers.redis.fail_back()
-    truth = {"slow": 100, "there-1": 1, "there-2": 2, "there-3": 3}
-    assert await seen_by(remembers) == truth
-    assert await seen_by(servers.store()) == truth
-
-
-async def test_a_process_that_is_many_commits_behind_still_sees_all(
-    servers: Servers, caplog: pytest.LogCaptureFixture
-) -> None:
-    behind, first, second = servers.store(), servers.store(), servers.store()
-    await change(first, reports("slow", 100))
-    await seen_by(behind)
-    for step in range(3):
-        for store in (first, second):
-            await change(store, reports("fast", step))
-    assert await seen_by(behind) == {"slow": 100, "fast": 2}
-    assert "gone back" not in caplog.text
-
-
 async def test_under_hold_a_watermark_that_was_lost_is_not_written_back(servers: Servers) -> None:
     remembers, other = Coordinator(servers.store()), Coordinator(servers.store("there"))
     await reported(remembers, "slow", 100)
@@ -198,7 +172,7 @@ async def series_of(servers: Servers) -> str:
     return bytes(servers.redis.here.hget("lockgate:{g}:state", "mark") or b"").decode().partition("/")[2]
 
 
-async def test_commits_of_one_process_are_one_series_until_another_one_commits_or_an_answer_is_lost(
+async def test_series_ends_with_a_foreign_commit_or_a_lost_answer(
     servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, series = servers.store(), list[str]()
@@ -223,7 +197,7 @@ async def lost(*_: object, **__: object) -> object:
     raise StoreUnavailable("the answer was lost")
 
 
-async def test_late_answers_to_loads_let_no_series_go_on_after_a_commit_whose_answer_was_lost(
+async def test_late_loads_let_no_series_go_on_after_a_lost_answer(
     servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = servers.store()

@@ -53,7 +53,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-async def test_a_group_of_any_size_is_read_in_parts_of_one_mebibyte_and_one_record(
+async def test_group_of_any_size_is_read_in_parts_of_one_mebibyte(
     store: Store, stranger: Store, answers: list[int]
 ) -> None:
     for subtask in range(24):
@@ -176,7 +176,7 @@ DAMAGES = [damaged_head, damaged_reader, no_head, no_version, foreign_field, ano
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_a_damaged_group_is_unreadable_by_its_name_with_a_remedy_and_can_be_discarded(
+async def test_damaged_group_has_a_remedy_and_can_be_discarded(
     redis: Redis, store: Store, stranger: Store, damage: Callable[[Redis], None]
 ) -> None:
     await registered(store, "a", 0)
