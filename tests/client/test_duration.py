@@ -26,7 +26,7 @@ def test_durations_are_written_as_spark_s_users_write_them(written: str, ms: int
 
 
 @pytest.mark.parametrize("bad", ["", "ten minutes", "10", "10 parsecs", "5 minutes and a bit", 1.5, None, True])
-def test_a_value_that_is_no_duration_is_refused_with_the_option_s_name_and_an_example(bad: object) -> None:
+def test_value_that_is_no_duration_is_refused_with_option_and_example(bad: object) -> None:
     with pytest.raises(ConfigurationError, match=r'max_drift=.*"10 minutes"'):
         milliseconds("max_drift", bad)  # type: ignore[arg-type]
 

@@ -42,7 +42,7 @@ def test_another_answer_or_another_state_fails(out: list[object], state: object)
     assert replay(Trace("other", 1, {**content, "out": [out], "state": [state]})).difference is not None
 
 
-def test_an_error_that_flink_did_not_throw_fails_and_so_does_one_of_another_kind() -> None:
+def test_error_that_flink_did_not_throw_or_of_another_kind_fails() -> None:
     content = {"component": "status_watermark_valve", "params": {}, "state": [None, None]}
     ops = [{"op": "new", "channels": 1}, {"op": "watermark", "ch": 1, "ts": 5}]
     for out in ([], [{"error": "IllegalStateException"}]):

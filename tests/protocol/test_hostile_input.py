@@ -209,9 +209,7 @@ EXCHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_an_exchange_that_no_reader_sends_names_its_fault_and_changes_nothing(
-    coordinator: CoordinatorProcess, name: str
-) -> None:
+def test_faulty_exchange_names_its_fault_and_changes_nothing(coordinator: CoordinatorProcess, name: str) -> None:
     source = f"{coordinator.url}/v1/groups/g/sources/{name.replace(' ', '-').replace(',', '')}"
     epoch = httpx.post(f"{source}/readers", json={"subtask": 0}, timeout=PATIENCE_S).json()["epoch"]
     body = {"epoch": epoch, "held": [], **EXCHANGES[name]}

@@ -174,7 +174,7 @@ def test_the_token_is_in_no_error_and_no_log(call: Call, caplog: pytest.LogCaptu
 
 
 @pytest.mark.parametrize("token", ["s3cret\n", "s3cret\r\nX: y", "s3crét", "s3 cret"])
-def test_a_token_that_no_header_can_carry_is_refused_without_being_repeated(token: str) -> None:
+def test_token_no_header_can_carry_is_refused_without_being_repeated(token: str) -> None:
     with pytest.raises(ConfigurationError, match=r"Coordinator\(token\)") as raised:
         Coordinator("http://localhost:8080", group="g", token=token)
     assert "s3c" not in str(raised.value)

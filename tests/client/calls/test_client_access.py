@@ -83,7 +83,7 @@ def limited() -> Callable[[str], tuple[CoordinatorClient, list[float]]]:
     return opened
 
 
-def test_a_client_that_asks_too_often_waits_as_long_as_it_is_told_and_gets_its_answer(
+def test_client_that_asks_too_often_waits_and_gets_its_answer(
     limited: Callable[[str], tuple[CoordinatorClient, list[float]]],
 ) -> None:
     one, slept = limited("5 seconds")

@@ -78,7 +78,7 @@ def test_a_certificate_that_is_renewed_is_shown_to_the_next_connection(
     assert "so the client keeps the previous credentials" in line
 
 
-def test_a_token_that_changes_in_its_file_is_used_whichever_side_has_it_first(tmp_path: Path) -> None:
+def test_token_changed_in_its_file_is_used_whichever_side_is_first(tmp_path: Path) -> None:
     file, accepted = tmp_path / "token", tmp_path / "tokens.toml"
     file.write_text(f"{OLD}\n")
     accepted.write_text(tokens(OLD))

@@ -124,7 +124,7 @@ def test_where_no_stream_comes_through_the_group_is_asked_by_long_polls(
     assert proxy.asked.count("poll") >= 2
 
 
-def test_a_stream_that_goes_silent_after_its_first_event_is_given_up_for_long_polls(url: str, topic: str) -> None:
+def test_stream_that_falls_silent_is_given_up_for_long_polls(url: str, topic: str) -> None:
     proxy = Proxy()
     proxy.stream = kept(1)
     with listening(url, topic, proxy, silence_s=0.2) as group:

@@ -89,7 +89,7 @@ def test_attempts_are_limited_except_where_a_pause_was_asked_for() -> None:
     assert len(time.attempts) == 3
 
 
-def test_a_coordinator_that_asks_to_be_left_alone_is_left_alone_for_so_long() -> None:
+def test_pause_that_the_coordinator_asks_for_is_kept() -> None:
     time = Time()
     assert run(time.failing(passing(1.0), None), 2, time.pace) == "the answer"
     assert 1.0 <= time.attempts[1] - time.attempts[0] <= 1.0 + FIRST_S
@@ -111,7 +111,7 @@ def test_what_does_not_pass_is_not_tried_again(error: Unreachable) -> None:
     assert len(time.attempts) == 1
 
 
-def test_an_attempt_that_hangs_ends_at_the_deadline_and_the_one_before_it_is_told() -> None:
+def test_attempt_that_hangs_ends_at_the_deadline_with_the_error_before() -> None:
     attempts: list[int] = []
 
     async def once() -> str:

@@ -37,7 +37,7 @@ def test_before_the_first_answer_the_ceiling_is_min_and_no_news_count() -> None:
     assert (ceiling.value, ceiling.event) == (MIN, None)
 
 
-def test_an_answer_is_the_ceiling_and_its_lease_begins_when_the_report_was_sent() -> None:
+def test_answered_ceiling_has_its_lease_from_when_the_report_was_sent() -> None:
     ceiling = answered(5, 1_000)
     assert (ceiling.value, ceiling.version, ceiling.answered_at) == (1_000, VERSION, 0.0)
 
@@ -92,7 +92,7 @@ def test_news_that_overtake_an_answer_stay_the_ceiling() -> None:
     assert (ceiling.value, ceiling.answered_at) == (500, 1.0)
 
 
-def test_an_answer_of_a_lower_revision_counts_where_no_news_came_since_its_report() -> None:
+def test_answer_of_a_lower_revision_counts_unless_news_came_since() -> None:
     ceiling = answered(5, 1_000)
     ceiling.on_event(event(7, 500), now=1.0, lease_s=LEASE_S)
     ceiling.asks()
@@ -115,7 +115,7 @@ def test_no_sequence_of_news_lifts_the_ceiling_above_the_trusted_events(heard: l
 
 
 @given(st.lists(st.tuples(news, st.floats(0, 2 * LEASE_S))))
-def test_news_without_a_reason_to_report_leave_the_newest_event_as_the_ceiling(
+def test_news_that_need_no_report_leave_the_newest_event(
     heard: list[tuple[Event, float]],
 ) -> None:
     ceiling = answered(5, 1_000)
@@ -125,7 +125,7 @@ def test_news_without_a_reason_to_report_leave_the_newest_event_as_the_ceiling(
             assert each.revision <= ceiling.event.revision
 
 
-def test_a_pause_of_the_own_source_is_a_ceiling_of_min_and_one_of_another_source_is_none() -> None:
+def test_pause_of_the_own_source_alone_is_a_ceiling_of_min() -> None:
     ceiling, pause = answered(5, 1_000), SourcePause(source="a", at=3)
     ceiling.on_event(replace(event(6, 1_000), paused_sources=(replace(pause, source="b"),)), 0.0, LEASE_S)
     assert (ceiling.value, ceiling.paused) == (1_000, None)
@@ -135,7 +135,7 @@ def test_a_pause_of_the_own_source_is_a_ceiling_of_min_and_one_of_another_source
     assert (ceiling.value, ceiling.paused) == (1_000, None)
 
 
-def test_a_pause_counts_also_where_higher_news_would_not_and_a_resumption_needs_an_answer() -> None:
+def test_pause_after_the_lease_counts_until_the_next_answer() -> None:
     ceiling, late = answered(5, 1_000), LEASE_S + 1
     paused = replace(event(6, 2_000), paused_sources=(SourcePause(source="a", at=3),))
     assert ceiling.on_event(paused, late, LEASE_S)

@@ -109,7 +109,7 @@ parents.close()
 """
 
 
-def test_a_forked_process_begins_with_no_session_and_leaves_its_parent_s_alone(url: str, group: str) -> None:
+def test_forked_process_begins_without_its_parents_session(url: str, group: str) -> None:
     tests = str(Path(support.__path__[0]).parent)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, url, group]
     subprocess.run(
@@ -181,7 +181,7 @@ def test_a_query_that_ends_in_a_hurry_takes_no_other_one_s_report_along(url: str
         assert state(url, group) == "finished"
 
 
-def test_the_lease_of_a_query_that_hangs_in_a_batch_ends_where_a_bound_was_set(url: str, group: str) -> None:
+def test_lease_of_a_query_that_hangs_in_a_batch_ends_at_its_bound(url: str, group: str) -> None:
     create(url, group, lease_ms=3_000, update_interval_ms=50)
     with member(url, group, max_batch="1 second") as hangs, member(url, group, "payments") as goes_on:
         hangs.exchange(at(1_000))
@@ -221,7 +221,7 @@ def test_a_ceiling_that_falls_between_two_plans_counts(url: str, group: str) -> 
         assert orders.exchange(at(500_000)) == 1_000 + MINUTE
 
 
-def test_an_answer_that_is_overtaken_by_the_news_does_not_bring_the_old_ceiling_back(url: str, group: str) -> None:
+def test_answer_overtaken_by_news_does_not_bring_back_the_old_ceiling(url: str, group: str) -> None:
     requests = Requests()
     with member(url, group, transport=requests) as orders, member(url, group, "payments") as payments:
         payments.exchange(at(900_000))
@@ -235,7 +235,7 @@ def test_an_answer_that_is_overtaken_by_the_news_does_not_bring_the_old_ceiling_
         assert orders.exchange(at(510_000)) == 1_000 + MINUTE
 
 
-def test_news_that_come_after_the_lease_are_a_reason_to_report_and_nothing_else(url: str, group: str) -> None:
+def test_news_after_the_lease_are_only_a_reason_to_report(url: str, group: str) -> None:
     clock, requests = [0.0], Requests()
     # A bound of 1 ms on batches, so that the keeper does not report.
     with (

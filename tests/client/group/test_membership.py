@@ -40,7 +40,7 @@ def test_each_source_of_a_query_is_a_reader_of_its_own(url: str, group: str) -> 
         assert orders.epoch(2) is None
 
 
-def test_nothing_is_sent_while_nothing_changed_and_the_interval_has_not_passed(url: str, group: str) -> None:
+def test_unchanged_report_is_not_sent_before_the_interval_has_passed(url: str, group: str) -> None:
     create(url, group, update_interval_ms=10_000)
     clock, requests = [0.0], Requests()
     with member(url, group, transport=requests, now=lambda: clock[0]) as orders:
@@ -64,7 +64,7 @@ def test_a_wait_without_news_ends_after_its_time(url: str, group: str) -> None:
         assert orders.ceiling == 500_000 + MINUTE
 
 
-def test_waiting_in_a_group_that_is_gone_is_no_error_and_the_next_report_brings_it_back(url: str, group: str) -> None:
+def test_next_report_brings_back_a_group_that_is_gone(url: str, group: str) -> None:
     with member(url, group, max_batch=1) as orders:  # so that the keeper does not report first
         orders.exchange(at(1_000))
         httpx.delete(f"{url}/v1/groups/{group}", timeout=60).raise_for_status()
@@ -74,7 +74,7 @@ def test_waiting_in_a_group_that_is_gone_is_no_error_and_the_next_report_brings_
 
 
 @pytest.mark.parametrize("store", ["memory", pytest.param("redis", marks=pytest.mark.long)])
-def test_after_an_outage_the_group_goes_on_with_its_configuration_and_below_its_ceiling(
+def test_group_keeps_configuration_and_ceiling_after_an_outage(
     redis_server: RedisServer, topic: str, store: str
 ) -> None:
     clock = [0.0]
@@ -154,7 +154,7 @@ def test_the_end_reports_finished(url: str, group: str) -> None:
         assert state(url, group) == "finished"
 
 
-def test_the_end_of_a_scheduled_run_parks_its_readers_for_the_time_that_was_set(url: str, group: str) -> None:
+def test_scheduled_run_parks_its_readers_at_its_end(url: str, group: str) -> None:
     with member(url, group, park="1 day") as orders, member(url, group, "payments", park="1 day") as payments:
         for query in (orders, payments):
             query.exchange(at(1_000, reach=9_000))
@@ -182,7 +182,7 @@ def test_the_end_comes_though_nobody_hears_it(topic: str, caplog: pytest.LogCapt
     assert "the coordinator did not receive the last report of orders" in caplog.text
 
 
-def test_an_answer_that_comes_after_the_lease_has_ended_lets_nobody_run_free(url: str, group: str) -> None:
+def test_answer_after_the_end_of_the_lease_lets_no_query_run_free(url: str, group: str) -> None:
     # Alone in the group and lost, the coordinator's word to who only looks is MAX: nobody counts.
     create(url, group, lease_ms=200, update_interval_ms=60_000)
     requests = Requests()
@@ -197,7 +197,7 @@ def test_an_answer_that_comes_after_the_lease_has_ended_lets_nobody_run_free(url
         assert orders.ceiling == 2_000 + MINUTE
 
 
-def test_what_a_coordinator_without_memory_tells_who_only_looks_is_not_obeyed(topic: str) -> None:
+def test_news_of_a_coordinator_without_memory_are_not_obeyed(topic: str) -> None:
     with CoordinatorProcess() as coordinator:
         create(coordinator.url, topic, lease_ms=600_000)  # so that "orders" does not come back by itself
         with member(coordinator.url, topic) as orders, member(coordinator.url, topic, "stranger") as stranger:
@@ -218,7 +218,7 @@ def test_reach_lets_a_joint_group_go_as_far_as_all_get(url: str, group: str) -> 
         assert payments.exchange(at(1_000, reach=700_000)) == 700_000
 
 
-def test_another_drift_than_the_group_s_stops_the_query_at_its_first_report(url: str, group: str) -> None:
+def test_drift_other_than_the_groups_stops_the_query_at_its_first_report(url: str, group: str) -> None:
     with (
         member(url, group, max_drift="2 minutes") as orders,
         pytest.raises(ConfigurationError, match=r"'2 minutes'.*'1 minute'"),
@@ -233,7 +233,7 @@ def test_a_drift_not_above_the_disorder_could_never_read() -> None:
         mine.check(GroupConfig(max_drift_ms=MINUTE))
 
 
-def test_a_group_that_this_query_creates_has_its_drift_and_its_way_to_catch_up(url: str, topic: str) -> None:
+def test_created_group_has_the_querys_drift_and_way_to_catch_up(url: str, topic: str) -> None:
     with member(url, topic, max_drift="3 minutes", catch_up="strict") as orders:
         assert orders.exchange(at(1_000)) == 1_000 + 3 * MINUTE
         assert (orders.max_drift, orders.joint) == (3 * MINUTE, False)
@@ -245,7 +245,7 @@ def test_a_refused_token_stops_the_query_and_is_no_outage(status: int) -> None:
         orders.exchange(at(1_000))
 
 
-def test_a_refusal_meets_the_keeper_first_which_says_so_once_and_the_plan_afterwards(
+def test_refused_renewal_is_logged_once_and_fences_the_next_plan(
     url: str, group: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     create(url, group, lease_ms=200, update_interval_ms=20)

@@ -57,7 +57,7 @@ def test_the_configuration_is_asked_for_once_and_after_each_change(url: str, gro
     assert requests.sent.count(f"GET {group}") == 2
 
 
-def test_a_drift_that_is_changed_under_a_running_query_rules_and_its_own_is_warned_of_once(
+def test_changed_drift_rules_and_the_querys_own_is_warned_of_once(
     url: str, group: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with member(url, group, max_drift="1 minute") as orders:
@@ -104,7 +104,7 @@ class Slow(Requests):
         return await super().handle_async_request(request)
 
 
-def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(
+def test_report_under_way_at_the_end_is_taken_before_the_last_one(
     url: str, group: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(combined_reports, "PATIENCE_S", 60.0)
@@ -124,7 +124,7 @@ def test_a_report_that_is_under_way_at_the_end_is_heard_before_the_last_one(
         assert state(url, group) == "finished"
 
 
-def test_a_proxy_that_knows_no_coordinator_for_a_while_is_an_outage_and_not_the_end(
+def test_proxy_without_coordinator_for_a_while_is_an_outage(
     url: str, group: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = [0.0]

@@ -17,7 +17,7 @@ def subtasks(url: str, group: str) -> list[int]:
     return [reader["subtask"] for reader in inspect(url, group)["readers"]]
 
 
-def test_a_source_that_was_taken_out_holds_the_group_no_longer_though_its_run_was_lost(url: str, group: str) -> None:
+def test_source_taken_out_after_a_lost_run_no_longer_holds_the_group(url: str, group: str) -> None:
     with member(url, group, run="1") as lost:
         lost.exchange(standings(orders=1_000, payments=5_000))
     with member(url, group, run="2") as again:
@@ -41,7 +41,7 @@ def test_readers_of_another_query_stay(url: str, group: str) -> None:
         assert subtasks(url, group) == [PAYMENTS, ORDERS]
 
 
-def test_a_query_whose_sources_have_no_names_does_not_ask_who_is_registered(url: str, group: str) -> None:
+def test_query_without_named_sources_does_not_ask_who_is_registered(url: str, group: str) -> None:
     requests = Requests()
     with member(url, group, transport=requests) as one:
         one.exchange(at(1_000) | {1: SourceStatus(2_000, None)})

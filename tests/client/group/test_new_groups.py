@@ -46,9 +46,7 @@ def test_a_new_group_is_warned_of_with_near_names(url: str, caplog: pytest.LogCa
     assert f"group payment-eu does not exist yet at {url}. Did you mean payments-eu? If so" in caplog.text
 
 
-def test_a_new_group_without_near_names_and_a_group_that_is_there_say_nothing(
-    url: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_existing_group_and_new_one_without_near_names_log_nothing(url: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "lockgate"):
         for group in ("something-else", "payments-eu"):
             check(of(url, group))
@@ -82,7 +80,7 @@ def test_a_group_that_must_be_there_is_refused_with_near_names(url: str) -> None
     )
 
 
-def test_a_coordinator_that_was_away_at_the_start_is_asked_before_the_first_registration(url: str) -> None:
+def test_coordinator_away_at_the_start_is_asked_before_registration(url: str) -> None:
     group = replace(of(url, "payment-eu"), new_group="refuse")
     session = GroupSession.joined(group)
     with session.client:

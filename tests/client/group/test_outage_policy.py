@@ -58,7 +58,7 @@ def test_an_outage_lasts_from_its_first_failure() -> None:
     assert outage.lasted_s == 1.0
 
 
-def test_proceeding_goes_on_without_the_ceiling_and_obeys_it_again_when_the_coordinator_is_back(
+def test_proceeding_query_obeys_the_ceiling_again_after_the_outage(
     topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with proceeding(topic) as (coordinator, orders, clock):
@@ -90,7 +90,7 @@ def test_a_query_that_an_operator_has_paused_does_not_proceed_in_an_outage(topic
         assert (orders.exchange(at(3_000)), orders.coordination) == (MIN, Coordination.PROCEEDING)
 
 
-def test_a_query_that_never_reached_its_coordinator_proceeds_after_the_same_time() -> None:
+def test_query_that_never_reached_its_coordinator_proceeds_too() -> None:
     clock = [0.0]
     with (
         accepting_only() as url,
@@ -101,7 +101,7 @@ def test_a_query_that_never_reached_its_coordinator_proceeds_after_the_same_time
         assert orders.exchange(at(1_000)) == MAX
 
 
-def test_a_query_that_is_to_fail_says_for_how_long_it_has_waited_and_for_whom() -> None:
+def test_query_that_fails_names_the_group_and_how_long_it_waited() -> None:
     clock = [0.0]
     with (
         accepting_only() as url,

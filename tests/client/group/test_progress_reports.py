@@ -32,9 +32,7 @@ def alignment(url: str, group: str) -> dict[str, int]:
     return found
 
 
-def test_the_others_go_on_while_a_long_batch_is_under_way_and_the_kept_lease_does_not_undo_it(
-    url: str, group: str
-) -> None:
+def test_others_read_on_during_a_long_batch_that_reports_progress(url: str, group: str) -> None:
     create(url, group, lease_ms=4_000)
     requests = Requests()
     with member(url, group, transport=requests) as orders, member(url, group, "payments") as payments:
@@ -50,7 +48,7 @@ def test_the_others_go_on_while_a_long_batch_is_under_way_and_the_kept_lease_doe
         assert alignment(url, group)["group_watermark"] == 60_000, "the next plan says where it stands"
 
 
-def test_an_attempt_that_is_repeated_or_comes_late_changes_nothing_and_is_counted(url: str, group: str) -> None:
+def test_repeated_or_late_attempt_changes_nothing_and_is_counted(url: str, group: str) -> None:
     with member(url, group) as orders:
         in_a_batch(orders, 1_000)
         offer(url, group, orders.epoch(0), 50_000, 50_000, attempt=1)

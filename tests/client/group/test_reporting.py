@@ -49,9 +49,7 @@ def test_each_field_of_a_report_is_set_or_is_known_to_be_left_out() -> None:
 
 
 @pytest.mark.parametrize(("park_ms", "finished"), [(None, True), (60_000, False)])
-def test_the_last_report_of_a_run_offers_no_reach_and_is_finished_unless_it_parks(
-    park_ms: int | None, finished: bool
-) -> None:
+def test_last_report_offers_no_reach_and_is_finished_unless_it_parks(park_ms: int | None, finished: bool) -> None:
     made = report_of(3, 7, STATUS, Farewell(park_ms), names_splits=True)
     assert (made.reach, made.finished, made.park_ms) == (None, finished, park_ms)
 
@@ -130,7 +128,7 @@ def test_a_report_is_due_after_its_time_or_at_once_in_doubt() -> None:
     assert not made.is_due(10.0, now=0.0, answered_at=0.0), "the doubt ends with the report that is sent"
 
 
-def test_a_batch_that_takes_longer_than_allowed_is_not_kept_alive_even_in_doubt() -> None:
+def test_batch_longer_than_allowed_does_not_keep_its_lease() -> None:
     made = reporting(max_batch_s=60.0)
     made.in_doubt = True
     assert made.is_due(10.0, now=60.0, answered_at=0.0)

@@ -15,7 +15,7 @@ def in_force(url: str, group: str) -> int:
     return int(found["config"]["max_drift_ms"])
 
 
-def test_an_operator_s_configuration_survives_a_restart_though_a_new_query_comes_first(topic: str) -> None:
+def test_operators_configuration_survives_a_restart_of_memory(topic: str) -> None:
     with CoordinatorProcess() as coordinator:
         url = coordinator.url
         create(url, topic, max_drift_ms=OPERATORS)

@@ -44,7 +44,7 @@ def test_the_group_waits_for_a_split_on_its_way_and_names_it() -> None:
     assert event.blocked_by == (Blocker(source="s", subtask=1, watermark=7, split="orders-3"),)
 
 
-def test_the_split_has_arrived_with_the_first_watermark_that_its_new_reader_reports() -> None:
+def test_split_has_arrived_with_the_first_watermark_of_its_new_reader() -> None:
     fleet = one_with_all()
     given_on(fleet)
     for partition in range(4):
@@ -63,7 +63,7 @@ def test_a_split_that_was_idle_holds_nobody_on_its_way() -> None:
     assert fleet.watermark() == 1_000
 
 
-def test_a_split_goes_on_with_its_watermark_where_its_new_reader_never_opened_it() -> None:
+def test_split_that_its_new_reader_never_opened_keeps_its_watermark() -> None:
     fleet = one_with_all(EXCLUDE)
     given_on(fleet)
     fleet.leave(fleet.members[1])
@@ -119,7 +119,7 @@ def test_without_any_reader_nothing_is_on_its_way() -> None:
     assert fleet.watermark() == 7, "it holds for whoever comes"
 
 
-def test_a_registration_alone_does_not_make_a_lost_reader_wait_for_its_split_again() -> None:
+def test_registration_alone_does_not_make_a_lost_reader_wait_for_its_split() -> None:
     fleet = one_with_all(EXCLUDE)
     given_on(fleet)
     group, now = fleet.group, fleet.now

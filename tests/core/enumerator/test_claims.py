@@ -19,7 +19,7 @@ def presented(
     return done.enumerator, done.stop
 
 
-def test_a_reader_that_registers_again_in_the_same_process_keeps_its_splits() -> None:
+def test_reader_registered_again_by_the_same_process_keeps_its_splits() -> None:
     fleet = settled()
     old = fleet.processes[0]
     numbers = {id: each.assignment for id, each in old.held.items()}
@@ -29,7 +29,7 @@ def test_a_reader_that_registers_again_in_the_same_process_keeps_its_splits() ->
     assert {id: each.assignment for id, each in fleet.processes[-1].held.items()} == numbers
 
 
-def test_a_process_that_starts_anew_waits_for_the_lease_of_the_one_before_and_then_gets_the_same_splits() -> None:
+def test_restarted_process_gets_the_same_splits_after_the_lease() -> None:
     fleet = settled()
     ids = set(fleet.processes[0].held)
     again = fleet.start(0)
@@ -66,7 +66,7 @@ def test_the_higher_number_of_one_split_wins_whoever_presents_it_first() -> None
     assert (blocked_by(second, 1), stop) == ({"orders-0"}, (StoppedSplit(split="orders-0", assignment=500),))
 
 
-def test_after_a_loss_splits_that_nobody_presents_begin_at_what_was_committed() -> None:
+def test_splits_not_presented_after_a_loss_begin_at_commits() -> None:
     splits = (split(0, EARLIEST_OFFSET), split(1, EARLIEST_OFFSET), split(2, 7))
     listed = DiscoveredSplits(splits=splits, request=NOW)
     event = SplitExchange(epoch=1, discovered=listed, discovery_interval_ms=1_000)
@@ -81,7 +81,7 @@ def test_after_a_loss_splits_that_nobody_presents_begin_at_what_was_committed() 
     assert offsets(late) == {"orders-1": COMMITTED_OFFSET, "orders-2": 7}
 
 
-def test_a_split_that_was_given_back_is_not_claimed_by_a_message_that_comes_late() -> None:
+def test_late_message_does_not_claim_a_split_given_back() -> None:
     fleet = settled(partitions=1, readers=1)
     process = fleet.processes[0]
     held = process.held["orders-0"]

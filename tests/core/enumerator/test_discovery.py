@@ -86,7 +86,7 @@ def starts(enumerator: Enumerator) -> dict[str, int]:
     return {id: each.starting_offset for id, each in held.items()}
 
 
-def test_a_split_that_appears_later_begins_at_its_offset_or_at_the_earliest() -> None:
+def test_split_that_appears_later_begins_at_its_offset_or_the_earliest() -> None:
     fleet = settled(partitions=1, readers=1)
     after = listed(fleet, split(0, LATEST_OFFSET), split(1, LATEST_OFFSET), split(2, COMMITTED_OFFSET), split(3, 9))
 
@@ -98,7 +98,7 @@ def test_a_split_that_appears_later_begins_at_its_offset_or_at_the_earliest() ->
     }
 
 
-def test_a_missing_split_stays_with_its_reader_and_is_given_to_no_other_until_it_is_named_again() -> None:
+def test_missing_split_goes_to_no_other_reader_until_listed_again() -> None:
     fleet = settled(partitions=2)
     mine = next(iter(blocked_by(fleet.enumerator, 1)))
     gone = split(int(mine[-1]), EARLIEST_OFFSET)
@@ -111,7 +111,7 @@ def test_a_missing_split_stays_with_its_reader_and_is_given_to_no_other_until_it
     assert mine in blocked_by(listed(fleet, *rest, gone), 0)
 
 
-def test_the_lowest_living_reader_that_can_discover_is_asked_and_again_after_its_interval() -> None:
+def test_lowest_living_reader_is_asked_for_splits_after_each_interval() -> None:
     fleet = settled()
     first, second = ((process.subtask, process.epoch) for process in fleet.processes)
     began = fleet.enumerator.discovered_at or 0

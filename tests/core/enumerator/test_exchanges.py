@@ -45,7 +45,7 @@ def test_readers_that_start_together_share_the_splits_from_the_beginning() -> No
     assert {len(process.drained) for process in fleet.processes} == {0}
 
 
-def test_a_new_reader_gets_splits_only_when_they_were_given_back_at_their_final_position() -> None:
+def test_new_reader_gets_a_split_once_it_was_given_back() -> None:
     fleet = settled()
     fleet.start(2)
     fleet.exchange(fleet.processes[2])
@@ -150,7 +150,7 @@ def test_a_backlog_of_one_reader_is_one_of_the_source() -> None:
         assert said(fleet, 1, event).is_processing_backlog is backlog
 
 
-def test_source_events_reach_each_reader_until_it_has_seen_them_and_none_that_came_later() -> None:
+def test_source_events_reach_present_readers_until_they_have_seen_them() -> None:
     fleet = settled()
     fleet.enumerator = mail(fleet.enumerator, '{"a":1}', None, fleet.now)
     fleet.enumerator = mail(fleet.enumerator, '{"b":2}', 1, fleet.now)
@@ -172,7 +172,7 @@ def test_a_readers_source_event_that_is_repeated_is_taken_once() -> None:
     assert [(each.id, each.subtask, each.text) for each in fleet.enumerator.from_readers] == [("x", 0, '{"n":1}')]
 
 
-def test_an_exchange_that_moves_positions_alone_keeps_the_revision_and_all_other_values() -> None:
+def test_exchange_of_positions_alone_keeps_revision_and_other_values() -> None:
     fleet = settled()
     before, process = fleet.enumerator, fleet.processes[0]
     fleet.read(process, 5)

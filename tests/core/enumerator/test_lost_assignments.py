@@ -39,9 +39,7 @@ def holder_and_standby() -> tuple[Fleet, Process, Process]:
 
 
 @given(silent=st.integers(1, 880), first=st.integers(0, 199), stranger=st.booleans())
-def test_a_standby_that_has_seen_the_lost_history_waits_while_the_holder_reads(
-    silent: int, first: int, stranger: bool
-) -> None:
+def test_standby_of_the_lost_history_waits_while_the_holder_reads(silent: int, first: int, stranger: bool) -> None:
     fleet, holder, standby = holder_and_standby()
     fleet.now += silent
     fleet.enumerator = create(CONFIG, fleet.now)
@@ -59,7 +57,7 @@ def test_a_standby_that_has_seen_the_lost_history_waits_while_the_holder_reads(
     assert len(blocked_by(fleet.enumerator, 1) | blocked_by(fleet.enumerator, 2)) == 1
 
 
-def test_a_split_that_nobody_presents_after_a_loss_begins_at_what_was_committed() -> None:
+def test_split_listed_before_or_after_the_loss_is_proved_begins_at_commits() -> None:
     """By a list that came before the proof, and by one that came after it."""
     found = DiscoveredSplits(splits=(split(0, EARLIEST_OFFSET),), request=NOW)
     proof: dict[str, Any] = {"seen": NOW - 1}
@@ -72,21 +70,21 @@ def test_a_split_that_nobody_presents_after_a_loss_begins_at_what_was_committed(
         assert after.readers[0, 1].held["orders-0"].split.starting_offset == COMMITTED_OFFSET
 
 
-def test_the_wait_ends_one_lease_after_the_new_history_began_whoever_proves_the_loss_when() -> None:
+def test_wait_ends_one_lease_after_the_new_history_began() -> None:
     enumerator = create(CONFIG, NOW)
     for late in (10, 400, LEASE - 1, LEASE, 10 * LEASE):
         enumerator = says(enumerator, 0, NOW + late, seen=NOW - 5).enumerator
         assert enumerator.assigning_at == NOW + LEASE
 
 
-def test_after_a_revision_that_this_history_has_not_had_nothing_is_assigned_for_one_lease() -> None:
+def test_unknown_revision_stops_assigning_for_one_lease() -> None:
     known = says(create(CONFIG, NOW - 10_000), 0, NOW).enumerator
     rolled_back = says(known, 0, NOW, seen=known.revision + 1).enumerator
     assert (rolled_back.assigning_at, rolled_back.lost_history) == (NOW + LEASE, True)
     assert rolled_back.revision == NOW, "the store's time, and not what was seen"
 
 
-def test_a_leap_of_the_clock_lengthens_the_wait_for_those_who_hold_splits_of_a_lost_history() -> None:
+def test_clock_jump_lengthens_the_wait_after_a_loss() -> None:
     jumped = after_jumps(create(CONFIG, NOW), [ClockJump(1, 3_600_000, NOW + 3_600_001)])
     after = says(jumped, 0, NOW + 3_600_001, seen=NOW - 5).enumerator
     assert after.assigning_at == NOW + 3_600_000 + LEASE
@@ -104,7 +102,7 @@ def rolled_back() -> tuple[Enumerator, NumberedSplit]:
     return done.enumerator, mine
 
 
-def test_after_a_rollback_a_split_is_its_presenters_once_the_known_holder_does_not_name_it() -> None:
+def test_presenter_gets_split_once_the_known_holder_does_not_name_it() -> None:
     enumerator, mine = rolled_back()
     silent = says(enumerator, 0, NOW + 10).enumerator
     after = says(silent, 1, NOW + 20, mine)
@@ -112,7 +110,7 @@ def test_after_a_rollback_a_split_is_its_presenters_once_the_known_holder_does_n
     assert after.enumerator.readers[1, 1].held["orders-0"].split.starting_offset == 5_000
 
 
-def test_after_a_rollback_a_split_is_its_presenters_once_the_lease_of_the_known_holder_has_ended() -> None:
+def test_presenter_gets_split_once_the_known_holders_lease_has_ended() -> None:
     enumerator, mine = rolled_back()
     for now in range(NOW, NOW + LEASE, 100):
         enumerator = says(enumerator, 1, now, mine).enumerator
@@ -121,7 +119,7 @@ def test_after_a_rollback_a_split_is_its_presenters_once_the_lease_of_the_known_
     assert blocked_by(says(ended, 1, NOW + LEASE + 100, mine).enumerator, 1) == {"orders-0"}
 
 
-def test_after_a_rollback_a_split_stays_with_the_known_holder_if_that_names_it() -> None:
+def test_split_stays_with_the_known_holder_that_names_it() -> None:
     enumerator, mine = rolled_back()
     own = assigned(0, enumerator.readers[0, 1].held["orders-0"].number, 40)
     kept = says(enumerator, 0, NOW + 10, own)
@@ -130,7 +128,7 @@ def test_after_a_rollback_a_split_stays_with_the_known_holder_if_that_names_it()
     assert blocked_by(after.enumerator, 0) == {"orders-0"}
 
 
-def test_over_a_store_that_is_empty_and_behind_a_reader_goes_on_under_a_lower_number() -> None:
+def test_reader_goes_on_under_a_lower_number_over_an_empty_store_behind() -> None:
     mine, seen = assigned(0, NOW, 5_000), NOW
     behind = NOW - 90_000
     done = says(create(CONFIG, behind), 0, behind, mine, seen=seen, discovery_interval_ms=0)
@@ -155,14 +153,14 @@ def presented_over_a_store_behind(offsets: list[int]) -> Enumerator:
 
 
 @given(st.lists(st.sampled_from([EARLIEST_OFFSET, LATEST_OFFSET, 0, 17]), min_size=1, max_size=4))
-def test_over_a_store_behind_each_reader_that_proves_the_loss_keeps_its_position(offsets: list[int]) -> None:
+def test_reader_that_proves_the_loss_over_a_store_behind_keeps_place(offsets: list[int]) -> None:
     free = presented_over_a_store_behind(offsets).free
     assert {id: each.split.starting_offset for id, each in free.items()} == {
         f"orders-{partition}": offset for partition, offset in enumerate(offsets)
     }
 
 
-def test_a_split_presented_at_the_beginning_goes_by_commits_after_a_loss_past_the_wait() -> None:
+def test_split_presented_at_the_beginning_goes_by_commits_past_the_wait() -> None:
     """Another reader may have got it in what was lost."""
     waiting = presented_over_a_store_behind([EARLIEST_OFFSET])
     for now, offset in ((waiting.assigning_at - 1, EARLIEST_OFFSET), (waiting.assigning_at, COMMITTED_OFFSET)):

@@ -27,7 +27,7 @@ def group() -> Group:
     return after_leases(group, NOW + HOLD.lease_ms)
 
 
-def test_the_lost_readers_of_the_source_alone_are_asked_for_and_only_under_hold(group: Group) -> None:
+def test_only_lost_readers_of_the_source_are_asked_for_under_hold(group: Group) -> None:
     assert lost_readers(group, "s") == [("s", 1)]
     assert lost_readers(replace(group, config=CONFIG), "s") == []
 

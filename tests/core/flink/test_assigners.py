@@ -55,7 +55,7 @@ def test_an_interval_of_0_asks_the_generator_per_event_only() -> None:
         assert out.watermarks == watermarks
 
 
-def test_a_quiet_stream_grows_idle_by_its_own_strategy_and_wakes_with_a_watermark() -> None:
+def test_quiet_stream_grows_idle_by_its_strategy_and_wakes_again() -> None:
     time = VirtualTime(1)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of(ms=500))
     network, source, out = through(TimestampsAndWatermarksOperator(strategy, time))

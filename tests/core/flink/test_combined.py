@@ -14,7 +14,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 12) | st.boolean
 
 
 @given(CHANGES)
-def test_combined_is_the_minimum_of_the_active_or_the_maximum_of_all_idle_and_only_rises(
+def test_combined_is_the_minimum_of_the_active_or_the_maximum_of_idle(
     changes: list[tuple[int, object]],
 ) -> None:
     combined = CombinedWatermarkStatus()
@@ -55,19 +55,6 @@ def test_many_inputs_come_to_what_two_input_minima_come_to_step_by_step(watermar
         if pair.update_watermark(index % 2, timestamp):
             last.update_watermark(side, pair.watermark)
         assert last.watermark == whole.watermark
-
-
-def test_inputs_29_and_14_come_to_14() -> None:
-    two = IndexedCombinedWatermarkStatus(2)
-    assert (two.update_watermark(0, 29), two.update_watermark(1, 14), two.watermark) == (False, True, 14)
-
-
-def test_an_idle_input_holds_nobody_and_all_idle_go_as_far_as_the_highest() -> None:
-    two = IndexedCombinedWatermarkStatus(2)
-    two.update_watermark(0, 5)
-    two.update_watermark(1, 3)
-    assert (two.update_status(1, True), two.watermark, two.idle) == (True, 5, False)
-    assert (two.update_status(0, True), two.watermark, two.idle) == (False, 5, True)
 
 
 @pytest.mark.parametrize("index", [-1, 2])

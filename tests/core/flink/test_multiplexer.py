@@ -38,7 +38,7 @@ def say(made: WatermarkOutputMultiplexer, name: str, kind: str, what: int | str)
 
 
 @given(SAYINGS)
-def test_the_combined_watermark_only_rises_and_is_never_above_an_active_output(
+def test_combined_watermark_rises_and_is_never_above_an_active_output(
     sayings: list[tuple[str, str, int | str]],
 ) -> None:
     made, out = multiplexer("a", "b", "c")
@@ -76,7 +76,7 @@ def test_the_order_between_two_combinations_does_not_matter(sayings: list[tuple[
     assert ends[0] == ends[1]
 
 
-def test_deferred_words_wait_for_the_round_and_an_immediate_one_takes_them_along() -> None:
+def test_deferred_watermark_waits_for_the_round_or_an_immediate_one() -> None:
     made, out = multiplexer("a", "b")
     made.deferred("a").emit_watermark(5)
     assert out.all == []
@@ -84,7 +84,7 @@ def test_deferred_words_wait_for_the_round_and_an_immediate_one_takes_them_along
     assert out.all == [2]
 
 
-def test_when_all_are_idle_the_highest_goes_on_and_each_round_says_idle_again() -> None:
+def test_highest_watermark_goes_on_when_all_outputs_are_idle() -> None:
     made, out = multiplexer("a", "b")
     made.immediate("a").emit_watermark(5)
     made.immediate("b").emit_watermark(2)
@@ -94,7 +94,7 @@ def test_when_all_are_idle_the_highest_goes_on_and_each_round_says_idle_again() 
     assert out.all == [2, 5, "idle", "idle"]
 
 
-def test_a_watermark_below_the_combined_one_does_not_combine_so_that_all_still_count_as_idle() -> None:
+def test_watermark_below_the_combined_one_leaves_all_idle() -> None:
     made, _ = multiplexer("a", "b")
     made.immediate("a").emit_watermark(9)
     made.immediate("a").mark_idle()
@@ -105,7 +105,7 @@ def test_a_watermark_below_the_combined_one_does_not_combine_so_that_all_still_c
     assert (made.watermark, made.idle) == (9, False)
 
 
-def test_a_new_output_holds_the_others_and_one_that_leaves_frees_them_at_the_next_round() -> None:
+def test_output_that_leaves_frees_the_others_at_the_next_round() -> None:
     made, out = multiplexer("a")
     made.immediate("a").emit_watermark(2)
     made.register("b")
@@ -117,7 +117,7 @@ def test_a_new_output_holds_the_others_and_one_that_leaves_frees_them_at_the_nex
     assert out.all == [2, 9]
 
 
-def test_a_listener_hears_of_its_own_output_alone_and_of_activity_each_time() -> None:
+def test_listener_hears_of_its_own_output_alone() -> None:
     heard: list[object] = []
 
     class Listener:

@@ -53,7 +53,7 @@ def union(senders: int, operator: Operator | None = None) -> tuple[Network, list
     return network, sources, out
 
 
-def test_two_senders_at_29_and_14_come_to_14_in_both_windows_behind_the_shuffle() -> None:
+def test_senders_at_29_and_14_come_to_14_behind_the_shuffle() -> None:
     network, out = Network(), Written()
     maps = [network.source("map 1"), network.source("map 2")]
     windows = [network.add("window 1", Operator()), network.add("window 2", Operator())]
@@ -82,7 +82,7 @@ def test_two_inputs_at_29_and_14_come_to_14() -> None:
     assert {what for what in out.all if isinstance(what, Record)} == {Record("l", 30), Record("r", 15)}
 
 
-def test_five_inputs_of_one_operator_come_to_what_a_chain_of_two_input_operators_comes_to() -> None:
+def test_five_inputs_come_to_what_a_chain_of_two_input_operators_does() -> None:
     marks = [9, 4, 7, 12, 5]
     network, whole, chained = Network(), Written(), Written()
     sources = [network.source(str(number)) for number in range(5)]
@@ -103,7 +103,7 @@ def test_five_inputs_of_one_operator_come_to_what_a_chain_of_two_input_operators
     assert whole.all == chained.all == [4]
 
 
-def test_records_watermarks_and_latency_markers_keep_their_order_on_the_way() -> None:
+def test_records_watermarks_and_latency_markers_keep_their_order() -> None:
     network, (source,), out = union(1)
     story: list[StreamElement] = [
         Record("a", 1),
@@ -118,7 +118,7 @@ def test_records_watermarks_and_latency_markers_keep_their_order_on_the_way() ->
     assert out.all == [what.timestamp if isinstance(what, Watermark) else what for what in story]
 
 
-def test_watermarks_and_statuses_go_to_every_channel_records_to_their_own_and_markers_to_one_in_turn() -> None:
+def test_only_watermarks_and_statuses_go_to_every_channel() -> None:
     network, outs = Network(), [Written(), Written()]
     source = network.source("source")
     tasks = [network.add(f"task {number}", Operator()) for number in range(2)]
@@ -174,7 +174,7 @@ def test_an_idle_input_holds_nobody_and_both_idle_make_the_operator_idle() -> No
 
 
 @given(st.lists(st.lists(ELEMENTS, max_size=10), min_size=2, max_size=3), st.randoms(use_true_random=False))
-def test_whatever_is_read_first_watermarks_rise_and_no_timer_of_a_record_in_time_fires_late(
+def test_watermarks_rise_and_no_timer_fires_late_in_any_reading_order(
     each: list[list[StreamElement]], random: Random
 ) -> None:
     network, sources, out = union(len(each), Late())
@@ -191,9 +191,7 @@ def test_whatever_is_read_first_watermarks_rise_and_no_timer_of_a_record_in_time
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=8), min_size=2, max_size=3), st.randoms(use_true_random=False))
-def test_the_order_in_which_active_channels_are_read_does_not_matter_in_the_end(
-    each: list[list[int]], random: Random
-) -> None:
+def test_order_in_which_active_channels_are_read_does_not_matter(each: list[list[int]], random: Random) -> None:
     ends = []
     for choose in (None, random.choice):
         network, sources, out = union(len(each))

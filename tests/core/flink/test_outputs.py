@@ -87,7 +87,7 @@ def test_the_slowest_split_holds_the_source_and_a_main_output_does_not() -> None
     assert source.out.watermarks == [3, 11]
 
 
-def test_periodic_emission_comes_by_itself_every_interval_and_not_at_all_with_an_interval_of_0() -> None:
+def test_periodic_emission_comes_every_interval_unless_that_is_0() -> None:
     for interval, watermarks in ((200, [4]), (0, [])):
         source = Source(BOUNDED, "0", interval_ms=interval)
         source.logic.start_periodic_emission()
@@ -102,7 +102,7 @@ def test_periodic_emission_comes_by_itself_every_interval_and_not_at_all_with_an
         assert source.out.watermarks == watermarks
 
 
-def test_the_stream_is_idle_only_when_main_and_splits_are_and_a_split_alone_does_not_wake_it() -> None:
+def test_stream_is_idle_only_when_main_and_splits_are() -> None:
     source = Source(PUNCTUATED, "0")
     source.main.collect("a", 5)
     source.splits["0"].mark_idle()
@@ -136,7 +136,7 @@ def test_a_paused_split_and_back_pressure_stop_the_clock_of_idleness() -> None:
     assert IDLE in source.received()
 
 
-def test_a_split_that_is_not_there_or_not_paused_is_refused_and_no_clock_touched() -> None:
+def test_split_that_is_missing_or_not_paused_is_refused() -> None:
     source = Source(BOUNDED, "0", "1")
     with pytest.raises(UnknownName, match=r"split '9' is unknown: splits with an output are \['0', '1'\]"):
         source.logic.pause_or_resume_splits(["0", "9"], [])

@@ -74,7 +74,7 @@ class Source:
         return [event.watermark for event in self.sent if isinstance(event, ReportedWatermarkEvent)]
 
 
-def test_the_operator_registers_before_the_reader_starts_and_gives_it_each_event() -> None:
+def test_operator_registers_before_the_reader_starts() -> None:
     source = Source(open_it=False, host="here", subtask=2)
     source.operator.open()
     assert source.sent == [ReaderRegistrationEvent(2, "here")]
@@ -127,7 +127,7 @@ def test_a_jump_counts_only_when_it_has_gone_through_the_samples() -> None:
     assert source.reports() == [10, 10]
 
 
-def test_the_operator_reports_every_interval_max_when_idle_and_nothing_before_the_first_watermark() -> None:
+def test_operator_reports_each_interval_once_it_has_a_watermark() -> None:
     source = Source(lambda output: record(None, 5)(output))
     source.time.advance(3_000)
     assert source.reports() == []
@@ -182,7 +182,7 @@ def test_a_paused_split_that_finished_may_come_back_and_be_paused_again() -> Non
     assert source.reader.calls[-1] == ("pause", [], "resume", ["a-0"])
 
 
-def test_a_reader_that_cannot_pause_is_an_error_unless_unaligned_splits_are_allowed() -> None:
+def test_reader_that_cannot_pause_fails_unless_that_is_allowed() -> None:
     for allowed in (False, True):
         source = Source(record("a-0", 10), can_pause=False, allow_unaligned_splits=allowed)
         source.add(A, B)
@@ -233,7 +233,7 @@ def test_the_end_of_the_data_is_said_and_max_reported_from_then_on() -> None:
     assert source.reader.calls[-1] == "close"
 
 
-def test_a_reader_that_has_nothing_says_when_to_ask_again_or_wakes_the_operator() -> None:
+def test_reader_without_records_says_when_to_ask_again() -> None:
     source = Source(strategy=PUNCTUATED)
     source.reader.signal = Signal(ask_again_ms=1_500)
     assert source.emit() is NOTHING
@@ -245,7 +245,7 @@ def test_a_reader_that_has_nothing_says_when_to_ask_again_or_wakes_the_operator(
     assert source.operator.availability().is_set
 
 
-def test_a_snapshot_holds_the_unfinished_splits_and_another_operator_goes_on_from_it() -> None:
+def test_operator_goes_on_from_the_unfinished_splits_of_a_snapshot() -> None:
     source = Source(record("a-0", 10))
     source.reader.unfinished = [KafkaPartitionSplit("a", 0, 11), B]
     state = source.operator.snapshot(7)

@@ -19,7 +19,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.integers(0, 3))
-def test_a_checked_split_is_paused_if_its_oldest_sample_is_above_the_maximum(
+def test_checked_split_pauses_if_its_oldest_sample_is_above_the_maximum(
     steps: list[tuple[object, ...]], size: int
 ) -> None:
     splits = SplitAlignment(size)

@@ -14,7 +14,7 @@ from lockgate.flink.splits import (
 )
 
 
-def test_a_split_is_named_after_its_topic_and_partition_and_reads_all_by_default() -> None:
+def test_split_is_named_after_topic_and_partition_and_reads_all() -> None:
     split = KafkaPartitionSplit("orders", 3)
     assert (split.split_id, str(split)) == ("orders-3", "orders-3")
     assert (split.starting_offset, split.stopping_offset, split.is_migrated) == (EARLIEST_OFFSET, None, False)
@@ -44,12 +44,6 @@ def test_an_invalid_split_is_refused(arguments: tuple[str, int], message: str) -
         KafkaPartitionSplit(*arguments)
 
 
-def test_flinks_own_form_takes_any_topic_and_partition_but_not_any_offset() -> None:
-    assert KafkaPartitionSplit.as_flink("", -1, 5).split_id == "--1"
-    with pytest.raises(InvalidValue, match="starting_offset"):
-        KafkaPartitionSplit.as_flink("orders", 0, -4)
-
-
 def test_a_state_moves_on_and_becomes_the_split_from_the_next_record_on() -> None:
     split = KafkaPartitionSplit("orders", 0, EARLIEST_OFFSET, 100)
     state = KafkaPartitionSplitState(split)
@@ -60,17 +54,8 @@ def test_a_state_moves_on_and_becomes_the_split_from_the_next_record_on() -> Non
     assert str(state) == "orders-0 at 42"
 
 
-def test_a_state_that_moved_to_no_offset_is_refused_when_it_becomes_a_split() -> None:
+def test_state_at_an_impossible_offset_becomes_no_split() -> None:
     state = KafkaPartitionSplitState(KafkaPartitionSplit("orders", 0))
     state.current_offset = -7
     with pytest.raises(InvalidValue, match="not -7"):
         state.to_split()
-
-
-def test_how_far_a_split_has_been_read_does_not_matter_for_equality() -> None:
-    split = KafkaPartitionSplit("orders", 0, 5)
-    state, other = KafkaPartitionSplitState(split), KafkaPartitionSplitState(split)
-    other.current_offset = 9
-    assert split == state == other
-    assert hash(split) == hash(state) == hash(other)
-    assert state != KafkaPartitionSplit("orders", 0, 6)

@@ -48,42 +48,12 @@ def test_watermarks_rise_from_0_and_no_row_is_lost(story: list[int | str | Water
     ]
 
 
-def test_a_jump_is_emitted_with_its_row_and_small_steps_by_the_timer() -> None:
-    made, time, out = assigner()
-    made.process(0, Record("a", 52))
-    assert out.all == [Record("a", 52), 51]
-    made.process(0, Record("b", 53))
-    assert out.watermarks == [51]
-    time.advance(50)
-    assert out.watermarks == [51, 52]
-
-
 def test_max_alone_of_upstreams_watermarks_goes_on_and_once() -> None:
     made, _, out = assigner()
     for timestamp in (500, MAX, MAX):
         made.process_watermark(0, timestamp)
     made.finish()
     assert out.all == [MAX]
-
-
-def test_quiet_for_the_timeout_is_idle_and_a_row_ends_it() -> None:
-    made, time, out = assigner(idle_ms=100)
-    made.process(0, Record("a", 10))
-    time.advance(300)
-    assert out.all[-1] is IDLE
-    made.process(0, Record("b", 11))
-    assert out.all[-2:] == [ACTIVE, Record("b", 11)]
-
-
-def test_back_pressure_stops_the_clock_of_idleness() -> None:
-    made, time, out = assigner(idle_ms=100)
-    for started in (True, True):
-        made.back_pressure(started)
-    time.advance(1_000)
-    assert IDLE not in out.all
-    made.back_pressure(False)
-    time.advance(200)
-    assert IDLE in out.all
 
 
 @pytest.mark.parametrize(

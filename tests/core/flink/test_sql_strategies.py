@@ -20,7 +20,7 @@ def test_sqls_bounded_form_has_no_minus_1_and_its_ascending_form_has() -> None:
         assert out.all == [MIN, watermark]
 
 
-def test_a_count_of_rows_brings_a_watermark_and_the_timer_begins_the_count_anew() -> None:
+def test_count_of_rows_brings_a_watermark_and_begins_again_at_the_timer() -> None:
     out = Written()
     generator = AscendingTimestamps(every_rows=3)
     for timestamp in (1, 2, 3, 4):

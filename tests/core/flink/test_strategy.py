@@ -26,7 +26,7 @@ def test_each_split_gets_a_generator_of_its_own(strategy: WatermarkStrategy, kin
     assert one is not other
 
 
-def test_with_idleness_wraps_any_generator_and_leaves_the_strategy_as_it_was() -> None:
+def test_with_idleness_wraps_any_generator_and_keeps_the_strategy() -> None:
     plain = WatermarkStrategy.for_monotonous_timestamps()
     with_idleness = plain.with_idleness(Duration.of(seconds=60))
     made = with_idleness.create_generator(VirtualTime())

@@ -96,26 +96,6 @@ def test_the_valve_answers_as_one_that_looks_at_every_channel(inputs: list[Input
     assert through(3, inputs) == naive.out
 
 
-@given(INPUTS)
-def test_watermarks_only_rise_and_statuses_alternate(inputs: list[Input]) -> None:
-    out = through(3, inputs)
-    watermarks = [what for what in out if isinstance(what, int)]
-    statuses = [what for what in out if isinstance(what, WatermarkStatus)]
-    assert watermarks == sorted(set(watermarks))
-    assert all(one is not other for one, other in zip([ACTIVE, *statuses], statuses, strict=False))
-
-
-@given(INPUTS)
-def test_the_sent_watermark_is_never_above_an_active_and_aligned_channel(inputs: list[Input]) -> None:
-    valve = StatusWatermarkValve(3, Written())
-    for channel, what in inputs:
-        send(valve, channel, what)
-        for each in range(3):
-            if valve.is_aligned(each):
-                assert not valve.is_idle(each)
-                assert valve.watermark_of(each) >= valve.last_watermark
-
-
 @given(
     st.lists(st.lists(st.integers(0, 30), max_size=8).map(sorted), min_size=1, max_size=4),
     st.randoms(use_true_random=False),

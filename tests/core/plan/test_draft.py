@@ -64,7 +64,7 @@ def worlds(draw: st.DrawFn) -> World:
 
 
 @given(worlds())
-def test_a_plan_is_the_greatest_within_all_budgets_together_or_has_looked_as_often_as_it_may(world: World) -> None:
+def test_plan_is_the_greatest_within_all_budgets_or_has_looked_most(world: World) -> None:
     made = world.draft()
     plan = made.plan()
     assert world.use({split: each.end for split, each in plan.splits.items()}) <= 1
@@ -98,9 +98,7 @@ def test_a_gap_in_the_logs_is_asked_about_once() -> None:
 
 
 @given(worlds(), st.integers(0, 100_000))
-def test_the_first_unread_records_bound_the_search_only_where_they_break_a_budget(
-    world: World, event_time: int
-) -> None:
+def test_first_unread_records_bound_the_search_if_they_break_a_budget(world: World, event_time: int) -> None:
     bound = world.draft().look(event_time).full
     assert bound == MAX or world.use(world.ends(bound)) > 1
 
@@ -127,7 +125,7 @@ def test_no_plan_asks_more_often_than_the_hard_cap(world: World, ceiling: int, n
     assert made.look_ups <= MOST_LOOK_UPS
 
 
-def test_a_log_made_to_defeat_the_search_is_read_in_smaller_batches_and_to_its_end() -> None:
+def test_log_made_to_defeat_the_search_is_read_to_its_end() -> None:
     """Gaps that grow by powers: no straight line ever fits."""
     view = LogsInMemory.from_start(
         a=sorted(int(1.07**n) + n % 2 for n in range(600)), b=[int(1.13**n) for n in range(300)]

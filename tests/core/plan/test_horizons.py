@@ -38,22 +38,20 @@ def live(behind: int) -> LogsInMemory:
         (10**6, NOW - 60_000 - 1 + 1_000),  # by the clock
     ],
 )
-def test_a_silent_live_split_holds_the_others_at_drift_above_its_last_record_or_the_clock_less_the_timeout(
-    behind: int, target: int
-) -> None:
+def test_silent_live_split_holds_the_others_by_its_record_or_the_clock(behind: int, target: int) -> None:
     made = draft(live(behind), NOW)
     assert made.horizon == target
     assert made.plan().limit is Limit.HORIZON
     assert made.slowest == "slow"
 
 
-def test_a_reach_offers_no_more_than_the_reader_s_own_silent_split_lets_it_read() -> None:
+def test_reach_is_bounded_by_the_readers_own_silent_split() -> None:
     made = draft(live(behind=3_000), NOW)
     assert made.reach == made.horizon == NOW - 3_000 - 1 + 1_000
     assert made.horizon < NOW - 1, "the logs hold later records"
 
 
-def test_the_clock_releases_records_held_by_a_silent_split_ms_by_ms_and_no_later() -> None:
+def test_clock_releases_records_held_by_a_silent_split_to_the_ms() -> None:
     logs = live(behind=10**6)
     last = NOW - 1
     # the wall clock at which the horizon is the last record of the other
@@ -62,7 +60,7 @@ def test_the_clock_releases_records_held_by_a_silent_split_ms_by_ms_and_no_later
     assert draft(logs, free).plan().paused == frozenset()
 
 
-def test_an_idle_split_that_gets_a_record_is_active_in_the_next_plan_and_its_record_is_not_late() -> None:
+def test_idle_split_with_a_new_record_is_active_and_not_late() -> None:
     logs = live(behind=100_000)
     before = draft(logs, NOW, since=NOW - 60_000).plan()
     assert before.splits["slow"].state is PlannedState.IDLE

@@ -133,7 +133,7 @@ def during(*other: Append) -> Account:
 
 
 @pytest.mark.parametrize("behind", [30_000, 30 * MINUTE, 3 * HOUR])
-def test_an_active_producer_holds_the_others_by_its_last_event_time_however_far_behind_it_is(behind: int) -> None:
+def test_active_producer_holds_the_others_however_far_behind(behind: int) -> None:
     late = [Append(wall, "b", wall - behind) for wall in WALLS]
     assert beside_one_on_time(*late).lost == 0
     assert during(*late).behind == pytest.approx(behind - BOUNDS.max_drift, abs=8_000)
@@ -143,13 +143,13 @@ def test_a_silent_split_costs_no_second_where_nothing_was_shown() -> None:
     assert during().behind <= 4_000
 
 
-def test_a_producer_that_was_late_once_and_is_silent_holds_the_others_by_that_and_a_quarter() -> None:
+def test_producer_late_once_holds_the_others_by_that_and_a_quarter() -> None:
     assert during(Append(START + 1, "b", START + 1 - 5 * MINUTE)).behind == pytest.approx(
         5 * MINUTE * 1.25 - 20_000, abs=8_000
     )
 
 
-def test_a_producer_that_commits_every_five_minutes_loses_its_first_commits_at_most() -> None:
+def test_producer_that_commits_every_five_minutes_loses_first_commits() -> None:
     commits = [Append(wall // (5 * MINUTE) * 5 * MINUTE + 5 * MINUTE, "b", wall) for wall in WALLS]
     account = beside_one_on_time(*commits)
     assert (account.within, account.beyond) == (0, 70), "of the first one what is older than the delay"
@@ -165,9 +165,7 @@ def test_a_single_absurd_record_of_an_on_time_split_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize(("further_behind", "lost"), [(0, 0), (1, 1)])
-def test_the_bound_is_tight_a_row_1_ms_further_behind_than_was_shown_and_a_quarter_is_late(
-    further_behind: int, lost: int
-) -> None:
+def test_row_1_ms_beyond_the_shown_lag_and_a_quarter_is_late(further_behind: int, lost: int) -> None:
     dense = [Append(wall, "a", wall) for wall in range(20_000, 60_000)]
     shows = Append(30_001, "b", 26_000)  # 4 s behind the look at 30,000
     comes = Append(50_001, "b", 50_000 - 5_000 - further_behind)

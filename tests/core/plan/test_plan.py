@@ -57,7 +57,7 @@ def test_one_timestamp_larger_than_the_budget_is_read_in_several_batches() -> No
     assert read == [30] * 6 + [20]
 
 
-def test_the_group_s_ceiling_pauses_what_is_above_it_and_lets_the_rest_go_on() -> None:
+def test_group_ceiling_pauses_only_what_is_above_it() -> None:
     logs = LogsInMemory.from_start(ahead=range(500, 600), behind=range(600))
     plan = draft(logs).plan(ceiling=300)
     assert ends(plan) == {"ahead": 0, "behind": 301}
@@ -99,7 +99,7 @@ def test_a_split_is_idle_once_it_was_caught_up_for_the_idle_timeout() -> None:
     assert states == [PlannedState.CAUGHT_UP, PlannedState.CAUGHT_UP, PlannedState.IDLE]
 
 
-def test_a_paused_query_is_planned_again_without_asking_the_broker_for_the_target() -> None:
+def test_paused_query_is_planned_again_without_asking_the_broker() -> None:
     logs = LogsInMemory.from_start(a=range(1000, 2000))
     made = draft(logs, budget=100)
     before = made.look_ups
@@ -155,7 +155,7 @@ def test_whenever_somebody_has_a_backlog_somebody_may_read(
             reader.positions.update(ends(plan))
 
 
-def test_a_group_is_told_of_the_last_records_where_a_plan_goes_by_the_clock_alone() -> None:
+def test_reported_watermark_is_of_the_last_record_not_of_the_clock() -> None:
     logs = LogsInMemory({"done": [90_000], "open": [95_000]}, {"done": 1, "open": 0}, {"done": 1, "open": 1})
     made = draft(logs, now=100_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000, disorder=3))
     assert made.watermarks["done"] == 100_000 - 60_000 - 1
@@ -176,7 +176,7 @@ def test_a_record_from_2099_moves_no_target_and_holds_nobody() -> None:
     assert ends(draft(logs).plan()) == {"poisoned": 5, "other": 100}
 
 
-def test_a_split_with_nothing_credible_stands_at_the_clock_and_is_read_by_what_the_others_leave() -> None:
+def test_split_without_credible_records_is_read_by_what_others_leave() -> None:
     logs = LogsInMemory.from_start(poison=[FAR] * 300, poison_too=[FAR] * 100, good=range(60))
     logs.incredible = frozenset({FAR})
     made = draft(logs, budget=100, now=90_000, bounds=Bounds(max_drift=100_000, idle_timeout=60_000))
@@ -196,7 +196,7 @@ def test_splits_without_any_credible_record_are_read_in_proportion() -> None:
     assert read == [40, 40, 20]
 
 
-def test_a_log_that_was_asked_enough_gets_a_smaller_batch_and_no_further_questions() -> None:
+def test_log_that_was_asked_enough_gets_a_smaller_batch() -> None:
     logs = LogsInMemory.from_start(a=[n * n for n in range(10_000)])
     thorough = draft(logs, budget=5_000)
     logs.read_budget_spent = True

@@ -76,7 +76,7 @@ def test_no_jump_moves_plans_ahead_of_producers_that_are_on_time(jumps: list[tup
 
 
 @given(st.integers(2 * LEAP_MS, 9 * HOUR).flatmap(_either_direction), st.integers(1, 20))
-def test_a_jump_that_stands_is_taken_over_after_a_minute_where_no_record_comes(by: int, every_s: int) -> None:
+def test_lasting_jump_without_records_is_taken_over_after_a_minute(by: int, every_s: int) -> None:
     every = every_s * SECOND
     found = errors(lambda ticks: by if ticks >= 5 * every else 0, 2 * STOOD_MS + 10 * every, nobody, every)
     before = -(-STOOD_MS // every)
@@ -84,9 +84,7 @@ def test_a_jump_that_stands_is_taken_over_after_a_minute_where_no_record_comes(b
 
 
 @given(st.integers(AHEAD_MS, 30 * 24 * HOUR), st.integers(0, 59))
-def test_a_clock_that_is_behind_what_all_records_show_is_corrected_by_the_least_of_it(
-    behind: int, later_s: int
-) -> None:
+def test_clock_behind_all_records_is_corrected_by_the_least_of_them(behind: int, later_s: int) -> None:
     found = errors(lambda _: -behind, 2 * MINUTE, lambda _: {"p": 0, "q": later_s * SECOND})
     assert found[: SHOWN_MS // SECOND] == [-behind] * (SHOWN_MS // SECOND)
     assert set(found[SHOWN_MS // SECOND + 1 :]) == {0}
@@ -109,13 +107,13 @@ def test_a_producer_that_was_on_time_is_a_witness_for_an_hour() -> None:
 
 
 @pytest.mark.parametrize("wrong_ms", [10 * MINUTE, 5 * SECOND])
-def test_a_clock_that_is_set_right_moves_plans_by_no_more_than_it_was_wrong(wrong_ms: int) -> None:
+def test_corrected_clock_moves_plans_by_no_more_than_it_was_wrong(wrong_ms: int) -> None:
     found = errors(lambda t: -wrong_ms if t < 5 * MINUTE else 0, 10 * MINUTE, on_time)
     assert found[-1] == 0
     assert set(found) <= {0, -wrong_ms}
 
 
-def test_a_machine_that_was_suspended_is_at_the_records_time_within_half_a_minute() -> None:
+def test_suspended_machine_is_at_the_records_time_within_half_a_minute() -> None:
     """The monotonic clock stands still meanwhile: the wall clock and the records jump."""
     found = errors(
         lambda t: 8 * HOUR if t >= 5 * MINUTE else 0, 10 * MINUTE, lambda t: {"p": 8 * HOUR if t >= 5 * MINUTE else 0}

@@ -140,7 +140,7 @@ def lost_of_slow_feed(*, late_by: int, step: int, idle_timeout: int, delay: int 
     return lost
 
 
-def test_a_producer_three_hours_behind_loses_nothing_within_a_four_hour_idle_timeout() -> None:
+def test_producer_three_hours_behind_loses_nothing_within_idle_timeout() -> None:
     for step in (*((5_000,) if ALL else ()), 30_000, 120_000):
         assert lost_of_slow_feed(late_by=3 * HOUR, step=step, idle_timeout=4 * HOUR) == 0
 

@@ -30,7 +30,7 @@ def seen(*records: tuple[int, int], limit: int = HOUR, disorder: int = 0) -> Pro
     return lag
 
 
-def test_nothing_is_known_of_a_split_that_has_brought_nothing_and_its_bound_is_the_drift_less_a_moment() -> None:
+def test_split_without_records_is_unknown_and_bound_by_the_drift() -> None:
     lag = seen()
     assert not lag.known
     assert lag.bound(T, DRIFT) == DRIFT - GRACE_MS
@@ -45,19 +45,19 @@ def test_the_shown_lag_is_the_clock_of_the_look_before_less_the_event_time() -> 
 
 
 @pytest.mark.parametrize(("position", "end_before"), [(3, 4), (4, 3)])
-def test_a_record_from_before_the_look_or_one_that_was_jumped_over_shows_no_lag(position: int, end_before: int) -> None:
+def test_record_from_before_the_look_or_skipped_shows_no_lag(position: int, end_before: int) -> None:
     lag = ProducerLag(HOUR)
     lag.look(T, 3, end_before, None)
     assert lag.look(T + 1_000, position, 9, Head(position, T - HOUR)) is None
     assert not lag.known
 
 
-def test_a_record_that_is_older_than_one_before_it_by_more_than_the_disorder_shows_nothing() -> None:
+def test_record_older_than_the_disorder_allows_shows_no_lag() -> None:
     assert seen((0, 0), (5_000, 40_000)).state.shown == 0
     assert seen((0, 0), (5_000, 40_000), disorder=35_000).state.shown == 40_000
 
 
-def test_the_most_is_remembered_for_an_hour_and_then_by_half_with_each_hour() -> None:
+def test_longest_lag_is_remembered_for_an_hour_then_halved_each_hour() -> None:
     lag = seen((0, 40 * MINUTE), (5_000, 1_000))
     last = T + 1_000
     assert [lag.remembered(last + REMEMBERED_MS * hours) for hours in (0, 1, 2, 3)] == [
@@ -65,14 +65,14 @@ def test_the_most_is_remembered_for_an_hour_and_then_by_half_with_each_hour() ->
     ]
 
 
-def test_a_silent_split_s_lag_is_remembered_up_to_the_limit_and_an_active_one_s_wholly() -> None:
+def test_lag_of_a_silent_split_is_remembered_up_to_the_limit() -> None:
     lag = seen((0, 50 * MINUTE), limit=HOUR)
     at = T + 1_000
     assert lag.bound(at + ACTIVE_MS, DRIFT) == 62.5 * MINUTE
     assert lag.bound(at + ACTIVE_MS + 1, DRIFT) == HOUR
 
 
-def test_a_lag_beyond_the_limit_holds_while_the_split_is_active_and_is_remembered_once_it_was_shown_twice() -> None:
+def test_lag_beyond_the_limit_is_remembered_once_it_was_shown_twice() -> None:
     once, twice = seen((0, 3 * HOUR)), seen((0, 3 * HOUR), (5_000, 3 * HOUR))
     for lag in (once, twice):
         assert lag.bound(T + 6_000, DRIFT) == 3.75 * HOUR

@@ -36,9 +36,7 @@ class Feed:
 
 
 @given(EVENT_TIMES, st.integers(1, 200), st.integers(-5, 10_000_005))
-def test_the_answer_is_the_greatest_time_within_the_budget_or_uses_nearly_all_of_it(
-    times: list[int], budget: int, guess: int
-) -> None:
+def test_found_time_is_the_greatest_within_budget_or_uses_nearly_all(times: list[int], budget: int, guess: int) -> None:
     feed = Feed(times, budget)
     found = greatest_within(feed.look, times[0] - 1, HIGH, guess, most=1_000)
     assert times[0] - 1 <= found.target <= HIGH
@@ -48,9 +46,7 @@ def test_the_answer_is_the_greatest_time_within_the_budget_or_uses_nearly_all_of
 
 
 @given(EVENT_TIMES, st.integers(1, 200), st.integers(-5, 10_000_005), st.integers(1, 6))
-def test_no_search_looks_more_often_than_it_may_and_then_reads_less_but_something(
-    times: list[int], budget: int, guess: int, most: int
-) -> None:
+def test_search_cut_short_reads_less_but_something(times: list[int], budget: int, guess: int, most: int) -> None:
     feed = Feed(times, budget)
     found = greatest_within(feed.look, times[0] - 1, HIGH, guess, most)
     assert feed.looks <= most + 1
@@ -83,7 +79,7 @@ def bursts(random_: random.Random) -> list[int]:
     return [time for time in times if time < HIGH]
 
 
-def test_an_even_feed_takes_two_look_ups_in_the_median_once_a_plan_has_taught_the_density() -> None:
+def test_even_feed_of_known_density_takes_two_look_ups_in_the_median() -> None:
     random_ = random.Random(1)
     times = sorted(random_.randrange(HIGH) for _ in range(500_000))
     looks, curve, start = [], Curve(((0, 0.0), (HIGH, 50.0))), 0
@@ -123,7 +119,7 @@ def test_a_gap_is_crossed_without_asking() -> None:
     assert feed.looks == 1
 
 
-def test_a_curve_says_how_far_a_budget_goes_from_where_it_was_measured_and_beyond() -> None:
+def test_curve_extends_beyond_what_was_measured() -> None:
     curve = Curve(((0, 0.0), (100, 1.0), (200, 3.0)))
     assert curve.reaches(0, 1.0) == 100
     assert curve.reaches(50, 1.0) == 125
@@ -136,7 +132,7 @@ def test_a_curve_keeps_what_was_believed_beyond_what_was_measured_since() -> Non
     assert Curve.through([(100, 0.0), (150, 1.0)], before).points == ((100, 0.0), (150, 1.0), (200, 3.0))
 
 
-def test_many_records_that_share_a_time_are_told_from_the_next_ones_without_looking_at_every_ms() -> None:
+def test_search_skips_the_gaps_between_times_that_many_records_share() -> None:
     """As in a topic of thousands of partitions that all write by the same clock."""
     feed = Feed([second * 1_000_000 for second in range(1, 10) for _ in range(1_667)], budget=10_000)
     found = greatest_within(feed.look, 999_999, HIGH, 5_000_000)

@@ -45,7 +45,7 @@ def test_a_batch_holds_as_many_whole_windows_as_the_budget_allows() -> None:
     assert slice_of(plan, 0, None, WINDOWS) == Slice(0, 200, whole=True)
 
 
-def test_a_window_larger_than_the_budget_is_read_in_parts_that_are_not_whole() -> None:
+def test_window_larger_than_the_budget_is_read_in_parts() -> None:
     logs = LogsInMemory.from_start(a=range(1000))
     plan = sliced(logs, budget=60)
     part = slice_of(plan, 0, None, WINDOWS)
@@ -77,7 +77,7 @@ def test_a_window_is_read_once_the_clock_is_idle_timeout_past_its_end() -> None:
     assert ends(sliced(logs, now=100 + 60)) == {"a": 100}
 
 
-def test_one_whose_group_is_held_by_another_waits_for_the_rest_of_the_window() -> None:
+def test_query_held_by_another_waits_for_the_rest_of_the_window() -> None:
     logs = LogsInMemory.from_start(a=range(1000))
     waiting = sliced(logs, ceiling=50)
     assert (waiting.offsets, waiting.limit) == (0, Limit.GROUP)
@@ -106,7 +106,7 @@ def test_torn_windows_are_read_apart_from_those_behind_them() -> None:
     assert ends(sliced(logs, budget=250, whole_from=200)) == {"a": 370}, "it is no bound for what begins behind it"
 
 
-def test_torn_windows_are_cut_where_the_budget_the_clock_or_the_group_says_as_others_are() -> None:
+def test_torn_windows_are_cut_by_budget_clock_and_group() -> None:
     logs = LogsInMemory.from_start(a=range(1000))
     assert ends(sliced(logs, budget=250, whole_from=900)) == {"a": 200}
     assert ends(sliced(logs, now=360, whole_from=900)) == {"a": 300}
@@ -145,9 +145,7 @@ def read_all(logs: LogsInMemory, budget: int) -> list[Batch]:
 
 @examples(300)
 @given(st.lists(st.lists(st.integers(0, 2000), max_size=40).map(sorted), min_size=1, max_size=4), st.integers(1, 60))
-def test_every_record_lies_in_the_slice_it_is_read_with_and_whole_windows_are_never_touched_again(
-    times: list[list[int]], budget: int
-) -> None:
+def test_record_lies_in_its_slice_and_whole_windows_are_read_once(times: list[list[int]], budget: int) -> None:
     logs = LogsInMemory.from_start(**{f"s{i}": log for i, log in enumerate(times)})
     done: set[int] = set()
     for batch in read_all(logs, budget):

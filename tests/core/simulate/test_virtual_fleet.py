@@ -36,7 +36,7 @@ def test_the_simulation_gives_the_figures_that_the_demo_measured(
     assert (level.rows, level.lost, level.peak_drift_ms) == (records, 0, aligned_drift)
 
 
-def test_the_fast_query_of_the_demo_s_third_act_is_as_far_ahead_as_the_demo_measured() -> None:
+def test_fast_query_of_demo_is_as_far_ahead_as_the_demo_measured() -> None:
     outcome = aligned(demo_group(2_000_000, batches_of_slow=50), HOUR)
     assert outcome.lost == 0
     assert outcome.peak_lead_ms == pytest.approx(3_600_000, rel=0.001), "two_queries.peak_drift_ms of the same summary"
@@ -106,7 +106,7 @@ def test_a_group_without_a_bound_takes_as_long_as_its_queries_alone(one: QueryLo
 
 @given(loads("a"), loads("b"), st.integers(10, 60))
 @examples(12, few=4)
-def test_in_a_strict_group_no_query_reads_further_ahead_of_another_than_the_drift(
+def test_strict_query_reads_no_further_ahead_of_another_than_the_drift(
     one: QueryLoad, other: QueryLoad, minutes: int
 ) -> None:
     outcome = aligned(Workload(queries=(one, other), joint=False), minutes * MINUTE)
@@ -124,7 +124,7 @@ def test_a_drift_beyond_the_delay_may_lose_rows_and_is_not_advised() -> None:
     assert found.advised.max_drift_ms == 10 * MINUTE
 
 
-def test_the_advice_is_the_smallest_drift_that_is_nearly_as_fast_and_as_fresh_as_any() -> None:
+def test_advice_is_the_smallest_drift_nearly_as_fast_and_fresh_as_any() -> None:
     late = 20 * MINUTE
     live = tuple(SplitLoad(f"s-{lag}", (Stretch(2_000, 0, 6 * HOUR),), lag) for lag in (0, late))
     load = QueryLoad(

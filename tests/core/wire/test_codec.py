@@ -49,7 +49,7 @@ def test_a_time_is_an_integer_of_64_bits_and_nothing_else(watermark: object) -> 
 
 
 @pytest.mark.parametrize("body", [None, [], "report", 3])
-def test_a_message_that_is_no_object_is_refused_without_a_list_of_missing_fields(body: object) -> None:
+def test_message_that_is_no_object_is_refused_without_missing_fields(body: object) -> None:
     assert list(faults(ReportedWatermarkEvent, body)) == ["body"]
 
 
@@ -85,7 +85,7 @@ def test_unknown_fields_of_a_report_and_of_a_registration_are_ignored() -> None:
     assert from_json(ReaderRegistrationEvent, {"subtask": 0, "colour": "red"}) == ReaderRegistrationEvent(subtask=0)
 
 
-def test_an_unknown_field_of_a_configuration_is_refused_also_inside_a_registration() -> None:
+def test_unknown_configuration_field_is_refused_in_a_registration_too() -> None:
     assert list(faults(GroupConfig, {"max_drift": 30_000})) == ["max_drift"]
     assert list(faults(ReaderRegistrationEvent, {"subtask": 0, "config": {"max_drift": 30_000}})) == [
         "config.max_drift"

@@ -67,7 +67,7 @@ def test_a_faulty_exchange_is_refused_with_its_fault(fields: Json, fault: str) -
         ({"a": float("nan")}, "must be an object as JSON has them"),
     ],
 )
-def test_a_source_event_that_no_coordinator_would_take_is_refused_before_it_is_sent(event: object, says: str) -> None:
+def test_source_event_no_coordinator_takes_is_refused_before_sending(event: object, says: str) -> None:
     with pytest.raises(InvalidValue, match=says):
         check_source_event(event)
 
