@@ -11,10 +11,9 @@ from lockgate.group.expiry import Expiry
 from lockgate.group.group import Group
 from lockgate.group.limits import GroupLimits
 from lockgate.group.now import Now, Span
-from lockgate.group.reader import Arriving, Reader
+from lockgate.group.reader import Arriving
 from lockgate.group.turn import turn
 from lockgate.wire.events import (
-    GroupConfig,
     ProgressEvent,
     ReaderRegistrationEvent,
     ReportedWatermarkEvent,
@@ -104,10 +103,6 @@ def next_deadline(group: Group, now_ms: int, stalls: Stalls = ()) -> int | None:
 
 def after_leases(group: Group, now_ms: int) -> Group:
     return leases.after_leases(group, Now(now_ms))
-
-
-def is_lost(reader: Reader, config: GroupConfig, now_ms: int) -> bool:
-    return leases.is_lost(reader, config, Now(now_ms))
 
 
 def has_expired(group: Group, kept: Expiry, now_ms: int, stalls: Stalls = ()) -> bool:

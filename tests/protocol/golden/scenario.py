@@ -75,6 +75,11 @@ def bearing(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+def report(epoch: int, watermark: int, **more: Any) -> dict[str, Any]:
+    """Return the report of a reader with number 0."""
+    return {"subtask": 0, "epoch": epoch, "watermark": watermark, **more}
+
+
 CONFIG = {"max_drift_ms": 30_000, "lease_ms": 10_000, "expected_sources": ["orders", "payments"]}
 LEADING = {"watermark": T, "state": "active", "position": 100, "end": 900, "rows": 50}
 FACTS = {
@@ -104,17 +109,16 @@ REPORTED = [
     post(
         1,
         f"{ORDERS}/watermarks",
-        {
-            "subtask": 0,
-            "epoch": START,
-            "watermark": T,
-            "reach": T + 3_600_000,
-            "batch_id": 3,
-            "facts": FACTS,
-            "splits": {"orders-0": LEADING, "orders-1": {"watermark": T + 300_000, "state": "paused"}},
-        },
+        report(
+            START,
+            T,
+            reach=T + 3_600_000,
+            batch_id=3,
+            facts=FACTS,
+            splits={"orders-0": LEADING, "orders-1": {"watermark": T + 300_000, "state": "paused"}},
+        ),
     ),
-    post(2, f"{PAYMENTS}/watermarks", {"subtask": 0, "epoch": START, "watermark": T + 1_000, "reach": T + 1_800_000}),
+    post(2, f"{PAYMENTS}/watermarks", report(START, T + 1_000, reach=T + 1_800_000)),
     post(
         3,
         f"{ORDERS}/progress",
@@ -141,10 +145,10 @@ REPORTED = [
     ),
 ]
 REFUSED = [
-    post(4, f"{ORDERS}/watermarks", {"subtask": 0, "epoch": START - 1, "watermark": T}),
+    post(4, f"{ORDERS}/watermarks", report(START - 1, T)),
     post(4, f"{ORDERS}/watermarks", {"subtask": 9, "epoch": START, "watermark": T}),
-    post(4, "checkout/sources/invoices/watermarks", {"subtask": 0, "epoch": START, "watermark": T}),
-    post(4, "nobody/sources/orders/watermarks", {"subtask": 0, "epoch": START, "watermark": T}),
+    post(4, "checkout/sources/invoices/watermarks", report(START, T)),
+    post(4, "nobody/sources/orders/watermarks", report(START, T)),
     post(
         4,
         f"{ORDERS}/watermarks",
@@ -213,7 +217,7 @@ GONE = [
 OBSERVED = [
     put(10_006, "dry-run", {"mode": "observe", "max_drift_ms": 0}),
     post(10_006, "dry-run/sources/orders/readers", {"subtask": 0, "ceiling": T, "config": {"lease_ms": 100}}),
-    post(10_007, "dry-run/sources/orders/watermarks", {"subtask": 0, "epoch": START + 10_006, "watermark": 2**53 + 1}),
+    post(10_007, "dry-run/sources/orders/watermarks", report(START + 10_006, 2**53 + 1)),
 ]
 HELD = [
     put(
@@ -223,34 +227,20 @@ HELD = [
     ),
     post(20_000, "backfill/sources/live/readers", {"subtask": 0}),
     post(20_000, "backfill/sources/old/readers", {"subtask": 0}),
-    post(20_001, "backfill/sources/old/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T}),
-    post(
-        20_001, "backfill/sources/live/watermarks", {"subtask": 0, "epoch": START + 20_000, "watermark": T + 86_400_000}
-    ),
+    post(20_001, "backfill/sources/old/watermarks", report(START + 20_000, T)),
+    post(20_001, "backfill/sources/live/watermarks", report(START + 20_000, T + 86_400_000)),
     get(24_000, "/v1/groups/backfill"),
     get(25_001, "/v1/groups/backfill"),
 ]
 HOUR = 3_600_000
 PARKED = [
     post(40_000, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "7c0d"}),
-    post(
-        40_001,
-        "hourly/sources/clicks/watermarks",
-        {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": HOUR},
-    ),
-    post(
-        40_001,
-        "hourly/sources/clicks/watermarks",
-        {"subtask": 0, "epoch": START + 40_000, "watermark": T, "park_ms": 0},
-    ),
+    post(40_001, "hourly/sources/clicks/watermarks", report(START + 40_000, T, park_ms=HOUR)),
+    post(40_001, "hourly/sources/clicks/watermarks", report(START + 40_000, T, park_ms=0)),
     get(1_840_001, "/v1/groups/hourly/sources/clicks"),
     post(1_840_001, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "other"}),
     post(1_840_001, "hourly/sources/clicks/readers", {"subtask": 0, "owner": "7c0d"}),
-    post(
-        1_840_002,
-        "hourly/sources/clicks/watermarks",
-        {"subtask": 0, "epoch": START + 1_840_001, "watermark": T + HOUR, "park_ms": HOUR},
-    ),
+    post(1_840_002, "hourly/sources/clicks/watermarks", report(START + 1_840_001, T + HOUR, park_ms=HOUR)),
     get(1_840_002 + HOUR, "/v1/groups/hourly/sources/clicks"),
 ]
 ENDED = [
@@ -316,7 +306,7 @@ SPLITS = [
         0,
         FIRST,
         [ZERO, ONE],
-        report={"subtask": 0, "epoch": FIRST, "watermark": T},
+        report=report(FIRST, T),
         is_processing_backlog=True,
         source_events=[{"id": "ready-1", "event": {"ready": True}}],
     ),
