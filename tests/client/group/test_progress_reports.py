@@ -11,7 +11,7 @@ from lockgate_http.config import Coordinator
 from lockgate_http.group.membership import Membership
 from lockgate_http.group.source_status import SourceStatus
 from support.answers import wait_for
-from support.members import Requests, create, inspect, member
+from support.members import Requests, create, member
 
 
 def in_a_batch(membership: Membership, watermark: int) -> None:
@@ -46,17 +46,6 @@ def test_others_read_on_during_a_long_batch_that_reports_progress(url: str, grou
         assert alignment(url, group)["group_watermark"] == 50_000
         in_a_batch(orders, 60_000)
         assert alignment(url, group)["group_watermark"] == 60_000, "the next plan says where it stands"
-
-
-def test_repeated_or_late_attempt_changes_nothing_and_is_counted(url: str, group: str) -> None:
-    with member(url, group) as orders:
-        in_a_batch(orders, 1_000)
-        offer(url, group, orders.epoch(0), 50_000, 50_000, attempt=1)
-        before = alignment(url, group)
-        for attempt, watermark in ((1, 50_000), (1, 20_000), (0, 90_000)):
-            offer(url, group, orders.epoch(0), watermark, watermark, attempt=attempt)
-        assert alignment(url, group) == before
-        assert inspect(url, group)["readers"][0]["progress_ignored"] == 2
 
 
 def test_a_task_of_a_run_that_was_replaced_is_refused(url: str, group: str) -> None:

@@ -6,7 +6,7 @@ until an answer has come. A split that it has just opened stands nowhere before 
 
 from dataclasses import dataclass, field, replace
 
-from core.enumerator.fleet import split
+from core.enumerator.fleet import Process, split
 from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.arrivals import LastReports, arriving
 from lockgate.enumerator.exchange import create, leave
@@ -25,7 +25,6 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
     SplitReport,
 )
-from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange
 from support import turns as commands
 from support.exchanging import exchange
 from support.turns import decide, evaluate
@@ -34,21 +33,16 @@ CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100, on_lost_reader=OnLost
 
 
 @dataclass
-class Member:
-    """One process. `stands`: the watermark of each split of which it has read."""
+class Member(Process):
+    """A process that reports. `stands`: the watermark of each split of which it has read."""
 
-    subtask: int
-    epoch: int
-    held: dict[str, NumberedSplit] = field(default_factory=dict)
-    returned: dict[str, NumberedSplit] = field(default_factory=dict)
     stands: dict[str, int] = field(default_factory=dict)
     settled: bool = False
-    asked: bool = False
 
     def report(self) -> ReportedWatermarkEvent:
         splits = {
             id: SplitReport(watermark=self.stands.get(id, MIN), position=each.split.starting_offset)
-            for id, each in {**self.held, **self.returned}.items()
+            for id, each in {**self.held, **self.drained}.items()
         }
         shown = [at.watermark for at in splits.values() if at.watermark > MIN]
         idle = self.settled and not shown
@@ -82,14 +76,7 @@ class MembersOfOneGroup:
         report = member.report()
         self.reported |= {id: at.watermark for id, at in report.splits.items() if at.watermark > MIN}
         self.group, _ = evaluate(commands.report(self.group, "s", report, self.now), self.now)
-        splits = tuple(split(partition) for partition in range(self.partitions))
-        message = SplitExchange(
-            epoch=member.epoch,
-            held=tuple(member.held.values()),
-            given_back=tuple(member.returned.values()),
-            discovery_interval_ms=500,
-            discovered=None if member.asked is None else DiscoveredSplits(splits=splits, request=member.asked),
-        )
+        message = member.message(tuple(split(partition) for partition in range(self.partitions)))
         reader, before = (member.subtask, member.epoch), self.enumerator
         reports = LastReports(self.group, "s")
         done = exchange(before, reader, "s", message, self.config, Now(self.now), reports=reports)
@@ -99,20 +86,15 @@ class MembersOfOneGroup:
             gone = replaced(self.enumerator, lost_readers(self.group, "s"))
             self.group = commands.after(self.group, RemoveLost(gone), self.now)
         if answered:
-            member.asked, member.settled = wish.discover, member.settled or not wish.assigning_in_ms
-            member.returned.clear()
-            for each in done.stop:
-                member.held.pop(each.split, None)
-            for added in wish.add_splits:
-                member.held[added.split.split_id] = added
-            member.returned = {id: member.held.pop(id) for id in wish.give_back if id in member.held}
-            kept = member.held.keys() | member.returned.keys()
+            member.settled = member.settled or not wish.assigning_in_ms
+            member.obey(wish, done.stop, done.enumerator.revision, self.now)
+            kept = member.held.keys() | member.drained.keys()
             opened = {added.split.split_id for added in wish.add_splits}
             member.stands = {id: at for id, at in member.stands.items() if id in kept and id not in opened}
 
     def leave(self, member: Member) -> None:
         """It has given back all that it held, and goes."""
-        member.returned |= member.held
+        member.drained |= member.held
         member.held.clear()
         self.members.remove(member)
         reader, before = (member.subtask, member.epoch), self.enumerator
