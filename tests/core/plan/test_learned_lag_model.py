@@ -6,78 +6,16 @@ held against the bounds of all looks before it came, which are what its producer
 a row within them is never dropped, whatever the others do.
 """
 
-from dataclasses import dataclass, replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.plan.test_plan_model import HOUR, MINUTE, SPLITS, Append
+from core.plan.test_plan_model import HOUR, MINUTE, SPLITS, Account, Append, played
 from lockgate import watermark
-from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds
-from lockgate.plan.producer_lag import ProducerLag
 from support.examples import examples
-from support.logs_in_memory import LogsInMemory
 
 LIMIT = HOUR
-
-
-@dataclass
-class Account:
-    """Rows that Spark dropped: `within` the lag that their producer had shown, or `beyond` it."""
-
-    within: int = 0
-    beyond: int = 0
-    read: int = 0
-    behind: int = 0  # ms, of the last plan
-
-    @property
-    def lost(self) -> int:
-        return self.within + self.beyond
-
-
-def played(
-    feed: list[Append],
-    polls: list[int],
-    bounds: Bounds,
-    delay: int,
-    budget: int | None = None,
-    at_the_edge: bool = False,
-) -> Account:
-    """`at_the_edge`: what would be further behind than the bounds is just within them."""
-    splits = sorted({append.split for append in feed} | set(SPLITS))
-    logs: dict[str, list[int]] = {split: [] for split in splits}
-    within: dict[str, list[bool]] = {split: [] for split in splits}
-    positions = dict.fromkeys(splits, 0)
-    lags = {split: ProducerLag(LIMIT) for split in splits}
-    # up to which event time the bounds so far expect nothing more
-    closed = dict.fromkeys(splits, watermark.MIN)
-    pending, account, highest = sorted(feed, key=lambda append: append.wall), Account(), watermark.MIN
-    for now in sorted(polls):
-        while pending and pending[0].wall <= now:
-            append = pending.pop(0)
-            event_time = max(append.event_time, closed[append.split]) if at_the_edge else append.event_time
-            logs[append.split].append(event_time)
-            within[append.split].append(event_time >= closed[append.split])
-        view = LogsInMemory(logs, positions, {split: len(log) for split, log in logs.items()})
-        heads, backlogs = view.heads(), view.backlogs(now)
-        for split, lag in lags.items():
-            lag.look(now, positions[split], len(logs[split]), heads.get(split))
-            bound = lag.bound(now, bounds.max_drift)
-            closed[split] = max(closed[split], now - bound)
-            backlogs[split] = replace(backlogs[split], lag_bound=bound)
-        plan = Draft(backlogs, view, bounds, {0: budget}).plan()
-        batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
-        for split, offset, event_time in batch:
-            if event_time <= watermark.add(highest, -delay):
-                account.within += within[split][offset]
-                account.beyond += not within[split][offset]
-        account.read += len(batch)
-        account.behind = now - min(plan.ceiling, now)
-        highest = max([highest, *(event_time for _, _, event_time in batch)])
-        positions = {split: made.end for split, made in plan.splits.items()}
-    return account
 
 
 @st.composite
@@ -105,7 +43,7 @@ def test_no_row_within_what_its_producer_has_shown_is_late(
     world: tuple[list[Append], list[int], Bounds, int | None], at_the_edge: bool
 ) -> None:
     feed, polls, bounds, budget = world
-    assert played(feed, polls, bounds, delay=bounds.max_drift, budget=budget, at_the_edge=at_the_edge).within == 0
+    assert played(feed, polls, bounds, bounds.max_drift, budget, LIMIT, at_the_edge).within == 0
 
 
 # -- one producer on time beside another one, a record in four seconds, looked at as often, with a
@@ -119,7 +57,7 @@ POLLS = list(range(START - 500, START + 80 * MINUTE, 4_000))
 
 def beside_one_on_time(*other: Append) -> Account:
     """Looked at for as long again behind the last record of either."""
-    return played([*(Append(wall, "a", wall) for wall in WALLS), *other], POLLS, BOUNDS, 20_000)
+    return played([*(Append(wall, "a", wall) for wall in WALLS), *other], POLLS, BOUNDS, 20_000, learns_up_to=LIMIT)
 
 
 def during(*other: Append) -> Account:
@@ -129,6 +67,7 @@ def during(*other: Append) -> Account:
         [poll for poll in POLLS if poll <= WALLS[-1]],
         BOUNDS,
         20_000,
+        learns_up_to=LIMIT,
     )
 
 
@@ -169,7 +108,6 @@ def test_row_1_ms_beyond_the_shown_lag_and_a_quarter_is_late(further_behind: int
     dense = [Append(wall, "a", wall) for wall in range(20_000, 60_000)]
     shows = Append(30_001, "b", 26_000)  # 4 s behind the look at 30,000
     comes = Append(50_001, "b", 50_000 - 5_000 - further_behind)
-    account = played(
-        [*dense, shows, comes], [30_000, 31_000, 50_000, 52_000], Bounds(max_drift=1_000, idle_timeout=0), delay=1_000
-    )
+    bounds, polls = Bounds(max_drift=1_000, idle_timeout=0), [30_000, 31_000, 50_000, 52_000]
+    account = played([*dense, shows, comes], polls, bounds, delay=1_000, learns_up_to=LIMIT)
     assert (account.within, account.beyond) == (0, 1 + lost), "the first one showed it, and was late"

@@ -7,7 +7,7 @@ before, minus the delay; a row at or below it is dropped. (Spark filters with th
 batch older than that: the model gives it no such slack.)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from lockgate import watermark
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds
+from lockgate.plan.producer_lag import ProducerLag
 from lockgate.plan.search import Curve
 from support.examples import ALL, examples
 from support.logs_in_memory import LogsInMemory
@@ -30,33 +31,66 @@ class Append:
     event_time: int
 
 
-def rows_lost(
+@dataclass
+class Account:
+    """Rows that Spark dropped: `within` the lag that their producer had shown, or `beyond` it."""
+
+    within: int = 0
+    beyond: int = 0
+    read: int = 0
+    behind: int = 0  # ms, of the last plan
+
+    @property
+    def lost(self) -> int:
+        return self.within + self.beyond
+
+
+def played(
     feed: list[Append],
     polls: list[int],
     bounds: Bounds,
     delay: int,
     budget: int | None = None,
+    learns_up_to: int | None = None,
+    at_the_edge: bool = False,
     splits: tuple[str, ...] = SPLITS,
-) -> tuple[int, int]:
-    """Rows that Spark would drop, and rows read, when the planner decides what each poll reads."""
+) -> Account:
+    """Let the planner decide what each poll reads. `learns_up_to`: it learns each producer's lag,
+    up to this limit; `at_the_edge`: what would be further behind than the learned is at its edge.
+    """
     logs: dict[str, list[int]] = {split: [] for split in splits}
+    within: dict[str, list[bool]] = {split: [] for split in splits}
     positions = dict.fromkeys(splits, 0)
-    pending = sorted(feed, key=lambda append: append.wall)
-    highest, lost, read = watermark.MIN, 0, 0
-    learned: Curve | None = None
+    lags = {} if learns_up_to is None else {split: ProducerLag(learns_up_to) for split in splits}
+    # up to which event time the bounds so far expect nothing more
+    closed = dict.fromkeys(splits, watermark.MIN)
+    pending, account, highest = sorted(feed, key=lambda append: append.wall), Account(), watermark.MIN
+    curve: Curve | None = None
     for now in sorted(polls):
         while pending and pending[0].wall <= now:
             append = pending.pop(0)
-            logs[append.split].append(append.event_time)
+            event_time = max(append.event_time, closed[append.split]) if at_the_edge else append.event_time
+            logs[append.split].append(event_time)
+            within[append.split].append(event_time >= closed[append.split])
         view = LogsInMemory(logs, positions, {split: len(log) for split, log in logs.items()})
-        made = Draft(view.backlogs(now), view, bounds, {0: budget}, learned)
-        plan, learned = made.plan(), made.curve
-        batch = [event_time for s, p in plan.splits.items() for event_time in logs[s][p.position : p.end]]
-        lost += sum(event_time <= watermark.add(highest, -delay) for event_time in batch)
-        read += len(batch)
-        highest = max([highest, *batch])
-        positions = {split: made_plan.end for split, made_plan in plan.splits.items()}
-    return lost, read
+        heads, backlogs = view.heads(), view.backlogs(now)
+        for split, lag in lags.items():
+            lag.look(now, positions[split], len(logs[split]), heads.get(split))
+            bound = lag.bound(now, bounds.max_drift)
+            closed[split] = max(closed[split], now - bound)
+            backlogs[split] = replace(backlogs[split], lag_bound=bound)
+        made = Draft(backlogs, view, bounds, {0: budget}, curve)
+        plan, curve = made.plan(), made.curve
+        batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
+        for split, offset, event_time in batch:
+            if event_time <= watermark.add(highest, -delay):
+                account.within += within[split][offset]
+                account.beyond += not within[split][offset]
+        account.read += len(batch)
+        account.behind = now - min(plan.ceiling, now)
+        highest = max([highest, *(event_time for _, _, event_time in batch)])
+        positions = {split: each.end for split, each in plan.splits.items()}
+    return account
 
 
 @st.composite
@@ -100,8 +134,7 @@ def test_no_row_of_any_live_feed_within_the_bounds_is_late(
     world: tuple[list[Append], list[int], Bounds, int | None],
 ) -> None:
     feed, polls, bounds, budget = world
-    lost, _ = rows_lost(feed, polls, bounds, delay=max(bounds.max_drift, bounds.disorder), budget=budget)
-    assert lost == 0
+    assert played(feed, polls, bounds, delay=max(bounds.max_drift, bounds.disorder), budget=budget).lost == 0
 
 
 @examples(100)
@@ -111,8 +144,8 @@ def test_every_row_is_read_at_the_latest_when_idle_timeout_has_passed(
 ) -> None:
     feed, polls, bounds, budget = world
     end = max([0, *(append.wall for append in feed), *polls]) + bounds.idle_timeout + 1
-    _, read = rows_lost(feed, [*polls, *[end] * (len(feed) + 1)], bounds, delay=bounds.max_drift, budget=budget)
-    assert read == len(feed)
+    polls = [*polls, *[end] * (len(feed) + 1)]
+    assert played(feed, polls, bounds, delay=bounds.max_drift, budget=budget).read == len(feed)
 
 
 # -- a slow live split: the hole that "a backlog bounds nothing" leaves open --
@@ -133,11 +166,9 @@ def slow_live_feed(late_by: int, step: int) -> list[Append]:
 def lost_of_slow_feed(*, late_by: int, step: int, idle_timeout: int, delay: int = 10 * MINUTE) -> int:
     feed = slow_live_feed(late_by, step)
     polls = list(range(10 * HOUR, 16 * HOUR, 21_000))
-    lost, read = rows_lost(
-        feed, polls, Bounds(max_drift=10 * MINUTE, idle_timeout=idle_timeout), delay, splits=("a", "b")
-    )
-    assert read == len(feed)
-    return lost
+    account = played(feed, polls, Bounds(max_drift=10 * MINUTE, idle_timeout=idle_timeout), delay, splits=("a", "b"))
+    assert account.read == len(feed)
+    return account.lost
 
 
 def test_producer_three_hours_behind_loses_nothing_within_idle_timeout() -> None:
@@ -157,7 +188,8 @@ def test_a_delay_below_max_drift_loses_rows() -> None:
 def test_the_condition_is_tight_a_delay_1_ms_below_max_drift_loses_a_row(delay: int, lost: int) -> None:
     feed = [Append(1000, "a", 1000), Append(1000, "b", 1499), Append(2000, "a", 1000)]
     bounds = Bounds(max_drift=500, idle_timeout=100_000)
-    assert rows_lost(feed, [1500, 2500], bounds, delay, splits=("a", "b")) == (lost, 3)
+    account = played(feed, [1500, 2500], bounds, delay, splits=("a", "b"))
+    assert (account.lost, account.read) == (lost, 3)
 
 
 def test_more_disorder_than_promised_loses_rows() -> None:
@@ -165,7 +197,7 @@ def test_more_disorder_than_promised_loses_rows() -> None:
 
     def lost(disorder: int) -> int:
         bounds = Bounds(max_drift=disorder + 501, idle_timeout=100_000, disorder=disorder)
-        return rows_lost(feed, [1500, 2500], bounds, delay=bounds.max_drift, splits=("a", "b"))[0]
+        return played(feed, [1500, 2500], bounds, delay=bounds.max_drift, splits=("a", "b")).lost
 
     assert lost(disorder=100) > 0
     assert lost(disorder=800) == 0
