@@ -33,7 +33,7 @@ test: $(READY) machine ## all tests but the long suites and compose; what needs 
 test-compose: $(READY) ## docker-compose.yml: brought up, looked at, a coordinator killed, Redis restarted, taken down; needs Docker
 	@$(BIN)/python -m pytest -m compose -v -s $(ARGS) tests/compose
 
-test-versions: $(READY) ## the Spark client on every line of Spark that it knows; VERSIONS="4.0 4.3" for some
+test-versions: $(READY) ## the Spark client on every line of Spark that it knows; VERSIONS="3.5 4.3" for some
 	@$(BIN)/python tests/versions.py $(VERSIONS)
 
 long: $(READY) machine ## the fault, soak and scale suites, one after the other; resumes, and writes build/long/summary.md

@@ -1,5 +1,5 @@
 """The Spark client on every line of Spark that it knows: `make test-versions`, or
-`make test-versions VERSIONS="4.0 4.3"`.
+`make test-versions VERSIONS="3.5 4.3"`.
 
 Each gets a virtual environment of its own below build/versions, with that PySpark and else
 what tools/constraints/dev.txt pins. It gets the Kafka connector that can be had for it, and runs
@@ -23,7 +23,7 @@ from lockgate_testbed import server_jar
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 BUILD = CHECKOUT / "build" / "versions"
-RELEASES = {"4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1", "4.3": "4.3.0"}
+RELEASES = {"3.5": "3.5.9", "4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1", "4.3": "4.3.0"}
 """The lines of Spark, and the newest release of each."""
 
 PACKAGES = ("core", "services/coordinator[dev]", "clients/http", "clients/cli", "clients/spark", "tools/testbed")
@@ -66,6 +66,9 @@ SAMPLE = {
     "spark/logs/test_kafka_transactions.py": (),
 }
 """What leans on Spark's internals: of a file the tests with one of these in their names, or all."""
+
+NEED_THE_JAR = ("spark_server/test_over_connect.py", "environments/test_jobs_anywhere.py")
+"""Of these, what runs where the jar does: from Spark 4.0 on."""
 
 NEEDS_NO_CONNECTOR = ("tests/spark", "-m", "not kafka and not long")
 CONNECTOR = "from lockgate_testbed import jars; print(*(jar.name for jar in jars.kafka_connector()))"
@@ -110,8 +113,9 @@ def on(spark: str) -> Outcome:
     print(f"Spark {spark}: {_said(spark, connector)}; running …", flush=True)
     report, log = BUILD / f"{spark}.xml", BUILD / f"{spark}.log"
     report.unlink(missing_ok=True)
-    jar = {server_jar.MADE: str(server_jar.server_jar(BUILD))}
-    chosen = NEEDS_NO_CONNECTOR if connector is None else _sample()
+    with_jar = not spark.startswith("3.")
+    jar = {server_jar.MADE: str(server_jar.server_jar(BUILD))} if with_jar else {}
+    chosen = NEEDS_NO_CONNECTOR if connector is None else _sample(with_jar)
     with log.open("w") as out:
         subprocess.run(
             [python, "-m", "pytest", f"--junitxml={report}", *chosen],
@@ -124,9 +128,10 @@ def on(spark: str) -> Outcome:
     return _read(spark, connector, report, time.monotonic() - began)
 
 
-def _sample() -> tuple[str, ...]:
-    words = [file.rpartition("/")[2] + (f" and ({' or '.join(some)})" if some else "") for file, some in SAMPLE.items()]
-    return (*(f"tests/{file}" for file in SAMPLE), "-k", " or ".join(f"({word})" for word in words), "-m", "not long")
+def _sample(with_jar: bool) -> tuple[str, ...]:
+    files = {file: some for file, some in SAMPLE.items() if with_jar or file not in NEED_THE_JAR}
+    words = [file.rpartition("/")[2] + (f" and ({' or '.join(some)})" if some else "") for file, some in files.items()]
+    return (*(f"tests/{file}" for file in files), "-k", " or ".join(f"({word})" for word in words), "-m", "not long")
 
 
 def _said(spark: str, connector: str | None) -> str:

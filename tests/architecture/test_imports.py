@@ -46,7 +46,7 @@ BETWEEN_ROOMS = {
 IF_INSTALLED = {"msgspec"}
 
 # The client's outermost modules, one for each way to use it.
-WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "gate", "progress"))
+WAYS_IN = tuple(f"lockgate_spark.{name}" for name in ("align", "doctor", "gate", "progress"))
 
 # Third-party packages and the modules that may know them.
 KNOWN_TO = {
@@ -78,6 +78,7 @@ KNOWN_TO = {
     "lockgate_spark": {
         "pyspark": (
             "lockgate_spark.packages",
+            "lockgate_spark.spark_lines",
             *WAYS_IN,
             "lockgate_spark.jvm",
             "lockgate_spark.host",
@@ -107,7 +108,7 @@ KNOWN_TO = {
 FLOORS = {
     "lockgate_http": ({"errors"}, {"duration"}, {"config"}, {"calls"}, {"group"}, {"__init__"}),
     "lockgate_spark": (
-        {"errors", "event_times", "query_watermark", "running"},
+        {"errors", "event_times", "query_watermark", "running", "spark_lines"},
         {"packages", "stopping"},
         {"config"},
         {"conf", "ineffective"},
@@ -118,7 +119,7 @@ FLOORS = {
         {"connect"},
         {"jvm"},
         {"gates"},
-        {"align"},
+        {"align", "doctor"},
         {"gate", "progress", "status"},
         {"host"},
         {"__init__"},

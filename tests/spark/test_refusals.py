@@ -112,10 +112,10 @@ def test_kafka_forced_to_v1_later_never_runs_unaligned(spark: SparkSession, stre
     assert aligned.counted == 0
 
 
-class Spark35:
-    """A session of Spark 3.5, and its conf: all that lockgate asks of it before it is refused."""
+class OldSpark:
+    """A session of Spark 3.4, and its conf: all that lockgate asks of it before it is refused."""
 
-    version = "3.5.9"
+    version = "3.4.4"
 
     def __init__(self, **conf: str) -> None:
         self._conf, self.conf, self.sparkSession = conf, self, self
@@ -125,17 +125,23 @@ class Spark35:
 
 
 def test_an_older_spark_is_refused_before_anything_that_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream: Any = Spark35()
+    stream: Any = OldSpark()
     monkeypatch.setattr(SparkSession, "active", lambda: stream)
     group = Alignment(coordinator=Coordinator("http://127.0.0.1:1", group="g"))
     ways: list[Callable[[], object]] = [lambda: align(stream), lambda: align_all([stream], group)]
     for use in (*ways, lambda: gate(print, "timestamp", group)):
-        with pytest.raises(UnsupportedQuery, match=r"Spark 3\.5\.9 .*is unknown.* 4\.0, 4\.1"):
+        with pytest.raises(UnsupportedQuery, match=r"Spark 3\.4\.4 .*is older than.* 3\.5, 4\.0"):
             use()
 
 
+def test_connect_on_spark_35_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream: Any = type("DataFrame", (OldSpark,), {"version": "3.5.9", "__module__": "pyspark.sql.connect.dataframe"})()
+    with pytest.raises(UnsupportedQuery, match=r"Spark Connect, Spark 3\.5\.9 .* Use a classic session"):
+        align(stream)
+
+
 def test_a_switch_that_is_off_is_off_on_an_older_spark_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream: Any = Spark35(enabled="false")
+    stream: Any = OldSpark(enabled="false")
     monkeypatch.setattr(SparkSession, "active", lambda: stream)
     assert align(stream) is stream
     assert gate(print, "timestamp") is print

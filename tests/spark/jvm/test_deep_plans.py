@@ -68,7 +68,7 @@ def test_a_watermark_is_followed_down_a_deep_plan_at_the_same_price(
     def followed(nodes: int) -> int:
         plan = chained(source, nodes).withWatermark("timestamp", "1 minute")._jdf.queryExecution().analyzed()
         found: list[Any] = []
-        price = calls(lambda: found.extend(query_watermarks(plan, spark._jvm)))
+        price = calls(lambda: found.extend(query_watermarks(plan, spark._jvm, int)))
         assert [(each.column, each.delay_ms, [origin.column for origin in each.origins]) for each in found] == [
             ("timestamp", 60_000, ["timestamp"])
         ]
@@ -82,7 +82,7 @@ def test_a_column_that_each_of_many_nodes_uses_twice_is_followed_once(spark: Spa
     df = source.selectExpr("timestamp AS a", "timestamp AS b")
     for _ in range(60):  # 2^60 ways down
         df = df.selectExpr("greatest(a, b) AS a", "least(a, b) AS b")
-    (found,) = query_watermarks(df.withWatermark("a", "1 minute")._jdf.queryExecution().analyzed(), spark._jvm)
+    (found,) = query_watermarks(df.withWatermark("a", "1 minute")._jdf.queryExecution().analyzed(), spark._jvm, int)
     (origin,) = found.origins
     assert (origin.column, origin.text) == (None, "greatest(a, b)")
     assert len(origin.unaligned) == 1

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame
 from lockgate_spark import connect
 from lockgate_spark.conf import enabled
 from lockgate_spark.config import Alignment, check_alignment
-from lockgate_spark.connect import is_connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
-from lockgate_spark.packages import check_spark
+from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.running import running
+from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment
 

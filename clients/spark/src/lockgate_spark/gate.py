@@ -10,7 +10,8 @@ from lockgate_spark.config import Alignment, check_alignment
 from lockgate_spark.gates.foreach_batch import GatedFunction, ObservedFunction, Work
 from lockgate_spark.group.joining import check_coordinator
 from lockgate_spark.ineffective import warn_of_gate
-from lockgate_spark.packages import check_spark
+from lockgate_spark.jvm.inspection import check_spark
+from lockgate_spark.spark_lines import settings_of
 
 
 def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = None) -> Work:
@@ -47,7 +48,7 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
         return fn
     check_spark(spark)
     alignment = _checked(event_time, alignment or Alignment())
-    alignment = configured(alignment, spark.conf.getAll)
+    alignment = configured(alignment, settings_of(spark))
     if alignment.event_time is None:
         raise ConfigurationError(
             'gate(event_time): not set; expected a Spark SQL expression over the batch\'s columns, such as "ts"'

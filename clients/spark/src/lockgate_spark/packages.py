@@ -1,29 +1,50 @@
 """The versions of Spark that lockgate supports, and the Kafka connector for each."""
 
+import os
 import re
+from pathlib import Path
 from typing import Any
+
+import pyspark
 
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.spark_lines import is_connect
 
-CONNECTORS = {"4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}
+CONNECTORS = {"3.5": "3.5.7", "4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}
 """The version of the connector that was tried with each line of Spark."""
 
-SCALA = "2.13"  # of all builds of Spark 4
+_NO_CONNECT = ("3.5",)  # lines that the server's extension is not made for
+_SCALA = {"3.5": "2.12"}  # of a line's usual build
+_SCALA_4 = "2.13"
 
 
-def check_spark(spark: Any) -> None:
-    """Raise `UnsupportedQuery` for a session of a Spark version whose internals were not tried.
+def was_tried(version: str) -> bool:
+    """Return whether this package was tested with a Spark of this line."""
+    return _line(version) in CONNECTORS
+
+
+def refuse_by_version(spark: Any) -> None:
+    """Raise `UnsupportedQuery` for a session that its version rules out.
 
     This only asks the session for its version, since an older Spark may lack everything else.
     """
-    versions = (str(spark.version), _installed())
-    if all(_line(version) in CONNECTORS for version in versions):
+    versions = (str(spark.version), str(pyspark.__version__))
+    shown = f"Spark {versions[0]} (pyspark {versions[1]})"
+    if any(_numbers(version) < min(map(_numbers, CONNECTORS)) for version in versions):
+        raise UnsupportedQuery(f"{shown} is older than what lockgate works with: Spark {', '.join(CONNECTORS)}")
+    if not is_connect(spark):
         return
-    raise UnsupportedQuery(
-        f"Spark {versions[0]} (pyspark {versions[1]}) is unknown to this version of lockgate, which leans on internals"
-        f" of Spark {', '.join(CONNECTORS)}. Use one of these, or a newer lockgate"
-    )
+    if any(_line(version) in _NO_CONNECT for version in versions):
+        raise UnsupportedQuery(
+            f"Spark Connect, {shown}: lockgate's extension for a Connect server needs Spark 4.0 or newer. Use a "
+            "classic session, SparkSession.builder.master(…), or upgrade Spark"
+        )
+    if not was_tried(versions[1]):
+        raise UnsupportedQuery(
+            f"Spark Connect, {shown}: this version of lockgate was tested with Spark {', '.join(CONNECTORS)}. Use "
+            "one of these, or a newer lockgate"
+        )
 
 
 def packages(spark_version: str | None = None) -> str:
@@ -33,20 +54,22 @@ def packages(spark_version: str | None = None) -> str:
         >>> builder.config("spark.jars.packages", lockgate_spark.packages())
 
     Args:
-        spark_version: Spark version, such as "4.2.0". Default: the version of the installed
-            PySpark.
+        spark_version: Spark version, such as "4.2.0". Default: the version and the Scala of the
+            running session, or of the installed PySpark before there is one.
 
     Raises:
-        ConfigurationError: PySpark is not installed, or no connector was tested with this version.
+        ConfigurationError: No connector was tested with this version.
     """
+    scala = None
     if spark_version is None:
-        spark_version = _installed()
+        spark_version, scala = _at_hand()
     line = _line(spark_version)
     if line not in CONNECTORS:
         raise ConfigurationError(
             f"no Kafka connector was tried with Spark {spark_version!r}: known are {', '.join(sorted(CONNECTORS))}"
         )
-    return f"org.apache.spark:spark-sql-kafka-0-10_{SCALA}:{CONNECTORS[line]}"
+    scala = scala or _SCALA.get(line, _SCALA_4)
+    return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{CONNECTORS[line]}"
 
 
 def _line(version: str) -> str:
@@ -54,9 +77,16 @@ def _line(version: str) -> str:
     return found[0] if found else ""
 
 
-def _installed() -> str:
-    try:
-        import pyspark
-    except ImportError as error:
-        raise ConfigurationError('PySpark is not installed: pip install "lockgate-spark[pyspark]"') from error
-    return str(pyspark.__version__)
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in _line(version).split(".") if number]
+
+
+def _at_hand() -> tuple[str, str | None]:
+    """Return the version of Spark, and its Scala if a JVM or a jar shows it, such as 2.12."""
+    of_process = getattr(pyspark, "SparkContext", None)  # a client of Connect has none
+    context = None if of_process is None else of_process._active_spark_context
+    if context is not None:
+        return str(context.version), _line(str(context._jvm.scala.util.Properties.versionNumberString()))
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    jars = [each.name.removeprefix("scala-library-") for each in home.glob("jars/scala-library-*.jar")]
+    return str(pyspark.__version__), _line(jars[0]) if jars else None

@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame
 
-from lockgate_spark.connect import is_connect
 from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.spark_lines import is_connect
 
 
 def report_progress(batch: DataFrame) -> None:

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from lockgate import watermark
 from lockgate_spark import connect
-from lockgate_spark.connect import is_connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.gates.gate import Gate
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
+from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.telemetry import card, waits
 from lockgate_spark.telemetry.json_views import from_json
 from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment

@@ -85,6 +85,24 @@ DELTA = JarSet(
 """Delta Lake, for Spark 4.2. Spark itself brings the jars that are not named here."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What goes with the connector of a line of Spark. `releases`, `avro`: that serve where a
+    mirror lacks the right one.
+    """
+
+    line: str
+    scala: str
+    releases: tuple[str, ...]
+    avro: tuple[str, ...]
+    kafka_clients: str
+    commons_pool2: str
+
+
+_OLD = _Around("3.5", "2.12", ("3.5.7",), ("3.5.7",), "3.4.1", "2.11.1")
+_NEW = _Around("4", SCALA, ("4.1.0", "4.0.0"), ("4.1.1", "4.0.0"), "3.9.1", "2.12.1")
+
+
 def spark_connector(spark_version: str) -> JarSet:
     """Spark's Kafka source for one Spark version. Spark itself brings the jars that are not named
     here (lz4, snappy, zstd, slf4j).
@@ -95,16 +113,17 @@ def spark_connector(spark_version: str) -> JarSet:
     line, _, patch = spark_version.rpartition(".")
     older = tuple(f"{line}.{n}" for n in reversed(range(int(patch)))) if patch.isdecimal() else ()
     stand_in = (STAND_INS[line],) if line in STAND_INS else ()
+    of = _OLD if line == _OLD.line else _NEW
     # The token provider is a few classes that hardly change, so another release serves where a
     # mirror lacks the right one.
-    providers = tuple(dict.fromkeys((spark_version, "4.1.0", "4.0.0")))
+    providers = tuple(dict.fromkeys((spark_version, *of.releases)))
     return JarSet(
         name=f"spark-connector-{spark_version}",
         artifacts=(
-            Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{SCALA}", (spark_version, *older, *stand_in)),
-            Artifact("org.apache.spark", f"spark-token-provider-kafka-0-10_{SCALA}", providers),
-            Artifact("org.apache.kafka", "kafka-clients", ("3.9.1",)),
-            Artifact("org.apache.commons", "commons-pool2", ("2.12.1",)),
+            Artifact("org.apache.spark", f"spark-sql-kafka-0-10_{of.scala}", (spark_version, *older, *stand_in)),
+            Artifact("org.apache.spark", f"spark-token-provider-kafka-0-10_{of.scala}", providers),
+            Artifact("org.apache.kafka", "kafka-clients", (of.kafka_clients,)),
+            Artifact("org.apache.commons", "commons-pool2", (of.commons_pool2,)),
         ),
         transitive=False,
     )
@@ -114,9 +133,10 @@ def spark_avro(spark_version: str) -> JarSet:
     """`from_avro` and `to_avro` for one Spark version, or those of another release where a mirror
     lacks the right one.
     """
-    versions = tuple(dict.fromkeys((spark_version, "4.1.1", "4.0.0")))
+    of = _OLD if spark_version.startswith(f"{_OLD.line}.") else _NEW
+    versions = tuple(dict.fromkeys((spark_version, *of.avro)))
     return JarSet(
         name=f"spark-avro-{spark_version}",
-        artifacts=(Artifact("org.apache.spark", f"spark-avro_{SCALA}", versions),),
+        artifacts=(Artifact("org.apache.spark", f"spark-avro_{of.scala}", versions),),
         transitive=False,
     )

@@ -2,8 +2,7 @@
 by a hint on a DataFrame. Used by the ways in. The answers are made by the room `host`.
 """
 
-from lockgate_spark.connect.asking import is_connect
 from lockgate_spark.connect.batches import slice_of, status_of, view_of
 from lockgate_spark.connect.streams import align_all
 
-__all__ = ["align_all", "is_connect", "slice_of", "status_of", "view_of"]
+__all__ = ["align_all", "slice_of", "status_of", "view_of"]

@@ -26,11 +26,6 @@ LACKS = (
 )
 
 
-def is_connect(df: object) -> bool:
-    """Return whether a DataFrame or a session belongs to Spark Connect."""
-    return type(df).__module__.startswith("pyspark.sql.connect")
-
-
 def ask(df: Any, question: str, **given: object) -> Any:
     """Return the extension's answer to a question about `df`.
 

@@ -5,9 +5,9 @@ Connect server starts for the foreachBatch function of one query.
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from lockgate_spark.connect import is_connect
 from lockgate_spark.gates.gate import GatedRun
 from lockgate_spark.group.joining import NamedRun
+from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.stopping import ActiveRun
 from lockgate_spark.telemetry.gauges import Gauges
 

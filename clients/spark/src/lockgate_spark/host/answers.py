@@ -81,8 +81,7 @@ class HostAnswers(Answering):
             return self._realigned(plan, json.loads(given), conf, session)
         spark = self._driver.session(session)
         if question == "times":
-            classic = self._driver.gateway.jvm.org.apache.spark.sql.classic
-            batch = DataFrame(classic.Dataset.ofRows(session, plan), spark)
+            batch = DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)
             return event_times(batch, json.loads(given)["event_time"])._jdf.queryExecution().analyzed()
         answer = answer_to(question, json.loads(given), spark, plan)
         encoders = self._driver.gateway.jvm.org.apache.spark.sql.Encoders

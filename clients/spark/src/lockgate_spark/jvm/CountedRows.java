@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.datasources.v2.MicroBatchScanExec;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
 
 public class CountedRows {
     private final SparkPlan plan;

@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import scala.collection.Iterator;
-import scala.collection.immutable.Seq;
+import scala.collection.Seq;
 
 public class PlanColumns {
     private static final int NONE = -1;

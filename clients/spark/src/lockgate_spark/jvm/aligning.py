@@ -15,6 +15,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
+from lockgate_spark.spark_lines import settings_of
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
@@ -22,7 +23,7 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
     for df in dfs:
         _check(df)
     spark = dfs[0].sparkSession
-    alignment = configured(alignment, spark.conf.getAll)
+    alignment = configured(alignment, settings_of(spark))
     check_before(spark, alignment)
     return [_align(df, alignment) for df in dfs]
 

@@ -36,7 +36,7 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
     place = id(jvm), f"{kind}{jvm.java.lang.System.identityHashCode(loader)}"
     if place not in _constructors:
         name = f"{place[1]}_{uuid.uuid4().hex}"
-        _constructors[place] = _compile(jvm, loader, package, kind, name, shading)
+        _constructors[place] = compiled(jvm, loader, package, kind, name, shading)
     arguments = jvm.java.util.ArrayList()
     arguments.add(argument)
     return _constructors[place].newInstance(arguments.toArray())
@@ -50,7 +50,8 @@ def _shading(params: Any) -> str:
     return before if kafka else ""
 
 
-def _compile(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:
+def compiled(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:
+    """Compile the source of `kind` to a class of this `name`; return its constructor."""
     source = files(package).joinpath(f"{kind}.java").read_text(encoding="utf-8").replace(_KAFKA, shading + _KAFKA)
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setTargetVersion(_JAVA_8)

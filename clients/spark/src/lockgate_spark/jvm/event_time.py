@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame
 
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.jvm.names import class_name
+from lockgate_spark.spark_lines import column_of
 
 # the types of an event time, and whether each is in microseconds
 _UNITS = {"timestamp": True, "long": False}
@@ -43,7 +44,7 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
-    return F.when(F.expr(true), Column(spark._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(tried)))
+    return F.when(F.expr(true), Column(column_of(spark._jvm, tried)))
 
 
 @dataclass(frozen=True, slots=True)

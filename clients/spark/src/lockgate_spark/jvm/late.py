@@ -29,6 +29,7 @@ from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
 from lockgate_spark.jvm.losses import Tumbling
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.report.findings import BatchLoss
+from lockgate_spark.spark_lines import column_of
 
 log = logging.getLogger("lockgate")
 
@@ -68,11 +69,11 @@ class LateRows:
 
     def over(self, relation: Any) -> Any:
         """Return the plan that reads a source and counts its rows, with the same columns."""
-        sql = self._spark._jvm.org.apache.spark.sql
-        df = DataFrame(sql.classic.Dataset.ofRows(self._spark._jsparkSession, relation), self._spark)
+        sql, session = self._spark._jvm.org.apache.spark.sql, self._spark._jsparkSession
+        df = DataFrame(session.emptyDataFrame().ofRows(session, relation), self._spark)
         kind = f"ARRAY<{'TIMESTAMP_LTZ' if self._micros else 'BIGINT'}>"
         literal = sql.catalyst.expressions.Literal(self.place.below, sql.types.DataType.fromDDL(kind))
-        below = Column(sql.classic.ExpressionUtils.column(literal))
+        below = Column(column_of(self._spark._jvm, literal))
         time = unless_it_fails(self._spark, self._event_time, OF_KAFKA)
         early = time < (F.timestamp_millis(F.lit(0)) if self._micros else F.lit(0))
         late = ~early & (time <= below[0])

@@ -14,6 +14,7 @@ from typing import Any
 
 from lockgate_spark.jvm.names import class_name, option
 from lockgate_spark.jvm.watermarks import source_index
+from lockgate_spark.spark_lines import session_of, start_offsets
 
 EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
@@ -26,10 +27,14 @@ class SourceOffsets:
     def __init__(self, execution: Any, jvm: Any) -> None:
         self._execution, self._jvm = execution, jvm
 
+    def index(self, stream: Any) -> int:
+        """Return the index of the source that this stream reads."""
+        return next(index for index, each in self._streams.items() if self._same(each, stream))
+
     def started(self, source: int) -> Any | None:
         """Where the next batch of a source starts; None where the query has read nothing of it."""
         stream = self._streams.get(source)
-        return None if stream is None else option(self._execution.getStartOffsetsOfLatestBatch().get(stream))
+        return None if stream is None else option(start_offsets(self._execution).get(stream))
 
     def logged(self, source: int) -> Any | None:
         """Where the log's last batch ends for a source; None without one."""
@@ -55,7 +60,7 @@ class SourceOffsets:
 
     @cached_property
     def _streams(self) -> dict[int, Any]:
-        if str(self._execution.sparkSessionForStream().conf().get(EVOLUTION, "false")).lower() == "true":
+        if str(session_of(self._execution).conf().get(EVOLUTION, "false")).lower() == "true":
             by_id = self._execution.sourceIdMap()
             return {source_index(str(name)): by_id.apply(name) for name in _each(by_id.keys())}
         return dict(enumerate(_each(self._execution.sources().distinct())))

@@ -13,11 +13,11 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.ineffective import warn_of_options
 from lockgate_spark.jvm.event_time import EventTime
+from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.jvm.zone import check_zone
-from lockgate_spark.packages import check_spark
 from lockgate_spark.planning.aligned_run import AlignedRun, Round
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport

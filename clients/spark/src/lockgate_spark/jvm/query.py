@@ -30,6 +30,7 @@ from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
 from lockgate_spark.report.findings import QueryShape, StateOperator
+from lockgate_spark.spark_lines import session_of
 
 QUERY_ID = "sql.streaming.queryId"
 _JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
@@ -210,7 +211,7 @@ class QueryRun:
 
     @cached_property
     def _watermarks(self) -> list[QueryWatermark]:
-        return query_watermarks(self.execution.logicalPlan(), self.jvm)
+        return query_watermarks(self.execution.logicalPlan(), self.jvm, self._sources.index)
 
     def last_batch(self) -> int | None:
         """Return the number of the last batch; None before there is one."""
@@ -261,7 +262,7 @@ class QueryRun:
 
     def _conf(self, key: str) -> str:
         """Return a key's value in the query's own session, which the checkpoint may have set."""
-        return str(self.execution.sparkSessionForStream().conf().get(key))
+        return str(session_of(self.execution).conf().get(key))
 
     def _refuse_modes(self) -> None:
         trigger = class_name(self.execution.trigger())
@@ -296,7 +297,7 @@ def query_id_of(batch: Any) -> str | None:
 
 def _running_in(spark: Any, session: Any) -> Any | None:
     """Return the query of this session, which Spark makes for each run; None without one."""
-    return _running(spark, lambda one: bool(one.sparkSessionForStream().equals(session)))
+    return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:

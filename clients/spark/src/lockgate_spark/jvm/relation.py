@@ -26,8 +26,7 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
     plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate, over)
     # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
     plan.setAnalyzed()
-    dataset = gateway.jvm.org.apache.spark.sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
-    return DataFrame(dataset, df.sparkSession)
+    return DataFrame(df._jdf.ofRows(df.sparkSession._jsparkSession, plan), df.sparkSession)
 
 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bare = lambda table: table) -> Any:
@@ -65,14 +64,16 @@ class _Rewriter:
             raise UnsupportedQuery(_not_kafka(leaf))
 
     def _aligned(self, relation: Any) -> Any:
-        fields = {relation.productElementName(i): relation.productElement(i) for i in range(relation.productArity())}
         table = self._decorate(self._bare(relation.table()), relation.extraOptions().asCaseSensitiveMap())
-        fields["table"] = table.in_java
-        # Without it Spark cannot fall back to Kafka's V1 source, which cannot be aligned.
-        fields["v1Relation"] = self._gateway.jvm.scala.Option.empty()
+        identity = self._gateway.jvm.java.lang.System.identityHashCode
+        # Without the V1 relation Spark cannot fall back to a source that cannot be aligned.
+        replaced = {
+            identity(relation.table()): table.in_java,
+            identity(relation.v1Relation()): self._gateway.jvm.scala.Option.empty(),
+        }
         values = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy
-        for value in fields.values():
-            values.add(value)
+        for value in map(relation.productElement, range(relation.productArity())):
+            values.add(replaced.get(identity(value), value))
         return self._over(table, relation.makeCopy(values.toArray()))
 
 

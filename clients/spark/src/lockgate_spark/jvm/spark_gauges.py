@@ -9,6 +9,7 @@ from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.spark_lines import session_of
 from lockgate_spark.telemetry.gauges import Gauges, Values
 
 log = logging.getLogger("lockgate")
@@ -71,7 +72,7 @@ def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
     cannot be reached.
     """
     try:
-        if str(run.execution.sparkSessionForStream().conf().get(_SWITCH)).lower() != "true":
+        if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":
             return None
         return SparkGauges(run, gateway)
     except Exception as error:

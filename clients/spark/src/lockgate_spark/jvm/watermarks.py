@@ -7,25 +7,32 @@ expression over it is not.
 
 import json
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.query_watermark import Origin, QueryWatermark, Unaligned
+from lockgate_spark.spark_lines import options_of
 
 _NAMED_BY = ("subscribe", "subscribePattern", "assign")  # the options that select Kafka's topics
 
 
-def query_watermarks(plan: Any, jvm: Any) -> list[QueryWatermark]:
-    """All watermarks in the logical plan of a running query."""
+IndexOf = Callable[[Any], int]
+"""Gives the index of a source by the stream that the plan of its run reads."""
+
+
+def query_watermarks(plan: Any, jvm: Any, index_of: IndexOf) -> list[QueryWatermark]:
+    """Return all watermarks in the logical plan of a running query."""
     columns = new_java(jvm, plan, "lockgate_spark.jvm", "PlanColumns", plan)
-    return [_watermark(node, columns, jvm) for node in columns.watermarks()]
+    return [_watermark(node, columns, jvm, index_of) for node in columns.watermarks()]
 
 
-def _watermark(node: Any, columns: Any, jvm: Any) -> QueryWatermark:
+def _watermark(node: Any, columns: Any, jvm: Any, index_of: IndexOf) -> QueryWatermark:
     delay = jvm.org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark.getDelayMs(node.delay())
     origins = tuple(
-        _origin(row[0], [_column(column[0], column[1], jvm) for column in row[1]]) for row in columns.origins(node)
+        _origin(row[0], [_column(column[0], column[1], jvm, index_of) for column in row[1]])
+        for row in columns.origins(node)
     )
     return QueryWatermark(str(node.eventTime().name()), int(delay), origins)
 
@@ -46,7 +53,7 @@ def source_index(checkpoint: str) -> int:
     return number if number < NAMED and str(number) == name else NAMED + zlib.crc32(name.encode())
 
 
-def _column(leaf: Any, name: str, jvm: Any) -> Origin:
+def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
     """Return the origin of a leaf's column. `leaf`: None if the column could not be followed to
     one.
     """
@@ -56,7 +63,7 @@ def _column(leaf: Any, name: str, jvm: Any) -> Origin:
         return Origin(False, name, name, unaligned=(Unaligned(str(leaf.toString())),))
     stream = leaf.stream()
     if jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass()):
-        return Origin(True, name, name, source_index(leaf.relation().metadataPath()))
+        return Origin(True, name, name, index_of(stream))
     return Origin(False, name, name, unaligned=(Unaligned(str(stream.toString()), _reader(leaf, stream)),))
 
 
@@ -66,7 +73,7 @@ def _reader(leaf: Any, stream: Any) -> str | None:
     """
     if class_name(stream) != "KafkaMicroBatchStream":
         return None
-    options = leaf.relation().options()
+    options = options_of(leaf)
     named = next(
         (f'.option("{key}", {json.dumps(str(value))})' for key in _NAMED_BY if (value := options.get(key)) is not None),
         "",

@@ -16,9 +16,17 @@ import scala.runtime.BoxedUnit;
 public final class LockgateExtensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> implements SparkSessionExtensionsProvider {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
+        refuseSpark3(org.apache.spark.package$.MODULE$.SPARK_VERSION());
         extensions.injectHintResolutionRule(rule(AnswerHints::new));
         extensions.injectPostHocResolutionRule(rule(AlignStreams::new));
         return BoxedUnit.UNIT;
+    }
+
+    private static void refuseSpark3(String version) {
+        if (version.startsWith("3.")) {
+            throw new UnsupportedOperationException("lockgate-spark-server on Spark " + version + ": the jar needs Spark 4.0 or newer. "
+                    + "Take it off spark.jars and call lockgate_spark.align(df) in a classic PySpark session, or upgrade Spark");
+        }
     }
 
     private static AbstractFunction1<SparkSession, Rule<LogicalPlan>> rule(Function<SparkSession, Rule<LogicalPlan>> make) {

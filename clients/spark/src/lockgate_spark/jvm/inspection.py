@@ -1,0 +1,161 @@
+"""Looks for the members that lockgate uses on the Spark at hand: a vendor's build, or a version
+that is newer than this package.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyspark
+
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.jvm.compiler import compiled, new_java
+from lockgate_spark.jvm.members import ALIGN, JAVA_FILES, MEMBERS
+from lockgate_spark.packages import refuse_by_version, was_tried
+
+log = logging.getLogger("lockgate")
+
+_SPARK = "org.apache.spark."
+_SHADED = re.compile(r"([\w.]+\.)org\.apache\.kafka\.")
+
+_judged: set[str] = set()
+"""Versions that were not tried, and have all that `align` needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkMember:
+    """A class, method or field of Spark that lockgate uses. `without_it`: what does not work if it
+    is missing.
+    """
+
+    name: str
+    found: bool
+    without_it: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diagnosis:
+    """What `doctor` found. `versions`: of Spark, PySpark, Scala and Java; `tried`: this version of
+    lockgate was tested with this Spark.
+    """
+
+    versions: str
+    tried: bool
+    members: tuple[SparkMember, ...]
+
+    @property
+    def missing(self) -> tuple[SparkMember, ...]:
+        """The members that this Spark lacks."""
+        return tuple(each for each in self.members if not each.found)
+
+    @property
+    def can_align(self) -> bool:
+        """Whether this Spark has all that `align` needs."""
+        return all(each.without_it != ALIGN for each in self.missing)
+
+    def __str__(self) -> str:
+        width = max(len(each.name) for each in self.members)
+        rows = [("member", "", "does not work without it")]
+        rows += [(each.name, "found" if each.found else "MISSING", each.without_it) for each in self.members]
+        return "\n".join([*(f"{name:{width}}  {state:7}  {needs}" for name, state, needs in rows), "", self._verdict()])
+
+    __repr__ = __str__
+
+    def _verdict(self) -> str:
+        known = "tested with this version of lockgate" if self.tried else "not tested with this version of lockgate"
+        lost = dict.fromkeys(each.without_it for each in self.missing)
+        if not lost:
+            return f"{self.versions}: {known}. All {len(self.members)} members are there."
+        return (
+            f"{self.versions}: {known}. {len(self.missing)} of {len(self.members)} members are missing. "
+            f"Does not work: {'; '.join(lost)}."
+        )
+
+
+def check_spark(spark: Any) -> None:
+    """Raise `UnsupportedQuery` for a session whose Spark cannot be used.
+
+    A version that was not tried is judged by its members, if it has a JVM to look at.
+    """
+    refuse_by_version(spark)
+    version = str(spark.version)
+    if was_tried(version) or version in _judged:
+        return
+    found = examine(spark)
+    if not found.can_align:
+        lacks = ", ".join(each.name for each in found.missing if each.without_it == ALIGN)
+        raise UnsupportedQuery(
+            f"{found.versions} was not tested with this version of lockgate, and lacks {lacks}. Use a newer lockgate, "
+            "or another Spark; lockgate_spark.doctor() shows all that is looked for"
+        )
+    _judged.add(version)
+    log.warning(
+        "%s was not tested with this version of lockgate. It has all that align() needs, and is used; "
+        "lockgate_spark.doctor() shows what was looked for",
+        found.versions,
+    )
+
+
+def examine(spark: Any) -> Diagnosis:
+    """Look for all members in the JVM of a classic session."""
+    jvm, classes = spark._jvm, _Classes(spark)
+    scala = jvm.scala.util.Properties.versionNumberString()
+    java = jvm.java.lang.System.getProperty("java.version")
+    return Diagnosis(
+        f"Spark {spark.version} (pyspark {pyspark.__version__}, Scala {scala}, Java {java})",
+        was_tried(str(spark.version)),
+        (*_listed(classes), *_compiled(classes)),
+    )
+
+
+def _listed(classes: "_Classes") -> Iterator[SparkMember]:
+    for owner, names, needed_for in MEMBERS:
+        name, there = classes.names_of(owner.split("|"))
+        simple = name.rpartition(".")[2].replace("$", ".").rstrip(".")
+        if not names:
+            yield SparkMember(simple, there is not None, needed_for)
+        for each in names.split():
+            found = [one for one in each.split("|") if there and one in there]
+            yield SparkMember(f"{simple}.{(found or [each])[0]}", bool(found), needed_for)
+
+
+def _compiled(classes: "_Classes") -> Iterator[SparkMember]:
+    for room, files in JAVA_FILES.items():
+        for kind, needed_for in files.items():
+            why = classes.compile(room, kind)
+            yield SparkMember(f"what {kind}.java uses{why and f' ({why})'}", not why, needed_for)
+
+
+class _Classes:
+    """Classes of a JVM, by their names below `org.apache.spark`."""
+
+    def __init__(self, spark: Any) -> None:
+        self._jvm, session = spark._jvm, spark._jsparkSession
+        self._loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
+        self._names = new_java(self._jvm, session, "lockgate_spark.jvm", "MemberNames", self._loader)
+
+    def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
+        """Return the first of these classes that is there, with the names of its methods and
+        fields; None if none is.
+        """
+        for owner in owners:
+            found = self._names.of(_SPARK + owner)
+            if found is not None:
+                return owner, set(str(found).split("\n"))
+        return owners[0], None
+
+    def compile(self, room: str, kind: str) -> str:
+        """Compile a Java source; return the compiler's complaint, empty if there is none."""
+        beside = "sql.SparkSession" if room == "jvm" else "sql.kafka010.KafkaRecordToRowConverter"
+        shaded = _SHADED.search("\n".join(self.names_of([beside])[1] or ()))
+        try:
+            loader = self._jvm.java.lang.Class.forName(_SPARK + beside, False, self._loader).getClassLoader()
+            compiled(
+                self._jvm, loader, f"lockgate_spark.{room}", kind, f"{kind}_looked_at", shaded[1] if shaded else ""
+            )
+        except Exception as error:
+            java = getattr(error, "java_exception", None)  # py4j is not there for a client of Connect
+            return " ".join(str(error if java is None else java.getMessage()).split())
+        return ""

@@ -1,0 +1,56 @@
+"""What lines of Spark name differently, for classic sessions: 3.5 beside 4.
+
+This is the only module of a query that distinguishes versions of Spark. The others use members that
+all lines have. It needs no py4j, because a client of Spark Connect imports it, too.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyspark
+
+SPARK_3 = str(pyspark.__version__).startswith("3.")
+
+
+def is_connect(df: object) -> bool:
+    """Return whether a DataFrame or a session belongs to Spark Connect."""
+    return type(df).__module__.startswith("pyspark.sql.connect")
+
+
+def settings_of(spark: Any) -> Mapping[str, str]:
+    """Return all of a session's conf."""
+    if not SPARK_3:
+        return spark.conf.getAll  # type: ignore[no-any-return]
+    settings = spark._jsparkSession.conf().getAll()
+    return dict(spark._jvm.scala.collection.JavaConverters.mapAsJavaMap(settings))
+
+
+def column_of(jvm: Any, expression: Any) -> Any:
+    """Return Spark's `Column`, in Java, of a Catalyst expression."""
+    sql = jvm.org.apache.spark.sql
+    return sql.Column(expression) if SPARK_3 else sql.classic.ExpressionUtils.column(expression)
+
+
+def session_of(execution: Any) -> Any:
+    """Return the session, in Java, in which a run makes its batches."""
+    return _field(execution, "sparkSessionForStream") if SPARK_3 else execution.sparkSessionForStream()
+
+
+def start_offsets(execution: Any) -> Any:
+    """Return where the next batch of a run starts, by source."""
+    return execution.committedOffsets() if SPARK_3 else execution.getStartOffsetsOfLatestBatch()
+
+
+def options_of(leaf: Any) -> Any:
+    """Return the options of a Kafka source in the plan of a run, a Java map."""
+    return _field(leaf.scan(), "options") if SPARK_3 else leaf.relation().options()
+
+
+def _field(java: Any, name: str) -> Any:
+    """Return the value of a private field, of the object's class or of one that it extends."""
+    owner = java.getClass()
+    while name not in [str(each.getName()) for each in owner.getDeclaredFields()]:
+        owner = owner.getSuperclass()
+    field = owner.getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(java)
