@@ -18,8 +18,10 @@ from lockgate_http.errors import (
 from lockgate_http.group.outage import Coordination
 from lockgate_spark.align import align, align_all, alignment_of, slice_of
 from lockgate_spark.config import Alignment
+from lockgate_spark.doctor import doctor
 from lockgate_spark.errors import UnsupportedQuery, WaitedTooLong
 from lockgate_spark.gate import gate
+from lockgate_spark.jvm.inspection import Diagnosis, SparkMember
 from lockgate_spark.packages import packages
 from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
@@ -40,15 +42,18 @@ __all__ = [
     "Coordinator",
     "CoordinatorRefused",
     "CoordinatorUnavailable",
+    "Diagnosis",
     "Fenced",
     "KafkaFailed",
     "PartitionAlignment",
     "QueryState",
+    "SparkMember",
     "UnsupportedQuery",
     "WaitedTooLong",
     "align",
     "align_all",
     "alignment_of",
+    "doctor",
     "gate",
     "packages",
     "report_progress",
