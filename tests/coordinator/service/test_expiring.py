@@ -41,7 +41,7 @@ async def stored(store: Store, name: str, *sources: tuple[str, int], config: Gro
     group = create(name, config or GroupConfig(), loaded.now_ms - 9 * HOUR_MS)
     for source, ago_ms in sources:
         group = with_reader(group, source, group.created_at)
-        reader = replace(group.readers[source, 0], heard_at=loaded.now_ms - ago_ms)
+        reader = group.readers[source, 0]._replace(heard_at=loaded.now_ms - ago_ms)
         group = replace(group, readers=group.readers.updated({(source, 0): reader}))
     if sources:
         group = replace(group, heard_at=max(reader.heard_at for reader in group.readers.values()))

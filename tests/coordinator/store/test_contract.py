@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import MISSING, fields, replace
 
 from lockgate.group.group import Act, Group, create
-from lockgate.group.reader import Arriving
+from lockgate.group.reader import Arriving, Reader
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import (
@@ -51,8 +51,7 @@ def full(group: Group, now_ms: int) -> Group:
     group = progress(group, "a:b", ProgressEvent(subtask=7, epoch=epoch, batch_id=9, attempt=1, splits=step), now_ms)
     reader = group.readers["a:b", 7]
     assert reader.reported is not None
-    reader = replace(
-        reader,
+    reader = reader._replace(
         reported=replace(reader.reported, idle=True, finished=True, park_ms=2),
         excused=True,
         lost=True,
@@ -89,7 +88,8 @@ def test_full_has_a_value_in_every_field_that_a_store_keeps() -> None:
     (reader,) = group.readers.values()
     assert reader.reported is not None
     (split,) = reader.reported.splits.values()
-    records = (group, reader, reader.reported, reader.reported.facts, split)
+    assert {name for name, default in Reader._field_defaults.items() if getattr(reader, name) == default} == set()
+    records = (group, reader.reported, reader.reported.facts, split)
     assert [
         (type(record).__name__, each.name)
         for record in records

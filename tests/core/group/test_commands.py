@@ -176,4 +176,4 @@ def test_a_task_of_an_older_batch_stays_ignored_after_the_next_report(group: Gro
 def test_progress_before_the_epochs_first_report_is_heard_and_nothing_more(group: Group) -> None:
     group = registered(reported(group, 5, splits={"p0": split(5)}), NOW + 1, owner="q")
     after = progressed(group, 1, 0, NOW + 2, p0=30)
-    assert after.readers[A0] == replace(group.readers[A0], heard_at=NOW + 2)
+    assert after.readers[A0] == group.readers[A0]._replace(heard_at=NOW + 2)

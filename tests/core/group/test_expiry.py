@@ -30,7 +30,7 @@ def heard(group: Group, source: str, watermark: int | None, now_ms: int, **more:
 def one_dead(config: GroupConfig = STRICT, alive_at: int = LEASE_MS + DAY_MS + 1, **dead: bool | int) -> Group:
     """Return a group with a reader that was heard at 1, and one that is heard until `alive_at`."""
     group = heard(heard(new(config), "dead", 5, 1, **dead), "alive", 100, 1)
-    alive = replace(group.readers["alive", 0], heard_at=alive_at)
+    alive = group.readers["alive", 0]._replace(heard_at=alive_at)
     group = replace(group, readers=group.readers.updated({("alive", 0): alive}), heard_at=alive_at)
     return after_leases(group, alive_at)
 
@@ -43,7 +43,7 @@ def test_a_lost_reader_expires_so_long_after_its_lease_and_not_before() -> None:
 def test_a_finished_reader_and_one_that_never_reported_expire_too() -> None:
     assert expired_readers(one_dead(finished=True), EXPIRY) == [("dead", 0)]
     group = one_dead()
-    silent = replace(group.readers["dead", 0], reported=None, lost=False)
+    silent = group.readers["dead", 0]._replace(reported=None, lost=False)
     group = replace(group, readers=group.readers.updated({("dead", 0): silent}))
     assert expired_readers(group, EXPIRY) == [("dead", 0)]
 

@@ -19,17 +19,17 @@ reports = st.builds(
     reach=st.none() | NUMBERS,
     park_ms=st.none() | st.integers(1, 5),
 )
-readers = st.builds(
-    Reader,
-    epoch=st.just(1),
-    heard_at=st.integers(0, 9),
-    reported=st.none() | reports,
-    lost=st.booleans(),
-    held_since=st.none() | st.integers(0, 9),
-    overdue=st.booleans(),
-    passed_over=st.booleans(),
-)
-keys = st.tuples(st.sampled_from("ab"), st.integers(0, 3))
+readers = st.fixed_dictionaries(
+    {
+        "heard_at": st.integers(0, 9),
+        "reported": st.none() | reports,
+        "lost": st.booleans(),
+        "held_since": st.none() | st.integers(0, 9),
+        "overdue": st.booleans(),
+        "passed_over": st.booleans(),
+    }
+).map(lambda values: Reader(epoch=1, **values))
+keys = st.tuples(st.sampled_from("ab"), st.sampled_from([0, 1, 64, 4_096]))  # on one shelf, and on others
 steps = st.lists(st.tuples(st.integers(0, 20), st.dictionaries(keys, st.none() | readers, max_size=4)), max_size=20)
 
 

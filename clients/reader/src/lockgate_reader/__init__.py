@@ -1,7 +1,6 @@
 """lockgate for plain Python services: a Kafka consumer whose partitions stay aligned."""
 
-from importlib.metadata import version
-
+from lockgate import __version__ as __version__
 from lockgate.duration import Duration
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate_http.config import Coordinator
@@ -18,8 +17,6 @@ from lockgate_reader.consumer import AlignedConsumer
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.place import AssignedSplit, ReaderSplit
 from lockgate_reader.telemetry.status import ReaderMode, ReaderStatus
-
-__version__ = version("lockgate-reader")
 
 __all__ = [
     "AccessDenied",

@@ -3,8 +3,7 @@
 df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 """
 
-from importlib.metadata import version
-
+from lockgate import __version__ as __version__
 from lockgate_http.config import Coordinator
 from lockgate_http.errors import (
     AccessDenied,
@@ -27,8 +26,6 @@ from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
-
-__version__ = version("lockgate-spark")
 
 __all__ = [
     "AccessDenied",

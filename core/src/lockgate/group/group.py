@@ -190,6 +190,6 @@ def _fresh(reader: Reader, kept_ms: int) -> Reader:
     heard_at = reader.heard_at + (kept_ms if reported is None or reported.park_ms is None else 0)
     if reported is not None and reader.lost:
         reported = replace(reported, reach=None)
-    return replace(
-        reader, heard_at=heard_at, reported=reported, lost=False, held_since=None, overdue=False, passed_over=False
+    return reader._replace(
+        heard_at=heard_at, reported=reported, lost=False, held_since=None, overdue=False, passed_over=False
     )

@@ -143,33 +143,11 @@ def after_leases(group: Group, now: Now) -> Group:
 
 def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
     """Return the report without its reach: the reader's next batch will not come."""
-    if reported.reach is None:
-        return reported
-    return (
-        # `replace` takes four times as long, and this may be for all readers at once.
-        ReportedWatermarkEvent(
-            subtask=reported.subtask,
-            epoch=reported.epoch,
-            watermark=reported.watermark,
-            idle=reported.idle,
-            finished=reported.finished,
-            batch_id=reported.batch_id,
-            park_ms=reported.park_ms,
-            facts=reported.facts,
-            splits=reported.splits,
-        )
-    )
+    return reported if reported.reach is None else replace(reported, reach=None)
 
 
 def _lost(reader: Reader) -> Reader:
-    return reader.after_time(
-        heard_at=reader.heard_at,
-        excused=reader.excused,
-        lost=True,
-        reported=reader.reported,
-        held_since=None,
-        overdue=False,
-    )
+    return reader._replace(lost=True, held_since=None, overdue=False)
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
@@ -181,7 +159,7 @@ def _judged_anew(group: Group, now_ms: int) -> Group:
     living = [
         key for key, reader in group.readers.items() if reader.lost and not is_lost(reader, group.config, Now(now_ms))
     ]
-    readers = group.readers.updated({key: replace(group.readers[key], lost=False) for key in living})
+    readers = group.readers.updated({key: group.readers[key]._replace(lost=False) for key in living})
     return replace(group, readers=readers, losses_at=now_ms)
 
 
@@ -199,14 +177,7 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
         longer = min(silence, now_ms + config.lease_ms - ends)
         heard_at += max(0, longer)
         lost = lost and ends + longer <= now_ms
-    return reader.after_time(
-        heard_at=heard_at,
-        excused=True,
-        lost=lost,
-        reported=reported,
-        held_since=held_since,
-        overdue=reader.overdue,
-    )
+    return reader._replace(heard_at=heard_at, excused=True, lost=lost, reported=reported, held_since=held_since)
 
 
 def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
@@ -237,8 +208,7 @@ def _moved(reader: Reader, config: GroupConfig, move: Callable[[int], int], now_
     held_since = None if held_since is None else move(held_since)
     if (heard_at, held_since) == (reader.heard_at, reader.held_since):
         return reader
-    return replace(
-        reader,
+    return reader._replace(
         heard_at=heard_at,
         lost=reader.lost and lease_ends(reader, config) + heard_at - reader.heard_at <= now_ms,
         progressed_at=None if reader.progressed_at is None else move(reader.progressed_at),

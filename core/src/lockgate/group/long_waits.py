@@ -74,7 +74,7 @@ def after_long_waits(group: Group, now: Now) -> Group:
     if group.config.on_max_wait is OnMaxWait.PROCEED:
         return _let_go(group, waiting, now.ms)
     return replace(
-        group, readers=group.readers.updated({key: replace(group.readers[key], overdue=True) for key in waiting})
+        group, readers=group.readers.updated({key: group.readers[key]._replace(overdue=True) for key in waiting})
     )
 
 
@@ -85,8 +85,8 @@ def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
     readers, config = group.readers, group.config
     ahead = max(watermark_of(readers[key]) for key in waiting)
     holding = readers.up_to(add(ahead, -config.max_drift_ms), with_lost=config.on_lost_reader is OnLostReader.HOLD)
-    changes = {key: replace(readers[key], passed_over=True) for key in holding if readers[key].held_since is None}
-    changes |= {key: replace(readers[key], held_since=now_ms) for key in waiting}
+    changes = {key: readers[key]._replace(passed_over=True) for key in holding if readers[key].held_since is None}
+    changes |= {key: readers[key]._replace(held_since=now_ms) for key in waiting}
     return replace(
         group, readers=readers.updated(changes), sources_seen=group.sources_seen | set(config.expected_sources)
     )

@@ -5,7 +5,8 @@ command or a lost race is undone by dropping the new group. The readers are deal
 shelves by their key. A change copies the shelves that it touches and shares all others with the
 version before it. Each shelf computes its lowest numbers once, and the group's are the lowest of
 those. So a report into 10,000 readers, the most that a group may have by default, copies some 160
-of them and takes 0.1 ms.
+of them and takes 0.1 ms. Neighbours share a shelf, so that a batch, which names them in order,
+copies few shelves in each of its turns.
 
 Nothing is shared that changes, so versions cost nothing to keep and may be compared by identity:
 `moved_since` looks into the shelves that differ. Used by `group`, and by every module above it.
@@ -22,6 +23,8 @@ from lockgate.group.reader import Reader, ReaderKey, watermark_of
 from lockgate.watermark import MAX
 
 _SHELVES = 64
+_NEIGHBOURS = 64
+"""Subtasks of a source that share a shelf."""
 
 Moved = tuple[ReaderKey, Reader | None, Reader | None]
 """A reader that has changed: its key, the old value and the new one; None: there was, or is,
@@ -201,7 +204,7 @@ class _Shelf:
 
 def _shelf_of(key: ReaderKey) -> int:
     """Return the same shelf in each process, so that readers come in the same order."""
-    return (crc32(key[0].encode()) + key[1]) % _SHELVES
+    return (crc32(key[0].encode()) + key[1] // _NEIGHBOURS) % _SHELVES
 
 
 def _moved(before: Mapping[ReaderKey, Reader], after: Mapping[ReaderKey, Reader]) -> list[Moved]:

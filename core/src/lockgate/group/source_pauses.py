@@ -55,4 +55,6 @@ def resume(group: Group, source: str, now_ms: int) -> Group:
 
 def _without_offer(reader: Reader) -> Reader:
     reported = reader.reported
-    return reader if reported is None or reported.reach is None else replace(reader, reported=without_reach(reported))
+    if reported is None or reported.reach is None:
+        return reader
+    return reader._replace(reported=without_reach(reported))

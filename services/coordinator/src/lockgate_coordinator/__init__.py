@@ -3,6 +3,4 @@ An operator runs it as `lockgate serve`; `clients/spark` and other clients call 
 Theory: docs/internals/architecture.md has its rooms, docs/internals/protocol.md its rules.
 """
 
-from importlib.metadata import version
-
-__version__ = version("lockgate-coordinator")
+from lockgate import __version__ as __version__

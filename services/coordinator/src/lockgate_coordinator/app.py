@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from lockgate import __version__
 from lockgate_coordinator.access.browsers import Browsers
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
@@ -92,7 +92,7 @@ def create_app(
 
     app = Service(
         title="lockgate coordinator",
-        version=version("lockgate-coordinator"),
+        version=__version__,
         lifespan=lifespan,
         redirect_slashes=False,
         docs_url=None,  # FastAPI's pages of the API load scripts from other hosts

@@ -9,8 +9,8 @@ import os
 import signal
 import sys
 import threading
-from importlib.metadata import version
 
+from lockgate import __version__
 from lockgate_spark.host.answers import HostAnswers
 from lockgate_spark.host.driver import Driver
 from lockgate_spark.report.files import write_all
@@ -20,7 +20,7 @@ def main() -> None:
     """Attach to the driver, and answer until it ends. Ends at once beside a jar of another version:
     what the two say to each other is no protocol that stays.
     """
-    here, jar = version("lockgate-spark"), os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
+    here, jar = __version__, os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:
         sys.exit(
             f"the jar lockgate-spark-server is {jar}, and this Python has lockgate-spark {here}: run "

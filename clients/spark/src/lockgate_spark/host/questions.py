@@ -1,11 +1,11 @@
 """What the host answers a client of Connect that asks by a hint."""
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
 
+from lockgate import __version__
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.planning.aligned_run import AlignedRun
@@ -23,14 +23,14 @@ def answer_to(question: str, given: Given, spark: Any, plan: Any) -> Any:
     """
     if question not in _ANSWERS:
         raise UnsupportedQuery(
-            f"the server's lockgate is {version('lockgate-spark')}, and has no answer to {question!r}: use the same "
+            f"the server's lockgate is {__version__}, and has no answer to {question!r}: use the same "
             "version in the client and on the server"
         )
     return _ANSWERS[question](given, spark, plan)
 
 
 def _hello(given: Given, spark: Any, plan: Any) -> Any:
-    return version("lockgate-spark")
+    return __version__
 
 
 def _view(given: Given, spark: Any, plan: Any) -> Any:

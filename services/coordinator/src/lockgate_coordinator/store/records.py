@@ -1,7 +1,8 @@
 """A group as text: one record for the head, and one for each reader. So a report writes two
 records, however large the group.
 
-A record is a JSON object of a value's own fields. The head names the format of all records. A
+A reader's record is a JSON array of its values, in the order of its fields; the head's is an object
+of the group's other fields, and names the format of all records. A
 coordinator neither reads nor writes a group whose format is newer than its own: it answers 503 with
 the remedy, nothing is erased, and clients wait at their last ceiling. So two releases of one format
 may share a Redis.
@@ -70,9 +71,6 @@ def head_from_text(name: str, text: str) -> GroupHead:
 
 
 def reader_to_text(reader: Reader) -> str:
-    """All fields are written, even those with their default: decoding is faster when none is
-    missing.
-    """
     return _encode(reader).decode()
 
 

@@ -8,13 +8,13 @@ Names, units and help follow Prometheus's guide: base units, `_total` for counte
 
 from asyncio import Lock
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from platform import python_version
 
 from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
+from lockgate import __version__
 from lockgate_coordinator.store.base import Store
 from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.group_figures import Scrape
@@ -70,7 +70,7 @@ def _build() -> Iterator[Metric]:
     family = GaugeMetricFamily(
         "lockgate_build_info", "Always 1; the labels have the versions", labels=["version", "python"]
     )
-    family.add_metric([version("lockgate-coordinator"), python_version()], 1)
+    family.add_metric([__version__, python_version()], 1)
     yield family
 
 
