@@ -1,4 +1,3 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
