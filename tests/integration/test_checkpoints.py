@@ -96,7 +96,7 @@ def test_a_partition_added_while_the_query_is_down_counts_from_its_first_record_
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     minute, t0 = 60_000, 1_767_225_600_000
-    times = [[t0 + n * minute for n in range(40)], [t0 - 10 * minute + n * 2 * minute for n in range(30)]]
+    times = [[t0 + n * minute for n in range(40)], [t0 - 20 * minute + n * 2 * minute for n in range(30)]]
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, at, None, b"x") for at in times[0][:10]])
     stream = align(kafka_stream(spark, kafka.bootstrap, topic, maxOffsetsPerTrigger=10))
