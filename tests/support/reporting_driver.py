@@ -17,7 +17,8 @@ import httpx
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
-from lockgate_spark import Alignment, Coordinator, align, progress, report_progress
+from lockgate_spark import Alignment, Coordinator, align, report_progress
+from lockgate_spark.jvm import progress_reports
 from lockgate_testbed.spark import session
 from support.drivers import Order
 from support.queries import kafka_stream
@@ -32,8 +33,8 @@ def main(text: str) -> None:
     spark = session(
         order.name, conf={"spark.master": "local[2,3]"}
     )  # a task that fails is tried again, as on a cluster
-    as_it_is = progress._sender
-    progress._sender = lambda *arguments: dying_once(as_it_is(*arguments), order.folder)
+    as_it_is = progress_reports._sender
+    progress_reports._sender = lambda *arguments: dying_once(as_it_is(*arguments), order.folder)
 
     def take(batch: DataFrame, _: int) -> None:
         report_progress(batch)
