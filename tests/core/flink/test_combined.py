@@ -57,6 +57,14 @@ def test_many_inputs_come_to_what_two_input_minima_come_to_step_by_step(watermar
         assert last.watermark == whole.watermark
 
 
+def test_an_idle_input_holds_nobody_and_all_idle_go_as_far_as_the_highest() -> None:
+    two = IndexedCombinedWatermarkStatus(2)
+    two.update_watermark(0, 5)
+    two.update_watermark(1, 3)
+    assert (two.update_status(1, True), two.watermark, two.idle) == (True, 5, False)
+    assert (two.update_status(0, True), two.watermark, two.idle) == (False, 5, True)
+
+
 @pytest.mark.parametrize("index", [-1, 2])
 def test_an_input_that_is_not_there_is_named_and_nothing_changes(index: int) -> None:
     two = IndexedCombinedWatermarkStatus(2)

@@ -59,3 +59,12 @@ def test_state_at_an_impossible_offset_becomes_no_split() -> None:
     state.current_offset = -7
     with pytest.raises(InvalidValue, match="not -7"):
         state.to_split()
+
+
+def test_how_far_a_split_has_been_read_does_not_matter_for_equality() -> None:
+    split = KafkaPartitionSplit("orders", 0, 5)
+    state, other = KafkaPartitionSplitState(split), KafkaPartitionSplitState(split)
+    other.current_offset = 9
+    assert split == state == other
+    assert hash(split) == hash(state) == hash(other)
+    assert state != KafkaPartitionSplit("orders", 0, 6)

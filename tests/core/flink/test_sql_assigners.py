@@ -56,6 +56,17 @@ def test_max_alone_of_upstreams_watermarks_goes_on_and_once() -> None:
     assert out.all == [MAX]
 
 
+def test_back_pressure_stops_the_clock_of_idleness() -> None:
+    made, time, out = assigner(idle_ms=100)
+    for started in (True, True):
+        made.back_pressure(started)
+    time.advance(1_000)
+    assert IDLE not in out.all
+    made.back_pressure(False)
+    time.advance(200)
+    assert IDLE in out.all
+
+
 @pytest.mark.parametrize(
     ("watermark", "idle", "interval"),
     [(50, 0, 50), (0, 70, 70), (2_000, 11_000, 2_000), (50, 100, 10), (200, 1_000, 40), (3, 4, 1)],
