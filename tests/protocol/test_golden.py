@@ -73,9 +73,7 @@ def test_a_client_writes_every_golden_body(exchange: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("exchange", STREAMED, ids=lambda exchange: str(exchange.get("request_headers")))
-def test_client_reads_every_golden_frame_as_a_server_sent_event(
-    exchange: dict[str, Any],
-) -> None:
+def test_client_reads_every_golden_frame_as_a_server_sent_event(exchange: dict[str, Any]) -> None:
     kinds, last = [], exchange.get("request_headers", {}).get("Last-Event-ID")
     for frame in exchange["frames"]:
         lines = frame.removesuffix("\n\n").split("\n")

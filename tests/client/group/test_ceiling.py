@@ -115,9 +115,7 @@ def test_no_sequence_of_news_lifts_the_ceiling_above_the_trusted_events(heard: l
 
 
 @given(st.lists(st.tuples(news, st.floats(0, 2 * LEASE_S))))
-def test_news_that_need_no_report_leave_the_newest_event(
-    heard: list[tuple[Event, float]],
-) -> None:
+def test_news_that_need_no_report_leave_the_newest_event(heard: list[tuple[Event, float]]) -> None:
     ceiling = answered(5, 1_000)
     for each, now in heard:
         if not ceiling.on_event(each, now, LEASE_S):

@@ -14,9 +14,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 12) | st.boolean
 
 
 @given(CHANGES)
-def test_combined_is_the_minimum_of_the_active_or_the_maximum_of_idle(
-    changes: list[tuple[int, object]],
-) -> None:
+def test_combined_is_the_minimum_of_the_active_or_the_maximum_of_idle(changes: list[tuple[int, object]]) -> None:
     combined = CombinedWatermarkStatus()
     parts = {index: combined.add() for index in range(4)}
     expected, idle = MIN, False

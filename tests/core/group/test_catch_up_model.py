@@ -187,9 +187,7 @@ def drain_rate(
 
 
 @pytest.mark.parametrize("loads", [EQUAL, SLOWER, DENSER], ids=["equal", "one is slower", "one is denser"])
-def test_two_queries_drain_a_day_at_nine_tenths_of_slower_ones_rate(
-    loads: list[Load],
-) -> None:
+def test_two_queries_drain_a_day_at_nine_tenths_of_slower_ones_rate(loads: list[Load]) -> None:
     assert drain_rate(loads) >= 0.9
 
 

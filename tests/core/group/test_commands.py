@@ -74,9 +74,7 @@ def test_another_owner_is_busy_to_the_last_millisecond_of_the_lease(group: Group
     assert refused.value.owner == "q"
 
 
-def test_another_owner_gets_reader_that_is_lost_finished_or_taken_over(
-    group: Group,
-) -> None:
+def test_another_owner_gets_reader_that_is_lost_finished_or_taken_over(group: Group) -> None:
     other = commands.register(
         group, "b", ReaderRegistrationEvent(subtask=0), NOW + 100
     )  # a group that is heard excuses nobody

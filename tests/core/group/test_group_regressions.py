@@ -78,9 +78,7 @@ def test_all_finished_is_max_and_nobody_is_ever_lost(group: Group) -> None:
 
 
 @pytest.mark.parametrize("lost", OnLostReader)
-def test_member_missing_after_downscale_holds_for_lease_or_eviction(
-    lost: OnLostReader,
-) -> None:
+def test_member_missing_after_downscale_holds_for_lease_or_eviction(lost: OnLostReader) -> None:
     group = create("g", replace(CONFIG, on_lost_reader=lost), NOW)
     group = reported(reported(group, "a", 50), "a", 5, subtask=1)
     # the source is back with one subtask alone

@@ -53,9 +53,7 @@ def test_reader_lost_by_clock_briefly_ahead_returns_without_report(group: Group)
     assert decide(again, NOW + LEASE).group_watermark == MAX
 
 
-def test_clocks_within_tolerance_bring_no_lost_reader_back(
-    group: Group,
-) -> None:
+def test_clocks_within_tolerance_bring_no_lost_reader_back(group: Group) -> None:
     lost, _ = evaluate(group, NOW + LEASE)
     assert decide(lost, NOW + LEASE - 1).group_watermark == MAX
     assert decide(lost, NOW + LEASE - tolerance_ms(CONFIG)).group_watermark == MAX

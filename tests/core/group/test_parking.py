@@ -51,9 +51,7 @@ def test_the_end_of_its_time_is_a_deadline(parked: Group) -> None:
     assert [next_deadline(alone, NOW + HOUR + after) for after in (-1, 0)] == [NOW + HOUR, None]
 
 
-def test_reader_registered_late_holds_like_other_lost_readers(
-    parked: Group,
-) -> None:
+def test_reader_registered_late_holds_like_other_lost_readers(parked: Group) -> None:
     group = replace(parked, config=replace(CONFIG, on_lost_reader=OnLostReader.HOLD))
     back = NOW + 10 * LEASE
     group = registered(beating(group, "b", 100, NOW, back), "a", back)
