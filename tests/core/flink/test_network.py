@@ -53,6 +53,16 @@ def union(senders: int, operator: Operator | None = None) -> tuple[Network, list
     return network, sources, out
 
 
+def two_inputs() -> tuple[Network, Task, Task, Written]:
+    """One sender into each input of an operator, and what comes out of it."""
+    network, out = Network(), Written()
+    left, right, both = network.source("left"), network.source("right"), network.add("both", Operator(inputs=2))
+    network.connect([left], [both], index=0)
+    network.connect([right], [both], index=1)
+    network.collect([both], out)
+    return network, left, right, out
+
+
 def test_senders_at_29_and_14_come_to_14_behind_the_shuffle() -> None:
     network, out = Network(), Written()
     maps = [network.source("map 1"), network.source("map 2")]
@@ -68,11 +78,7 @@ def test_senders_at_29_and_14_come_to_14_behind_the_shuffle() -> None:
 
 
 def test_two_inputs_at_29_and_14_come_to_14() -> None:
-    network, out = Network(), Written()
-    left, right, both = network.source("left"), network.source("right"), network.add("both", Operator(inputs=2))
-    network.connect([left], [both], index=0)
-    network.connect([right], [both], index=1)
-    network.collect([both], out)
+    network, left, right, out = two_inputs()
     left.output.emit(Watermark(29))
     right.output.emit(Watermark(14))
     right.output.emit(Record("r", 15))
@@ -143,17 +149,6 @@ def test_an_idle_output_sends_no_watermark_and_no_status_twice() -> None:
     assert [list(channel) for channel in channels] == [[IDLE, ACTIVE, Watermark(6)]] * 2
 
 
-def test_a_broadcast_goes_to_every_channel() -> None:
-    network, out = Network(), Written()
-    source = network.source("source")
-    tasks = [network.add(f"task {number}", Operator()) for number in range(3)]
-    network.connect([source], tasks, partition=to_all)
-    network.collect(tasks, out)
-    source.output.emit(Record("rule", 1))
-    network.run()
-    assert out.all == [Record("rule", 1)] * 3
-
-
 def test_timers_fire_before_the_watermark_goes_on() -> None:
     network, (source,), out = union(1, Late())
     feed(source, Record("b", 7), Record("a", 5), Record("c", 9), Watermark(7))
@@ -162,11 +157,7 @@ def test_timers_fire_before_the_watermark_goes_on() -> None:
 
 
 def test_an_idle_input_holds_nobody_and_both_idle_make_the_operator_idle() -> None:
-    network, out = Network(), Written()
-    left, right, both = network.source("left"), network.source("right"), network.add("both", Operator(inputs=2))
-    network.connect([left], [both], index=0)
-    network.connect([right], [both], index=1)
-    network.collect([both], out)
+    network, left, right, out = two_inputs()
     for task, elements in ((left, [Watermark(29)]), (right, [IDLE]), (left, [IDLE]), (right, [ACTIVE, Watermark(30)])):
         feed(task, *elements)
         network.run()

@@ -5,7 +5,7 @@ import pytest
 from lockgate.duration import Duration
 from lockgate.errors import CannotPause, InvalidValue, UnreadableBytes, WrongState
 from lockgate.flink.clocks import VirtualTime
-from lockgate.flink.elements import Record, RecordAttributes, WatermarkStatus
+from lockgate.flink.elements import Record, RecordAttributes
 from lockgate.flink.generators import PunctuatedWatermarks
 from lockgate.flink.source.operator import SourceOperator
 from lockgate.flink.source.operator_events import (
@@ -270,18 +270,6 @@ def test_a_backlog_is_announced_after_what_is_known_of_event_time() -> None:
     source.emit()
     source.operator.handle_event(IsProcessingBacklogEvent(True))
     assert source.out.all == [Record("value", 5), 4, RecordAttributes(True)]
-
-
-def test_under_back_pressure_a_quiet_source_does_not_grow_idle() -> None:
-    idle = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of(ms=100))
-    source = Source(record(None, 5), strategy=idle)
-    source.emit()
-    source.operator.back_pressure(True)
-    source.time.advance(5_000)
-    assert WatermarkStatus.IDLE not in source.out.all
-    source.operator.back_pressure(False)
-    source.time.advance(5_000)
-    assert WatermarkStatus.IDLE in source.out.all
 
 
 def test_splits_that_are_there_already_are_refused_and_none_of_them_taken() -> None:
