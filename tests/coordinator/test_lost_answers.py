@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from lockgate_cli.client import Flags, OperatorClient
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_spark import Coordinator
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -169,16 +168,6 @@ def test_deletion_sent_again_with_its_key_gets_the_first_answer(
     assert deletions(http) == before + 1
     assert http.delete(GROUP, headers={"Idempotency-Key": "b"}).status_code == 204
     assert [http.delete(GROUP, headers=again).status_code for again in ({}, {"Idempotency-Key": "c"})] == [404] * 2
-
-
-def test_lockgate_forget_deletes_the_group_although_the_answer_is_lost(to_client: tuple[httpx.Client, Link]) -> None:
-    http, link = to_client
-    registered(http)
-    with OperatorClient(Flags(str(http.base_url))) as client:
-        link.lose_answer(b"DELETE ")
-        client.delete("g")
-    assert link.has_lost
-    assert http.get(GROUP).status_code == 404
 
 
 def test_a_query_s_reader_leaves_although_the_answer_is_lost(to_client: tuple[httpx.Client, Link]) -> None:

@@ -14,7 +14,7 @@ from threading import Event, Thread
 @dataclass
 class Answer:
     """The answer to every request; `asked` collects the requests' lines and their Authorization
-    headers.
+    headers, `bodies` what they send.
     """
 
     status: int = 200
@@ -22,6 +22,7 @@ class Answer:
     kind: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     asked: list[tuple[str, str | None]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def serving(answer: Answer) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def reply(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            answer.bodies.append(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
             answer.asked.append((self.requestline, self.headers.get("Authorization")))
             self.send_response(answer.status)
             for name, value in {

@@ -17,9 +17,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import BATCH_LIMIT
-from lockgate.wire.split_codec import split_to_text
 from lockgate_coordinator.limits import BodyLimit, Limits
 from support.hostile_exchanges import Attack
 
@@ -125,25 +123,6 @@ def many_readers() -> Iterator[Request]:
         yield "GET", f"/v1/groups/{OWN}?limit=1000", b""
 
 
-def many_splits() -> Iterator[Request]:
-    """Sources with as many splits as they may have, readers that come and ask for a share of them,
-    and looks at all of them.
-    """
-    split = split_to_text(KafkaPartitionSplit("t", 0))
-    listed = ",".join(f'"{split_to_text(KafkaPartitionSplit("t", n))}"' for n in range(9_000))
-    held = ",".join([f'{{"split":"{split}","assignment":1}}'] * 9_000)
-    for number in count():
-        source = f"/v1/groups/{OWN}/sources/s{number % 20}"
-        yield "POST", f"{source}/readers", f'{{"subtask":{number % 50}}}'.encode()
-        said = f'{{"epoch":1,"held":[{held}]}}'
-        asked = f'{{"epoch":1,"held":[],"discovery_interval_ms":0,"discovered":{{"request":1,"splits":[{listed}]}}}}'
-        for body in (said, asked):
-            yield "POST", f"{source}/readers/{number % 50}/splits", body.encode()
-        yield "POST", f"{source}/events", b'{"event":{"a":"' + b"x" * 4_000 + b'"}}'
-        yield "PUT", f"{source}/splits", f'{{"splits":[{listed}]}}'.encode()
-        yield "GET", f"{source}/splits?limit=1000", b""
-
-
 def takeovers() -> Iterator[Request]:
     """All that would change the other tenant's group, as itself and in disguise."""
     path = f"/v1/groups/{VICTIM}"
@@ -159,8 +138,7 @@ def takeovers() -> Iterator[Request]:
 
 
 REQUESTS: dict[str, Callable[[], Iterator[Request]]] = {
-    each.__name__: each
-    for each in (huge_bodies, deep_json, absurd_numbers, many_groups, many_readers, many_splits, takeovers)
+    each.__name__: each for each in (huge_bodies, deep_json, absurd_numbers, many_groups, many_readers, takeovers)
 }
 
 

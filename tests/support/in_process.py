@@ -21,7 +21,7 @@ CONFIG = {"lease_ms": 30_000, "max_drift_ms": 10, "catch_up": "strict"}
 def client_of(app: Any, **more: Any) -> httpx.AsyncClient:
     """Return a client of this application; a fault of it is an answer 500."""
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://coordinator", **more)
+    return httpx.AsyncClient(transport=transport, **{"base_url": "http://coordinator", **more})
 
 
 class Readers:

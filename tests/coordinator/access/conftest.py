@@ -9,6 +9,7 @@ import pytest
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
+from support.in_process import client_of
 from support.tokens import FILE, Clock
 
 Service = Callable[..., httpx.AsyncClient]
@@ -33,6 +34,6 @@ def service(file: Path, clock: Clock) -> Service:
 
     def started(rate_limit: int | None = None) -> httpx.AsyncClient:
         app = create_app(MemoryStore(), Settings(tokens_file=file, rate_limit=rate_limit), clock=clock)
-        return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator")
+        return client_of(app)
 
     return started

@@ -4,9 +4,7 @@ in a real Chromium.
 
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
@@ -17,15 +15,17 @@ from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
 from lockgate_testbed.coordinator import CoordinatorProcess
+from support.answers import Answer, serving
+from support.in_process import client_of
 
 CHROMIUM = shutil.which("chromium")
+OWN = "http://127.0.0.1:8080"
 READERS = "/v1/groups/g/sources/s/readers"
 TAKEOVER = '{"subtask": 0, "takeover": true}'
 
 
 def client(*allowed: str) -> httpx.AsyncClient:
-    app = create_app(MemoryStore(), Settings(allowed_hosts=allowed))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8080")
+    return client_of(create_app(MemoryStore(), Settings(allowed_hosts=allowed)), base_url=OWN)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ async def test_a_name_that_the_operator_allows_is_answered_and_others_are_not() 
     ("headers", "status"),
     [
         ({}, 201),
-        ({"Origin": "http://127.0.0.1:8080"}, 201),
-        ({"Origin": "http://127.0.0.1:8080", "Sec-Fetch-Site": "same-origin"}, 201),
+        ({"Origin": OWN}, 201),
+        ({"Origin": OWN, "Sec-Fetch-Site": "same-origin"}, 201),
         ({"Sec-Fetch-Site": "none"}, 201),
         ({"Origin": "https://pages.example"}, 403),
         ({"Origin": "http://127.0.0.1:9999"}, 403),
@@ -131,20 +131,6 @@ async def test_a_body_of_another_type_than_json_is_refused(kind: str, status: in
         assert reported.status_code == (200 if status == 201 else 415)
 
 
-class _Page(BaseHTTPRequestHandler):
-    """A page of another origin that registers a reader, and says when it has tried."""
-
-    html = ""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(self.html.encode())
-
-    def log_message(self, format: str, *args: object) -> None: ...
-
-
 def shown(url: str, profile: Path, *more: str) -> str:
     """Return the page at this address, as Chromium has it once its scripts are done."""
     assert CHROMIUM is not None
@@ -167,18 +153,15 @@ def coordinator() -> Iterator[CoordinatorProcess]:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
 def test_a_page_of_another_site_registers_nothing(coordinator: CoordinatorProcess, tmp_path: Path) -> None:
-    page = type("Page", (_Page,), {})
-    with ThreadingHTTPServer(("127.0.0.1", 0), page) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        script = f"""
-            const asked = await fetch("{coordinator.url}{READERS}", {{
-                method: "POST", mode: "no-cors", headers: {{"Content-Type": "text/plain"}}, body: '{TAKEOVER}' }});
-            const blob = await fetch("{coordinator.url}{READERS}", {{
-                method: "POST", mode: "no-cors", body: new Blob(['{TAKEOVER}']) }});
-            document.title = "tried " + asked.type + " " + blob.type"""
-        page.html = f"<title>begun</title><script type=module>{script}</script>"  # type: ignore[attr-defined]
-        dom = shown(f"http://127.0.0.1:{server.server_port}/", tmp_path)
-        server.shutdown()
+    script = f"""
+        const asked = await fetch("{coordinator.url}{READERS}", {{
+            method: "POST", mode: "no-cors", headers: {{"Content-Type": "text/plain"}}, body: '{TAKEOVER}' }});
+        const blob = await fetch("{coordinator.url}{READERS}", {{
+            method: "POST", mode: "no-cors", body: new Blob(['{TAKEOVER}']) }});
+        document.title = "tried " + asked.type + " " + blob.type"""
+    page = f"<title>begun</title><script type=module>{script}</script>"
+    with serving(Answer(body=page.encode(), kind="text/html")) as url:
+        dom = shown(url, tmp_path)
     assert "<title>tried opaque opaque</title>" in dom
     assert httpx.get(f"{coordinator.url}/v1/groups", timeout=60).json()["items"] == []
     metrics = httpx.get(f"{coordinator.url}/metrics", timeout=60).text

@@ -3,7 +3,7 @@ and certificates that are renewed while it runs.
 """
 
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -21,11 +21,15 @@ def known(tmp_path: Path) -> Authority:
     return Authority(tmp_path / "known")
 
 
+def options(known: Authority) -> tuple[str, ...]:
+    """Of a server that asks for a certificate."""
+    own = known.issued("server", "127.0.0.1")
+    return "--ssl-certfile", str(own.certificate), "--ssl-keyfile", str(own.key), "--ssl-ca-certs", str(known.ca)
+
+
 @pytest.fixture
 def served(known: Authority) -> Iterator[CoordinatorProcess]:
-    own = known.issued("server", "127.0.0.1")
-    files = ("--ssl-certfile", str(own.certificate), "--ssl-keyfile", str(own.key), "--ssl-ca-certs", str(known.ca))
-    with CoordinatorProcess(options=files) as process:
+    with CoordinatorProcess(options=options(known)) as process:
         yield process
 
 
@@ -35,44 +39,32 @@ def showing(known: Authority, shown: Shown | None) -> dict[str, str]:
     return {"LOCKGATE_CA": str(known.ca), **files}
 
 
-def of_nobody(known: Authority, folder: Path) -> Shown | None:
-    return None
-
-
-def of_a_stranger(known: Authority, folder: Path) -> Shown | None:
-    return Authority(folder / "stranger").issued("driver", "driver@example.org")
-
-
-def of_last_year(known: Authority, folder: Path) -> Shown | None:
-    return known.issued("driver", "driver@example.org", expired=True)
-
-
 def test_a_command_that_shows_a_certificate_of_the_authority_is_served(
     served: CoordinatorProcess, known: Authority
 ) -> None:
     shown = known.issued("operator", "operator@example.org")
     assert "no groups" in said(served.url, "groups", **showing(known, shown))
-    options = ("--ca", str(known.ca), "--cert", str(shown.certificate), "--key", str(shown.key))
-    assert "no groups" in said(served.url, "groups", *options)
+    words = ("--ca", str(known.ca), "--cert", str(shown.certificate), "--key", str(shown.key))
+    assert "no groups" in said(served.url, "groups", *words)
 
 
 @pytest.mark.parametrize(
     ("whose", "told", "logged"),
     [
-        (of_nobody, "it asks for a certificate, and none was shown", "it presented no certificate"),
-        (of_a_stranger, "it does not know the authority", "its certificate is not accepted: unable to get local"),
-        (of_last_year, "has expired, or is not valid yet", "its certificate is not accepted: certificate has expired"),
+        ("nobody's", "it asks for a certificate, and none was shown", "it presented no certificate"),
+        ("a stranger's", "it does not know the authority", "its certificate is not accepted: unable to get local"),
+        ("expired", "has expired, or is not valid yet", "its certificate is not accepted: certificate has expired"),
     ],
 )
 def test_client_and_log_are_told_why_a_caller_is_refused(
-    served: CoordinatorProcess,
-    known: Authority,
-    tmp_path: Path,
-    whose: Callable[[Authority, Path], Shown | None],
-    told: str,
-    logged: str,
+    served: CoordinatorProcess, known: Authority, tmp_path: Path, whose: str, told: str, logged: str
 ) -> None:
-    line = fault(served.url, "groups", **showing(known, whose(known, tmp_path)))
+    shown = {
+        "nobody's": None,
+        "a stranger's": Authority(tmp_path / "stranger").issued("driver", "driver@example.org"),
+        "expired": known.issued("driver", "driver@example.org", expired=True),
+    }[whose]
+    line = fault(served.url, "groups", **showing(known, shown))
     assert f"{served.url} refuses this client: " in line
     assert told in line
     assert line.endswith("Set --cert and --key to a certificate of an authority that the coordinator knows")
@@ -123,9 +115,8 @@ def test_an_authority_that_is_taken_out_lets_nobody_in_any_more(
 
 
 def test_probe_port_needs_no_certificate_and_answers_nothing_else(known: Authority) -> None:
-    own, (port,) = known.issued("server", "127.0.0.1"), free_ports(1)
-    files = ("--ssl-certfile", str(own.certificate), "--ssl-keyfile", str(own.key), "--ssl-ca-certs", str(known.ca))
-    with CoordinatorProcess(options=(*files, "--probe-port", str(port))) as served:
+    (port,) = free_ports(1)
+    with CoordinatorProcess(options=(*options(known), "--probe-port", str(port))) as served:
         probes = f"http://127.0.0.1:{port}"
         assert [httpx.get(probes + path, timeout=60).status_code for path in ("/livez", "/readyz")] == [200, 200]
         others = ("/", "/v1/groups", "/metrics", "/livez/")

@@ -21,6 +21,7 @@ from lockgate_coordinator.limits import BodyLimit, Limits
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
 from support.examples import examples
+from support.in_process import client_of
 from support.messages import drawn, spoiled
 
 GROUP = "/v1/groups/g"
@@ -116,8 +117,7 @@ def test_batch_of_more_reports_than_the_limit_is_refused() -> None:
 
 
 def client(limits: Limits = Limits()) -> httpx.AsyncClient:  # noqa: B008 – frozen
-    app = create_app(MemoryStore(), Settings(limits=limits))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lockgate")
+    return client_of(create_app(MemoryStore(), Settings(limits=limits)))
 
 
 async def test_the_longest_report_is_taken() -> None:

@@ -76,13 +76,6 @@ async def test_a_moved_watermark_batch_or_position_is_progress(service: Service,
     assert (await seen(service, "a"))["progress_age_ms"] == 10
 
 
-async def test_a_lost_reader_offers_nothing(service: Service) -> None:
-    await service.reports("a", T0, reach=T0 + 5)
-    assert (await seen(service, "a"))["reach"] == T0 + 5
-    service.now_ms += 30_000
-    assert (await seen(service, "a"))["reach"] is None
-
-
 async def pages(http: httpx.AsyncClient, path: str, limit: int) -> list[dict[str, Any]]:
     found, after = [], dict[str, Any]()
     while True:

@@ -1,6 +1,5 @@
 """A group whose readers say as much of themselves as they may, or more, can be read and deleted."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -9,44 +8,21 @@ import pytest
 from lockgate.group.group import create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.inspection import PAGE_SIZE
-from lockgate_coordinator.store import MemoryStore, Store, open_store
+from lockgate_coordinator.store import Store, open_store
 from lockgate_coordinator.store.connections import Connections
-from lockgate_testbed.redis import RedisServer
+from support.in_process import client_of
 from support.turns import register, report
 
 GROUP = "/v1/groups/g"
 MIB = 1 << 20
 
 
-@pytest.fixture(params=["memory", pytest.param("redis", marks=pytest.mark.redis)])
-async def api(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a service, over each store, whose `store` fills the group as an older release did."""
-    if request.param == "redis":
-        server: RedisServer = request.getfixturevalue("redis_server")
-        store = open_store(server.url)
-    else:
-        store = MemoryStore()
-    transport = httpx.ASGITransport(create_app(store))
-    async with httpx.AsyncClient(transport=transport, base_url="http://lockgate", timeout=120) as client:
-        await client.delete(GROUP)  # other tests have used that Redis
-        yield client
-        await client.delete(GROUP)
-    await store.close()
-
-
-def store_of(api: httpx.AsyncClient) -> Store:
-    transport: Any = api._transport
-    store: Store = transport.app.state.metrics.store
-    return store
-
-
 async def filled(store: Store, readers: int, size: int, splits: int = 0) -> None:
     """Written without the service's limits, as by an older release."""
     for subtask in range(readers):
         loaded = await store.load("g")
-        group = loaded.group or create("g", GroupConfig(), loaded.now_ms, floor=loaded.version)
+        group = loaded.group or create("g", GroupConfig(lease_ms=600_000), loaded.now_ms, floor=loaded.version)
         event = ReaderRegistrationEvent(subtask=subtask, attributes={"x": "x" * size})
         group = register(group, "a", event, loaded.now_ms)
         if splits:
@@ -70,21 +46,10 @@ async def readers_in_pages(api: httpx.AsyncClient, path: str) -> tuple[list[int]
         more = {"after": page["next"]}
 
 
-async def test_forty_readers_with_full_attributes_are_answered(api: httpx.AsyncClient) -> None:
-    attributes = {"x": "x" * (Limits().attributes - 1)}
-    for subtask in range(40):
-        answer = await api.post(f"{GROUP}/sources/a/readers", json={"subtask": subtask, "attributes": attributes})
-        assert answer.status_code == 201
-    assert (await readers_in_pages(api, GROUP))[0] == list(range(40))
-    assert "g" in [item["group"] for item in (await api.get("/v1/groups")).json()["items"]]
-    assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await api.get("/metrics")).text
-    assert (await api.delete(GROUP)).status_code == 204
-
-
 async def test_forty_readers_of_eight_mebibytes_are_answered_and_deleted(
-    api: httpx.AsyncClient, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+    store: Store, store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await filled(store_of(api), 40, 8 * MIB)
+    await filled(store, 40, 8 * MIB)
     sizes, run = list[int](), Connections.run
 
     async def measured(self: Connections, *args: Any, **more: Any) -> Any:
@@ -93,24 +58,22 @@ async def test_forty_readers_of_eight_mebibytes_are_answered_and_deleted(
         return answer
 
     monkeypatch.setattr(Connections, "run", measured)
-    other = open_store(redis_server.url) if store_of(api).shared else store_of(api)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(other)), base_url="http://lockgate", timeout=120
-    ) as restarted:
-        found, longest = await readers_in_pages(restarted, GROUP)
+    restarted = open_store(store_address) if store.shared else store
+    async with client_of(create_app(restarted), timeout=120) as api:
+        found, longest = await readers_in_pages(api, GROUP)
         assert found == list(range(40))
         assert longest < 9 * MIB, "one reader a page"
-        assert "g" in [item["group"] for item in (await restarted.get("/v1/groups")).json()["items"]]
-        assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await restarted.get("/metrics")).text
+        assert "g" in [item["group"] for item in (await api.get("/v1/groups")).json()["items"]]
+        assert 'lockgate_group_readers{group="g",state="registered"} 40' in (await api.get("/metrics")).text
         assert max(sizes, default=0) < 10 * MIB, "no command of Redis answers with more than one record and one part"
-        assert (await restarted.delete(GROUP)).status_code == 204
-        assert (await restarted.get(GROUP)).status_code == 404
-    if other is not store_of(api):
-        await other.close()
+        assert (await api.delete(GROUP)).status_code == 204
+        assert (await api.get(GROUP)).status_code == 404
+    if restarted is not store:
+        await restarted.close()
 
 
-async def test_a_page_of_readers_ends_before_it_has_many_megabytes(api: httpx.AsyncClient) -> None:
-    await filled(store_of(api), 12, 400_000, splits=3_000)
+async def test_page_of_readers_ends_before_it_has_many_megabytes(api: httpx.AsyncClient, store: Store) -> None:
+    await filled(store, 12, 400_000, splits=3_000)
     for path in (GROUP, f"{GROUP}/sources/a"):
         found, longest = await readers_in_pages(api, path)
         assert found == list(range(12))

@@ -8,14 +8,16 @@ from typing import Any
 import httpx
 import pytest
 
+from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.codec import FAULTS_COUNTED, FAULTS_LISTED
-from lockgate.wire.events import BATCH_LIMIT
+from lockgate.wire.split_codec import split_to_text
 from lockgate_coordinator.api.problems import REJECTED_IN_FULL
 from lockgate_coordinator.app import create_app
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.service.commit_queue import COMMANDS_OF_A_TURN
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore, Store
+from support.in_process import client_of
 
 GROUP = "/v1/groups/g"
 READERS = f"{GROUP}/sources/s/readers"
@@ -26,8 +28,7 @@ SPLIT = {"watermark": 1, "state": "active"}
 
 
 def client(store: Store, limits: Limits) -> httpx.AsyncClient:
-    app = create_app(store, Settings(limits=limits))
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://lockgate")
+    return client_of(create_app(store, Settings(limits=limits)))
 
 
 async def registered(api: httpx.AsyncClient, source: str = "s", subtask: int = 0, **more: Any) -> httpx.Response:
@@ -77,17 +78,6 @@ async def test_a_body_of_too_many_values_is_refused_before_it_is_parsed(
             answer = await api.post(path, content=body)
             assert answer.status_code == 413
             assert "200,000 values" in answer.text
-
-
-async def test_report_and_batch_of_ten_thousand_are_taken() -> None:
-    async with client(MemoryStore(), Limits()) as api:
-        epoch = (await registered(api)).json()["epoch"]
-        split = {"watermark": 1, "state": "active", "position": 10**12, "end": 10**12, "rows": 10**12}
-        report = {"subtask": 0, "epoch": epoch, "watermark": 1, "batch_id": 7, "reach": 5, "idle": False}
-        splits = {f"topic-{n}": split for n in range(10_000)}
-        assert (await api.post(WATERMARKS, json={**report, "splits": splits})).status_code == 200
-        batch = {"reports": [{"source": "s", **report}] * BATCH_LIMIT}
-        assert (await api.post(f"{GROUP}/watermarks", json=batch)).json()["rejected"] == []
 
 
 async def test_rejected_reports_are_named_and_the_first_told_in_full() -> None:
@@ -166,6 +156,11 @@ async def test_group_takes_so_many_readers_and_sources() -> None:
         assert (await registered(api, subtask=0)).status_code == 201
         assert (await api.delete(f"{READERS}/1?force=true")).status_code == 204
         assert refused(await registered(api, "third")) == (*LIMIT_REACHED, "sources", 2)
+        split = split_to_text(KafkaPartitionSplit("orders", 0))
+        lists = [await api.put(f"{GROUP}/sources/{name}/splits", json={"splits": [split]}) for name in "aba"]
+        assert [answer.status_code for answer in lists] == [200] * 3
+        more = await api.put(f"{GROUP}/sources/c/splits", json={"splits": [split]})
+        assert refused(more) == (*LIMIT_REACHED, "sources with splits", 2)
         assert (await registered(api, "other", 1)).status_code == 201
 
 

@@ -14,9 +14,9 @@ from rich.console import Console
 
 from lockgate_cli.tables import groups_table
 from lockgate_coordinator.app import create_app
-from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import keys, open_store
 from lockgate_testbed.redis import RedisServer
+from support.in_process import client_of
 
 pytestmark = pytest.mark.redis
 
@@ -28,8 +28,7 @@ async def api(redis_server: RedisServer) -> AsyncIterator[httpx.AsyncClient]:
         redis.flushall()
         for fresh in (False, True):
             store = open_store(redis_server.url)
-            transport = httpx.ASGITransport(create_app(store, Settings()), raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url="http://coordinator") as client:
+            async with client_of(create_app(store)) as client:
                 if fresh:
                     yield client
                 else:
@@ -41,25 +40,16 @@ async def api(redis_server: RedisServer) -> AsyncIterator[httpx.AsyncClient]:
         redis.flushall()
 
 
-async def test_the_list_has_the_other_groups_and_names_the_unreadable_one(api: httpx.AsyncClient) -> None:
-    answer = await api.get("/v1/groups")
-    assert answer.status_code == 200
-    page = answer.json()
+async def test_list_and_metrics_have_the_others_and_name_the_unreadable_one(api: httpx.AsyncClient) -> None:
+    page: Any = (await api.get("/v1/groups")).raise_for_status().json()
     assert [item["group"] for item in page["items"]] == ["a", "z"]
     (sick,) = page["unreadable"]
     assert sick["group"] == "sick"
     assert "damaged" in sick["reason"]
     assert "lockgate delete" in sick["remedy"]
-
-
-async def test_a_page_may_end_with_an_unreadable_group(api: httpx.AsyncClient) -> None:
-    page: Any = (await api.get("/v1/groups", params={"limit": 2})).json()
+    page = (await api.get("/v1/groups", params={"limit": 2})).json()
     assert ([item["group"] for item in page["items"]], len(page["unreadable"]), page["next"]) == (["a"], 1, "sick")
-    page = (await api.get("/v1/groups", params={"after": "sick"})).json()
-    assert "unreadable" not in page
-
-
-async def test_metrics_have_all_other_groups_and_count_the_unreadable_one(api: httpx.AsyncClient) -> None:
+    assert "unreadable" not in (await api.get("/v1/groups", params={"after": "sick"})).json()
     text = (await api.get("/metrics")).text
     assert "lockgate_groups_unreadable 1.0" in text
     assert "lockgate_store_up 1.0" in text

@@ -11,11 +11,9 @@ from redis import Redis
 from lockgate.group.expiry import Expiry
 from lockgate.group.group import Group, configured, create
 from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
-from lockgate_coordinator.app import create_app
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing, pause_s, remove_expired
-from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore, Store, keys, open_store
+from lockgate_coordinator.store import Store, keys, open_store
 from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.metrics import Metrics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -166,22 +164,3 @@ def test_a_process_looks_ten_times_in_the_shortest_time(expiry: Expiry, pause: f
 
 async def test_the_removal_ends_at_once_where_nothing_expires(coordinator: Coordinator) -> None:
     await asyncio.wait_for(keep_removing(coordinator, NEVER), 30)
-
-
-async def test_the_service_removes_by_itself_what_has_expired() -> None:
-    store = MemoryStore()
-    await stored(store, "dead", ("a", 8 * HOUR_MS))
-    app = create_app(store, Settings(expiry=replace(EXPIRY, groups_ms=1)))
-    gone = asyncio.Event()
-    delete = store.delete
-
-    async def noticed(loaded: object) -> bool:
-        done = await delete(loaded)  # type: ignore[arg-type]
-        gone.set()
-        return done
-
-    store.delete = noticed  # type: ignore[assignment, method-assign]
-    async with app.router.lifespan_context(app):
-        await asyncio.wait_for(gone.wait(), 60)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
-            assert (await client.get("/v1/groups")).json()["items"] == []

@@ -1,5 +1,6 @@
-"""A real Redis whose clock leaps by more than a lease, forward and back, under two coordinators
-that are looked at and scraped between the reports: the ceiling stays. (The rule alone:
+"""Two coordinators over a real Redis. Where its clock leaps by more than a lease, forward and back,
+the ceiling stays, also for those who look and scrape between the reports. Where their own clocks
+are wrong, leases, epochs and revisions are by Redis's. (The rule alone:
 tests/core/group/test_clock_jumps.py.)
 """
 
@@ -12,12 +13,14 @@ from redis import Redis
 
 from lockgate_coordinator.store import open_store
 from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
 from support.in_process import Service
 from support.leaping import AHEAD, LeapingScript
 
 CONFIG = {"lease_ms": 120_000, "update_interval_ms": 40_000}
 HOUR_S = 3_600
+LEASE_MS = 600
 LEAPS_S = [HOUR_S, -HOUR_S, 130, 24 * HOUR_S, -HOUR_S, 30 * 24 * HOUR_S]
 CEILING = "group_max_desired_watermark_timestamp_seconds{group=g}"
 
@@ -74,6 +77,30 @@ async def test_report_first_or_look_first_is_alike_after_a_leap(
             await seen_by(*pair)
         assert (await pair[1].reports("fast", 100))["max_desired_watermark"] == 15
         assert await seen_by(*pair) == {15}
+
+
+@pytest.mark.redis
+async def test_clocks_of_coordinators_an_hour_off_change_nothing(
+    redis: "Redis[bytes]", pair: tuple[Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right, right_ns, off_s = time.time, time.time_ns, HOUR_S
+    monkeypatch.setattr(time, "time", lambda: right() + off_s)
+    monkeypatch.setattr(time, "time_ns", lambda: right_ns() + off_s * 10**9)
+    ahead, behind = pair
+    await ahead.http.put("/v1/groups/g", json={**ahead.config, "lease_ms": LEASE_MS, "update_interval_ms": 600_000})
+    began = 1_000 * int(redis.time()[0])
+    dies = event = await ahead.reports("slow", 5)  # the shorter lease is for each with its next word
+    while event["group_watermark"] == 5:
+        off_s = -HOUR_S
+        await behind.reports("fast", 100)
+        off_s = HOUR_S
+        event = await ahead.reports("fast", 100)
+    assert event["revision"] >= dies["revision"] + LEASE_MS - 2 * CACHED_WITHIN_MS
+    until = 1_000 * (int(redis.time()[0]) + 1)
+    assert all(began - CACHED_WITHIN_MS <= at <= until for at in (event["revision"], ahead.epochs["g/fast/0"]))
+    for off, replica in ((HOUR_S, ahead), (-HOUR_S, behind)):
+        off_s = off
+        assert (await replica.shows("/sources/slow"))["readers"][0]["state"] == "lost"
 
 
 async def test_the_clock_of_a_memory_store_does_not_leap_with_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:

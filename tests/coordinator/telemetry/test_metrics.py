@@ -176,21 +176,6 @@ async def test_missing_sources_are_those_expected_that_have_not_reported(service
     assert missing == [3, 2, 2, 1, 0]
 
 
-async def test_changes_of_state_are_counted_each_by_its_kind(service: Service) -> None:
-    await service.reports("a", 5_000)
-    await service.reports("b", 5_000)
-    await service.reports("b", 6_000)  # no change of state
-    await service.reports("b", 6_000, idle=True)
-    await service.reports("b", 6_000, idle=True)
-    await service.http.put("/v1/groups/g", json={**CONFIG, "max_drift_ms": 11})
-    await service.http.delete("/v1/groups/g/sources/a/readers/0?force=true")
-    seen = await service.scrape()
-    once = ("group_created", "group_configured", "reader_idle", "reader_evicted")
-    expected = {**dict.fromkeys(once, 1), "reader_registered": 2, "reader_started": 2}
-    found = {name: value for name, value in seen.items() if name.startswith("state_changes_total") and value}
-    assert found == {f"state_changes_total{{kind={kind}}}": count for kind, count in expected.items()}
-
-
 async def test_a_conflict_is_a_commit_that_lost_against_another_replicas(redis_server: RedisServer) -> None:
     with Redis.from_url(redis_server.url) as client:
         client.flushall()

@@ -5,30 +5,25 @@ no metric that is not there.
 import re
 from pathlib import Path
 
-import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
-from lockgate_coordinator.app import create_app
 from lockgate_coordinator.settings import Settings
-from lockgate_coordinator.store import MemoryStore
 from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.journal import LINES_OF_ONE_COMMIT
 from lockgate_coordinator.telemetry.logs import LONGEST_TEXT
 from lockgate_coordinator.telemetry.observed import STEPS
+from support.in_process import Service
 
 PAGE = (Path(__file__).parents[3] / "docs" / "monitoring.md").read_text(encoding="utf-8")
 
 
 async def test_every_metric_is_on_the_page_and_every_one_of_the_page_is_there() -> None:
-    app = create_app(MemoryStore(), Settings(split_metrics=True))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://coordinator") as http:
-        epoch = (await http.post("/v1/groups/g/sources/a/readers", json={"subtask": 0})).json()["epoch"]
-        report = {"subtask": 0, "epoch": epoch, "watermark": 5, "splits": {"t-0": {"watermark": 5, "state": "active"}}}
-        assert (await http.post("/v1/groups/g/sources/a/watermarks", json=report)).status_code == 200
-        exchange = {"epoch": epoch, "held": []}
-        assert (await http.post("/v1/groups/g/sources/a/readers/0/splits", json=exchange)).status_code == 200
-        families = text_string_to_metric_families((await http.get("/metrics")).text)
-        told = {family.name + ("_total" if family.type == "counter" else "") for family in families}
+    service = Service(Settings(split_metrics=True))
+    await service.reports("a", 5, splits={"t-0": {"watermark": 5, "state": "active"}})
+    exchange = {"epoch": service.epochs["g/a/0"], "held": []}
+    await service.http.post("/v1/groups/g/sources/a/readers/0/splits", json=exchange)
+    families = text_string_to_metric_families((await service.http.get("/metrics")).text)
+    told = {family.name + ("_total" if family.type == "counter" else "") for family in families}
     rows = "".join(line for line in PAGE.splitlines() if line.startswith("| `lockgate_"))
     named = set(re.findall(r"lockgate_[a-z_]+[a-z]", rows))
     assert {name for name in told if name.startswith("lockgate_")} == named

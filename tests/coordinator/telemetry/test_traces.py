@@ -2,12 +2,8 @@
 installed.
 """
 
-import gzip
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import httpx
 import pytest
@@ -23,14 +19,16 @@ from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import MemoryStore
 from lockgate_coordinator.telemetry import traces
 from lockgate_testbed.coordinator import CoordinatorProcess
+from support.answers import Answer, serving
 from support.children import doing_first
+from support.in_process import Readers, client_of
 
 TOKEN = "open-sesame-and-close-it"
 PATIENT = "from lockgate_coordinator.telemetry import traces; traces.FLUSH_S = 15"
 """A coordinator that runs this first sends its last spans, however long the machine pauses."""
 
 
-class Traced:
+class Traced(Readers):
     """The service with spans that stay in memory."""
 
     def __init__(self) -> None:
@@ -38,24 +36,16 @@ class Traced:
         provider = TracerProvider(shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self._spans))
         app = create_app(MemoryStore(), Settings(tokens=f"admin={TOKEN}"), spans=provider)
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        self.http = httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://coordinator", headers=headers
-        )
+        super().__init__(client_of(app, headers={"Authorization": f"Bearer {TOKEN}"}))
 
     def spans(self) -> tuple[ReadableSpan, ...]:
         return self._spans.get_finished_spans()
 
 
-async def reported(traced: Traced, **headers: str) -> None:
-    epoch = (await traced.http.post("/v1/groups/g/sources/a/readers", json={"subtask": 0})).json()["epoch"]
-    body = {"subtask": 0, "epoch": epoch, "watermark": 5}
-    assert (await traced.http.post("/v1/groups/g/sources/a/watermarks", json=body, headers=headers)).status_code == 200
-
-
 async def test_report_has_a_span_with_group_and_source_below_the_clients() -> None:
     traced = Traced()
-    await reported(traced, traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+    traced.http.headers["traceparent"] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    await traced.reports("a", 5)
     span = traced.spans()[-1]
     assert span.name == "POST /v1/groups/{group}/sources/{source}/watermarks"
     assert span.attributes is not None
@@ -75,7 +65,7 @@ async def test_each_request_but_liveness_probes_is_one_span() -> None:
 async def test_no_token_is_in_a_span_even_if_headers_are_to_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST", ".*")
     traced = Traced()
-    await reported(traced)
+    await traced.reports("a", 5)
     told = "".join(span.to_json() for span in traced.spans())
     assert TOKEN not in told
     assert "authorization" in told  # else nothing was captured, and this shows nothing
@@ -86,33 +76,15 @@ def test_without_an_endpoint_there_are_no_traces() -> None:
     assert traces.provider({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"}) is None
 
 
-class Collector(BaseHTTPRequestHandler):
-    """Takes what comes by OTLP over HTTP."""
-
-    taken: ClassVar[list[tuple[str, bytes]]] = []
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.taken.append(
-            (self.path, gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
-        )
-        self.send_response(200)
-        self.end_headers()
-
-
 def test_process_sends_its_spans_before_it_ends(tmp_path: Path) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
-        threading.Thread(target=collector.serve_forever, daemon=True).start()
-        endpoint = f"http://127.0.0.1:{collector.server_address[1]}"
-        env = doing_first(tmp_path, PATIENT) | {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
-        with CoordinatorProcess(env=env) as coordinator:
+    with serving(collector := Answer()) as endpoint:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}
+        with CoordinatorProcess(env=doing_first(tmp_path, PATIENT) | env) as coordinator:
             httpx.get(f"{coordinator.url}/v1/groups/a-group-by-its-name", timeout=60)
             coordinator.stop()
-        collector.shutdown()
-    path, told = Collector.taken[0]
-    assert path == "/v1/traces"
-    assert b"a-group-by-its-name" in told
-    assert b"lockgate-coordinator" in told
+    assert collector.asked[0][0].startswith("POST /v1/traces ")
+    assert b"a-group-by-its-name" in collector.bodies[0]
+    assert b"lockgate-coordinator" in collector.bodies[0]
 
 
 def test_a_collector_that_is_away_does_not_put_off_the_end() -> None:

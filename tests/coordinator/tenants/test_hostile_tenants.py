@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import quantiles
 from threading import Event
@@ -21,6 +22,7 @@ from lockgate_coordinator.access.tokens import Role, Token, digest_of, stanza
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.hostile_tenant import REQUESTS, VICTIM
+from support.http_readers import HttpReader
 
 pytestmark = pytest.mark.long
 
@@ -58,17 +60,14 @@ class Figures:
 class Living:
     """The tenant whose group must not suffer: readers of `checkout` that report in turn."""
 
-    def __init__(self, http: httpx.Client) -> None:
-        self._http = http
-        self._path = f"/v1/groups/{VICTIM}"
+    def __init__(self, url: str) -> None:
+        headers = {"Authorization": f"Bearer {LIVING}"}
+        self._shown = partial(httpx.get, f"{url}/v1/groups/{VICTIM}/sources/orders", headers=headers, timeout=60)
         config = {"max_drift_ms": DRIFT, "catch_up": "strict", "lease_ms": LEASE_MS}
-        http.put(self._path, json=config).raise_for_status()
-        self._watermarks = [0] * READERS
-        readers = f"{self._path}/sources/orders/readers"
-        self._epochs = [
-            int(http.post(readers, json={"subtask": subtask, "owner": "us"}).raise_for_status().json()["epoch"])
-            for subtask in range(READERS)
+        self._readers = [
+            HttpReader(url, VICTIM, "orders", subtask, headers, owner="us", config=config) for subtask in range(READERS)
         ]
+        self._watermarks = [0] * READERS
         for subtask in range(READERS):
             self._report(subtask)
 
@@ -88,14 +87,12 @@ class Living:
 
     def lost(self) -> list[str]:
         """Return the states of its readers that are not active."""
-        found = self._http.get(f"{self._path}/sources/orders").raise_for_status().json()["readers"]
-        return [reader["state"] for reader in found if reader["state"] != "active"]
+        readers = self._shown().raise_for_status().json()["readers"]
+        return [reader["state"] for reader in readers if reader["state"] != "active"]
 
     def _report(self, subtask: int) -> None:
         self._watermarks[subtask] += 10
-        body = {"subtask": subtask, "epoch": self._epochs[subtask], "watermark": self._watermarks[subtask]}
-        answer = self._http.post(f"{self._path}/sources/orders/watermarks", json=body)
-        ceiling = answer.raise_for_status().json()["max_desired_watermark"]
+        ceiling = self._readers[subtask].report(self._watermarks[subtask])["max_desired_watermark"]
         if all(self._watermarks):
             assert ceiling <= min(self._watermarks) + DRIFT, "a ceiling above the rule"
 
@@ -120,25 +117,23 @@ def coordinator(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Coor
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_hostile_tenant_delays_nobody_else(coordinator: CoordinatorProcess, attack: str) -> None:
-    headers = {"Authorization": f"Bearer {LIVING}"}
-    with httpx.Client(base_url=coordinator.url, headers=headers, timeout=60) as http:
-        living = Living(http)
-        alone = living.works(SECONDS / 3)
-        command = [sys.executable, "-m", "support.hostile_tenant", coordinator.url, HOSTILE, attack]
-        path = {"PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **path}
-        ) as hostile:
-            assert hostile.stdout is not None
-            assert hostile.stdin is not None
-            assert hostile.stdout.readline() == "attacking\n"
-            beside = living.works(SECONDS)
-            states = living.lost()
-            hostile.stdin.close()
-            while hostile.poll() is None:  # its end may take longer than a lease
-                living.works(4 * EVERY_S)
-            answers = hostile.stdout.read()
-        afterwards = living.lost()
+    living = Living(coordinator.url)
+    alone = living.works(SECONDS / 3)
+    command = [sys.executable, "-m", "support.hostile_tenant", coordinator.url, HOSTILE, attack]
+    path = {"PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **path}
+    ) as hostile:
+        assert hostile.stdout is not None
+        assert hostile.stdin is not None
+        assert hostile.stdout.readline() == "attacking\n"
+        beside = living.works(SECONDS)
+        states = living.lost()
+        hostile.stdin.close()
+        while hostile.poll() is None:  # its end may take longer than a lease
+            living.works(4 * EVERY_S)
+        answers = hostile.stdout.read()
+    afterwards = living.lost()
     lines = [json.loads(line) for line in coordinator.log.read_text(encoding="utf-8").splitlines() if line[:1] == "{"]
     lost = [line for line in lines if line.get("event") == "reader_lost" and line.get("group") == VICTIM]
     statuses = json.loads(answers)
