@@ -1,20 +1,5 @@
 """The exceptions of lockgate's core.
 
-    LockgateError
-    ├── InvalidValue          a value breaks a rule; also a ValueError
-    │   └── UnreadableBytes   serialised state that is too short or garbled
-    ├── UnknownName           a channel, output, split or subtask is unknown; also a LookupError
-    ├── WrongState            the object is in no state for this call; also a RuntimeError
-    ├── CannotPause           the reader cannot pause single splits, and has to
-    ├── InvalidMessage        a message breaks the protocol: its faults; also a ValueError
-    └── Refused               a group's rules refuse a command; nothing was changed
-        ├── UnknownGroup
-        ├── UnknownSource
-        ├── UnknownReader     never registered, or it has left
-        ├── StaleEpoch        a newer registration of this reader exists; carries its epoch
-        ├── ReaderBusy        another owner's lease on this reader still runs; carries the owner
-        └── LimitReached      the service takes no more of something; carries the most that it takes
-
 The coordinator raises the subclasses of `Refused` from its rules. The client raises them from the
 problem documents that it gets: both sides have one tree.
 """

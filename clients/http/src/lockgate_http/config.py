@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from lockgate.wire.events import CatchUp
 from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_http.duration import Duration, milliseconds
 from lockgate_http.errors import ConfigurationError
@@ -16,8 +15,11 @@ from lockgate_http.errors import ConfigurationError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-OUTAGES = ("hold", "proceed", "fail")
-NEW_GROUPS = ("create", "refuse")
+_CHOICES = {
+    "catch_up": ("joint", "strict"),
+    "on_outage": ("hold", "proceed", "fail"),
+    "new_group": ("create", "refuse"),
+}
 
 TOKEN = re.compile(r"[!-~]*\Z")
 """What may be a token: it stands in a header."""
@@ -116,22 +118,15 @@ class Coordinator(Named):
         if self.token_file is not None and self.token is not None:
             raise ConfigurationError("Coordinator(token, token_file): expected one of the two")
         _check_files(self)
-        if self.catch_up not in {way.value for way in CatchUp}:
-            raise ConfigurationError(f'Coordinator(catch_up={self.catch_up!r}): expected "joint" or "strict"')
-        if self.on_outage not in OUTAGES:
-            raise ConfigurationError(
-                f"Coordinator(on_outage={self.on_outage!r}): expected {' or '.join(map(repr, OUTAGES))}"
-            )
-        if self.new_group not in NEW_GROUPS:
-            raise ConfigurationError(
-                f"Coordinator(new_group={self.new_group!r}): expected {' or '.join(map(repr, NEW_GROUPS))}"
-            )
+        for key, words in _CHOICES.items():
+            if (chosen := getattr(self, key)) not in words:
+                raise ConfigurationError(f"Coordinator({key}={chosen!r}): expected {' or '.join(map(repr, words))}")
         milliseconds("Coordinator(hold_for)", self.hold_for)
-        for key in ("max_batch", "park"):
+        for key in ("timeout", "max_batch", "park"):
             if (value := getattr(self, key)) is not None and milliseconds(f"Coordinator({key})", value) == 0:
-                raise ConfigurationError(f"Coordinator({key}): must be above 0, or None")
-        if milliseconds("Coordinator(timeout)", self.timeout) == 0:
-            raise ConfigurationError("Coordinator(timeout): must be above 0")
+                raise ConfigurationError(
+                    f"Coordinator({key}): must be above 0{'' if key == 'timeout' else ', or None'}"
+                )
 
 
 _FILES = {

@@ -142,20 +142,18 @@ class Draft(Generic[Split]):
         if found.target < self.horizon or not self._cut(found.target):
             return found
         # The budgets reach beyond what the clock alone allows. The logs may allow more.
-        self.horizon = max(self.horizon, self._log_horizon())
+        self._highest_times()
+        by_logs = watermark.add(min(map(self._own_end_watermark, self._backlogs)), self._bounds.max_drift)
+        self.horizon = max(self.horizon, by_logs)
         return self._within(max(found.target, self.first - 1)) if found.target < self.horizon else found
 
     def _within(self, low: int) -> Found:
-        if low >= self.horizon or self._fits():
+        if low >= self.horizon or self._use({}) <= 1:  # or all unread records fit the budgets
             return Found(self.horizon, None)
         most = max(1, MOST_PROBES - self._probes)
         return greatest_within(
             self.look, low, self.horizon, self._first_guess(low), most, lambda: self._log.read_budget_spent
         )
-
-    def _fits(self) -> bool:
-        """Return whether all unread records fit the budgets."""
-        return self._use({}) <= 1
 
     def _first_guess(self, low: int) -> int:
         if self._learned is not None:
@@ -275,10 +273,6 @@ class Draft(Generic[Split]):
         return watermark.add(
             backlog.known_until, -(self._bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)
         )
-
-    def _log_horizon(self) -> int:
-        self._highest_times()
-        return watermark.add(min(map(self._own_end_watermark, self._backlogs)), self._bounds.max_drift)
 
     def _own_end_watermark(self, split: Split) -> int:
         """h(s) for the query itself, with more disorder where few records of a split were seen. The

@@ -17,6 +17,7 @@ could be.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 from lockgate import watermark
@@ -74,7 +75,7 @@ class Curve:
 
     def at(self, event_time: int) -> float:
         """Return the use up to an event time (ms); 0 before the first point."""
-        after = bisect_right(self.points, event_time, key=_event_time)
+        after = bisect_right(self.points, event_time, key=itemgetter(0))
         if after == 0:
             return 0.0
         left, use = self.points[after - 1]
@@ -88,7 +89,7 @@ class Curve:
         budget.
         """
         wanted = self.at(low) + use
-        after = bisect_left(self.points, wanted, key=_use)
+        after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):
             last, at = self.points[-1]
             slope = self._last_slope()
@@ -100,7 +101,7 @@ class Curve:
 
     def _last_slope(self) -> float:
         last, use = self.points[-1]
-        before = max(0, bisect_right(self.points, use - _SLOPE_OVER, key=_use) - 1)
+        before = max(0, bisect_right(self.points, use - _SLOPE_OVER, key=itemgetter(1)) - 1)
         first, at = self.points[before]
         return (use - at) / (last - first) if last > first else 0.0
 
@@ -174,11 +175,3 @@ def _between(under: Cut, over: Cut, halve: bool) -> int:
     if halve:
         return under.event_time + width // 2
     return under.event_time + int(width * (AIM - under.use) / (over.use - under.use))
-
-
-def _event_time(point: tuple[int, float]) -> int:
-    return point[0]
-
-
-def _use(point: tuple[int, float]) -> float:
-    return point[1]

@@ -23,6 +23,7 @@ The caller gives the zone's changes; this module reads no tables of zones.
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
 
 from lockgate.duration import spoken
 from lockgate.errors import InvalidValue
@@ -44,11 +45,11 @@ class Zone:
 
     def local(self, instant: int) -> int:
         """Local time at an instant: ms since 1970-01-01T00:00 of the same clocks."""
-        return instant + self._offset(bisect_right(self.changes, instant, key=_instant))
+        return instant + self._offset(bisect_right(self.changes, instant, key=itemgetter(0)))
 
     def first(self, local: int) -> int:
         """Return the first instant at which the clocks show `local` or more."""
-        at = bisect_left(self.changes, local - DAY, key=_instant)
+        at = bisect_left(self.changes, local - DAY, key=itemgetter(0))
         begin = local - DAY
         while at < len(self.changes) and max(begin, local - self._offset(at)) >= self.changes[at][0]:
             begin = self.changes[at][0]
@@ -60,7 +61,8 @@ class Zone:
         else None.
         """
         near = range(
-            bisect_left(self.changes, local - DAY, key=_instant), bisect_right(self.changes, local + DAY, key=_instant)
+            bisect_left(self.changes, local - DAY, key=itemgetter(0)),
+            bisect_right(self.changes, local + DAY, key=itemgetter(0)),
         )
         for at in near:
             instant, after = self.changes[at]
@@ -117,10 +119,6 @@ def fits(size: int) -> bool:
 
 
 _UTC = Zone()
-
-
-def _instant(change: tuple[int, int]) -> int:
-    return change[0]
 
 
 def _down(local: int, size: int) -> int:

@@ -86,7 +86,11 @@ class Reported:
 
 
 class CoordinatorClient(Connection):
-    """The connection to one coordinator, for one group. `timeout_s`: of one call."""
+    """The connection to one coordinator, for one group. `timeout_s`: of one call.
+
+    Raises `NotRegistered` when there is no such group, and in calls about one reader also when it
+    is not registered; `Stale` when the reader has a newer epoch.
+    """
 
     def __init__(
         self, coordinator: Coordinator, transport: "httpx.AsyncBaseTransport | None" = None, pace: Pace | None = None
@@ -98,7 +102,6 @@ class CoordinatorClient(Connection):
         self._pace = pace or Pace()
 
     def config(self) -> GroupConfig:
-        """Return the group's configuration. Raises `NotRegistered` when there is no such group."""
         return self.configuration().config
 
     def configuration(self) -> Configuration:
@@ -136,17 +139,12 @@ class CoordinatorClient(Connection):
         )
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
-        """Take the reader out of the group. Raises `NotRegistered` where it is not registered, and
-        `Stale` where it has a newer epoch.
-        """
         path = f"{self._group}/sources/{source}/readers/{subtask}"
         # The same key in each retry: the coordinator may have taken the one whose answer was lost.
         self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Report for many readers at once; the coordinator judges each report alone. Raises
-        `NotRegistered` when there is no such group.
-        """
+        """Report for many readers at once; the coordinator judges each report alone."""
         body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
         answer = self._send("POST", f"{self._group}/watermarks", json=body)
         return self._read(
@@ -158,22 +156,14 @@ class CoordinatorClient(Connection):
         )
 
     def exchange_splits(self, source: str, subtask: int, exchange: SplitExchange) -> SplitAnswer:
-        """Say all that a reader has to say of its splits. Raises `NotRegistered` and `Stale`, as
-        `leave` does.
-        """
         path = f"{self._group}/sources/{source}/readers/{subtask}/splits"
         return self._message(SplitAnswer, self._send("POST", path, json=to_json(exchange)))
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
-        """Send an executor's progress in the middle of a batch. Raises `NotRegistered` and `Stale`,
-        as `leave` does.
-        """
+        """Send an executor's progress in the middle of a batch."""
         self._send("POST", f"{self._group}/sources/{source}/progress", json=to_json(progress))
 
     def alignment(self) -> Event:
-        """Return the alignment of the group as of now. Raises `NotRegistered` when there is no such
-        group.
-        """
         return self._message(Event, self._send("GET", f"{self._group}/alignment"))
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
@@ -204,7 +194,7 @@ class CoordinatorClient(Connection):
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
         """For each event of one reader's stream that concerns its splits, now and after each
         change: the revision that it states, infinity where it states none. None for any other sign
-        of life. The server may end the stream. Raises `Unstreamed`, `NotRegistered` and `Stale`.
+        of life. The server may end the stream. Raises `Unstreamed`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
