@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.calls.credentials import Access
 from lockgate_http.calls.listener import Listener
 from lockgate_http.config import Coordinator
+from lockgate_http.duration import Duration
 from lockgate_http.group.combined_reports import PATIENCE_S, CombinedReports, Member
 from lockgate_http.group.outage import ASK_AGAIN_S, Outage
 
@@ -69,11 +71,11 @@ class GroupSession:
         """Return the session of this process, which is opened where there is none. Each call is
         undone by one `leave`.
         """
-        key = _shared_by(coordinator)
+        key = Access.of(coordinator), coordinator.group, coordinator.timeout
         with _open_lock:
             session = _open.get(key)
             if session is None:
-                session = _open[key] = cls(key)
+                session = _open[key] = cls(coordinator)
             else:
                 session.users += 1
             return session
@@ -154,24 +156,8 @@ class GroupSession:
                     member.renew_lease()
 
 
-_open: dict[Coordinator, GroupSession] = {}
+_open: dict[tuple[Access, str, Duration], GroupSession] = {}
 _open_lock = threading.Lock()
-
-
-def _shared_by(coordinator: Coordinator) -> Coordinator:
-    """Return the part of a configuration that two queries must have in common to share a
-    session.
-    """
-    return Coordinator(
-        coordinator.url,
-        group=coordinator.group,
-        token=coordinator.token,
-        token_file=coordinator.token_file,
-        ca=coordinator.ca,
-        cert=coordinator.cert,
-        key=coordinator.key,
-        timeout=coordinator.timeout,
-    )
 
 
 def _forget_all() -> None:
