@@ -7,7 +7,7 @@ from lockgate.errors import CannotPause, InvalidValue, UnreadableBytes, WrongSta
 from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, RecordAttributes
 from lockgate.flink.generators import PunctuatedWatermarks
-from lockgate.flink.source.operator import SourceOperator
+from lockgate.flink.source.operator import OperatingMode, SourceOperator, SourceOptions
 from lockgate.flink.source.operator_events import (
     AddSplitEvent,
     IsProcessingBacklogEvent,
@@ -18,7 +18,6 @@ from lockgate.flink.source.operator_events import (
     SourceEventWrapper,
     WatermarkAlignmentEvent,
 )
-from lockgate.flink.source.options import OperatingMode, SourceOptions
 from lockgate.flink.source.reader import DataInputStatus, Signal
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit

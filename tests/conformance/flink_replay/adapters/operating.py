@@ -8,7 +8,7 @@ from flink_replay.adapters.base import Adapter, Event, RecordingDataOutput
 from flink_replay.adapters.sourcing import PERIODIC_INTERVAL_MS, HandTimers, strategy_of
 from lockgate.duration import Duration
 from lockgate.errors import CannotPause
-from lockgate.flink.source.operator import SourceOperator
+from lockgate.flink.source.operator import SourceOperator, SourceOptions
 from lockgate.flink.source.operator_events import (
     AddSplitEvent,
     ReaderRegistrationEvent,
@@ -16,7 +16,6 @@ from lockgate.flink.source.operator_events import (
     ToCoordinator,
     WatermarkAlignmentEvent,
 )
-from lockgate.flink.source.options import SourceOptions
 from lockgate.flink.source.reader import AVAILABLE, InputStatus, ReaderContext, Signal
 from lockgate.flink.source_output import ReaderOutput
 

@@ -27,9 +27,8 @@ from typing import Any
 
 from lockgate.flink.elements import Watermark
 from lockgate.flink.source.checkpoint import write_splits
-from lockgate.flink.source.operator import SourceOperator
+from lockgate.flink.source.operator import RUNNING, OperatingMode, SourceOperator, SourceOptions
 from lockgate.flink.source.operator_events import ReportedWatermarkEvent, ToCoordinator, WatermarkAlignmentEvent
-from lockgate.flink.source.options import RUNNING, OperatingMode, SourceOptions
 from lockgate.flink.source.reader import DataInputStatus
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.flink.splits import KafkaPartitionSplit

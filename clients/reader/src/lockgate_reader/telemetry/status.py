@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from lockgate.flink.source.options import OperatingMode
+from lockgate.flink.source.operator import OperatingMode
 from lockgate.watermark import MAX, MIN, instant
 from lockgate_reader.place import ReaderSplit
 from lockgate_reader.reading.reading import RunningReader

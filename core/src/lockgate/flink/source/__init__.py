@@ -1,5 +1,3 @@
-"""The operator that runs a source: its events, its reader, and how alignment holds it back.
-
-Used by `lockgate.flink.propagation` and the tests. The theory is in
-`lockgate.flink.source.operator`.
+"""The operator that runs a source: its events, its reader, and how alignment holds it back. The
+Python reader runs it. The theory is in `lockgate.flink.source.operator`.
 """

@@ -22,6 +22,8 @@ Time, timers and the way to the coordinator are arguments.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Generic, TypeVar
 
 from lockgate.errors import CannotPause, InvalidValue, WrongState
@@ -41,7 +43,6 @@ from lockgate.flink.source.operator_events import (
     ToCoordinator,
     WatermarkAlignmentEvent,
 )
-from lockgate.flink.source.options import RUNNING, OperatingMode, SourceOptions
 from lockgate.flink.source.pausing import PauseOrResume, SplitAlignment, WatermarkSampler
 from lockgate.flink.source.reader import AVAILABLE, DataInputStatus, InputStatus, ReaderContext, Signal, SourceReader
 from lockgate.flink.source_output import ReaderOutput
@@ -49,6 +50,36 @@ from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX, MIN
 
 S = TypeVar("S", bound=SourceSplit)
+
+
+class OperatingMode(Enum):
+    """The modes of a source operator. The mode decides what `emit_next` does."""
+
+    OUTPUT_NOT_INITIALIZED = "OUTPUT_NOT_INITIALIZED"
+    READING = "READING"
+    WAITING_FOR_ALIGNMENT = "WAITING_FOR_ALIGNMENT"
+    SOURCE_DRAINED = "SOURCE_DRAINED"
+    SOURCE_STOPPED = "SOURCE_STOPPED"
+    DATA_FINISHED = "DATA_FINISHED"
+
+
+RUNNING = (OperatingMode.OUTPUT_NOT_INITIALIZED, OperatingMode.READING, OperatingMode.WAITING_FOR_ALIGNMENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """Flink's settings that matter here, with Flink's defaults.
+
+    `buffer_size`: samples per split and for the source. `allow_unaligned_splits`: a reader that
+    cannot pause splits is no error.
+    """
+
+    auto_watermark_interval_ms: int = 200
+    buffer_size: int = 3
+    allow_unaligned_splits: bool = False
+    subtask: int = 0
+    parallelism: int = 1
+    host: str = "localhost"
 
 
 class SourceOperator(Generic[S]):
