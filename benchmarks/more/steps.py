@@ -19,7 +19,7 @@ from lockgate.group.now import Now
 from lockgate.group.turn import turn as turned
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent, ReportedWatermarkEvent
 from lockgate_coordinator.api.bodies import decoded
-from lockgate_coordinator.store.records import reader_from_text, reader_to_text
+from lockgate_coordinator.store.records import encode, reader_from
 from lockgate_coordinator.telemetry.changes import are_ordinary, moved
 
 NOW = 1_795_268_813_854
@@ -52,8 +52,8 @@ def steps(readers: int, turns: int) -> dict[str, list[float]]:
         group = timed("turn", lambda group=group, said=said, now=now: turned(group, [Reports(said)], Now(now)).group)  # type: ignore[misc]
         changed = timed("journal", lambda before=before, group=group: moved(before, group))  # type: ignore[misc]
         assert are_ordinary(before, group, changed) or turn == 0
-        texts = timed("write", lambda changed=changed: [reader_to_text(reader) for _, _, reader in changed])  # type: ignore[misc]
-        read = timed("read", lambda texts=texts: [reader_from_text(text) for text in texts])  # type: ignore[misc]
+        texts = timed("write", lambda changed=changed: [encode(reader) for _, _, reader in changed])  # type: ignore[misc]
+        read = timed("read", lambda texts=texts: [reader_from(text) for text in texts])  # type: ignore[misc]
         news = {key: reader for (key, _, _), reader in zip(changed, read, strict=True)}
         timed("apply", lambda group=group, news=news: group.readers.updated(news))  # type: ignore[misc]
     return found

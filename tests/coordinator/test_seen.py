@@ -12,7 +12,6 @@ import httpx
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.server import DESCRIPTORS_LEFT, Descriptors
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 from support.answers import wait_for
@@ -48,7 +47,7 @@ def test_a_redis_that_goes_and_comes_back_is_in_the_log_once_each(redis: RedisSe
 
 @pytest.mark.redis
 def test_eviction_policy_is_warned_of_until_it_is_safe(redis: RedisServer, tmp_path: Path) -> None:
-    often = "from lockgate_coordinator.store import dangers\ndangers.LOOKS_EVERY_S = 0.1"
+    often = "from lockgate_coordinator import dangers\ndangers.LOOKS_EVERY_S = 0.1"
     with CoordinatorProcess(redis.url, env=doing_first(tmp_path, often)) as process:
         for policy, said in (
             ("allkeys-lru", "(maxmemory-policy allkeys-lru)"),
@@ -64,7 +63,7 @@ def test_eviction_policy_is_warned_of_until_it_is_safe(redis: RedisServer, tmp_p
 def test_bad_tokens_are_logged_with_address_and_without_token(tmp_path: Path) -> None:
     file = tmp_path / "tokens.toml"
     file.write_text(FILE)
-    hurry = "from lockgate_coordinator.access import unknown_callers\nunknown_callers.SUMMED_UP_S = 5"
+    hurry = "from lockgate_coordinator import turned_away\nturned_away.SUMMED_UP_S = 5"
     with CoordinatorProcess(options=["--tokens", str(file)], env=doing_first(tmp_path, hurry)) as process:
         with httpx.Client(base_url=process.url, timeout=60) as http:
             for n in range(50):
@@ -81,7 +80,7 @@ def test_bad_tokens_are_logged_with_address_and_without_token(tmp_path: Path) ->
 def test_file_descriptors_that_are_used_up_are_in_the_log(tmp_path: Path) -> None:
     few = (
         "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
-        "import lockgate_coordinator.server as server\nserver.LOOKS_EVERY_S = 0.1"
+        "import lockgate_coordinator.dangers as dangers\ndangers.LOOKS_EVERY_S = 0.1"
     )
     with CoordinatorProcess(env=doing_first(tmp_path, few)) as process, ExitStack() as open_:
         host, port = process.url.removeprefix("http://").split(":")
@@ -89,15 +88,7 @@ def test_file_descriptors_that_are_used_up_are_in_the_log(tmp_path: Path) -> Non
             open_.enter_context(socket.create_connection((host, int(port))))
         wait_for(lambda: bool(lines(process, "file descriptors are in use: new connections wait or fail")), 30)
         open_.close()
-        wait_for(lambda: bool(lines(process, "enough are free again")), 30)
-
-
-def test_few_descriptors_are_said_once_until_there_are_enough(caplog: pytest.LogCaptureFixture) -> None:
-    descriptors = Descriptors()
-    least = 100 - int(100 * DESCRIPTORS_LEFT)
-    for used in (5, least, least + 1, None, 99, least, 5):
-        descriptors.look(used, 100)
-    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+        wait_for(lambda: bool(lines(process, "resolved: nearly all of")), 30)
 
 
 def test_readyz_says_no_before_the_listener_closes(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ async def test_a_client_that_takes_nothing_for_too_long_is_disconnected(monkeypa
         await changed(coordinator, 0)
         await asyncio.get_running_loop().sock_connect(stuck, listening.getsockname())
         stuck.sendall(b"GET /v1/groups/g/alignment/events HTTP/1.1\r\nHost: c\r\n\r\n")
-        while not coordinator.watchers:
+        while not coordinator.announcer.watchers:
             await asyncio.sleep(0)
         changes = 0
-        while coordinator.watchers:
+        while coordinator.announcer.watchers:
             changes += 1
             await changed(coordinator, changes)
     running.should_exit = True

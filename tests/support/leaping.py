@@ -24,8 +24,8 @@ IN_A_PROCESS = f"""
 import sys
 sys.path.append({str(Path(__file__).parents[1])!r})
 from support.leaping import LeapingScript
-from lockgate_coordinator.store import redis, redis_splits
-redis.Script = redis_splits.Script = LeapingScript
+from lockgate_coordinator.store import redis, states
+redis.Script = states.Script = LeapingScript
 """
 """For `support.children.doing_first`."""
 

@@ -58,9 +58,9 @@ async def service(file: Path, request: pytest.FixtureRequest) -> Service:
 async def polling(service: Service, *names: str) -> "list[asyncio.Task[httpx.Response]]":
     """Return long polls by the tokens of these names, which all wait."""
     path = f"{GROUP}/alignment?after=9223372036854775807&wait_ms=60000"
-    before = service.app.state.coordinator.watchers
+    before = service.app.state.coordinator.announcer.watchers
     polls = [asyncio.create_task(service.http.get(path, headers=bearer(name))) for name in names]
-    while service.app.state.coordinator.watchers < before + len(polls):
+    while service.app.state.coordinator.announcer.watchers < before + len(polls):
         assert not any(poll.done() for poll in polls)
         await asyncio.sleep(0)
     return polls
@@ -106,7 +106,7 @@ async def test_long_poll_is_answered_401_once_its_token_is_taken_out(file: Path,
     assert not stays.done()
     await service.http.delete(GROUP, headers=bearer("admin"))
     assert (await stays).status_code == 404
-    assert service.app.state.coordinator.watchers == 0
+    assert service.app.state.coordinator.announcer.watchers == 0
 
 
 @pytest.mark.parametrize("service", [4], indirect=True)

@@ -145,7 +145,7 @@ async def test_progress_of_many_splits_is_taken_in_parts_or_refused_whole() -> N
 
 def committed(api: httpx.AsyncClient) -> int:
     transport: Any = api._transport
-    return int(transport.app.state.coordinator.committed[0])
+    return int(transport.app.state.coordinator.queue.commits)
 
 
 async def test_group_takes_so_many_readers_and_sources() -> None:

@@ -110,8 +110,8 @@ async def test_an_older_outcome_that_comes_late_does_not_replace_the_newest(
     events = await following(coordinator)
     await soon(anext(events))
     newest = await configured(coordinator, 2)
-    coordinator._announcer.turned(older)
-    assert coordinator._announcer._watches["g"].newest is not None
+    coordinator.announcer.turned(older)
+    assert coordinator.announcer._watches["g"].newest is not None
     event = await asyncio.wait_for(anext(events), 20)
     assert event is not None
     assert event.revision == newest
@@ -144,12 +144,12 @@ async def test_a_record_that_cannot_be_read_ends_no_stream_and_is_logged_once(
     await soon(anext(events))
     poll = asyncio.ensure_future(coordinator.wait("g", (await coordinator.refresh("g")).event.revision, 60_000))
     waiting = asyncio.ensure_future(anext(events))
-    while coordinator.watchers < 2:
+    while coordinator.announcer.watchers < 2:
         await asyncio.sleep(0)
     kept = store._groups["g"]
     # no version of the service writes such a record
     store._groups["g"] = replace(kept, readers=None)  # type: ignore[arg-type]
-    coordinator._announcer.deleted("g", 0, expired=False)  # look now
+    coordinator.announcer.deleted("g", 0, expired=False)  # look now
     with pytest.raises((AttributeError, TypeError)):
         await soon(poll)
     store._groups["g"] = kept
@@ -180,7 +180,7 @@ async def test_a_deleted_group_is_freed_without_the_garbage_collector(coordinato
     try:
         events = await following(coordinator)
         await soon(anext(events))
-        task = coordinator._announcer._watches["g"].follower
+        task = coordinator.announcer._watches["g"].follower
         assert task is not None
         follower = weakref.ref(task)
         await coordinator.delete("g")
@@ -196,7 +196,7 @@ async def test_a_deleted_group_is_freed_without_the_garbage_collector(coordinato
 async def test_a_follower_that_stops_is_forgotten(coordinator: Coordinator) -> None:
     events = await following(coordinator)
     await soon(anext(events))
-    assert coordinator.watchers == 1
+    assert coordinator.announcer.watchers == 1
     await events.aclose()
-    assert coordinator.watchers == 0
-    assert coordinator._announcer._watches == {}
+    assert coordinator.announcer.watchers == 0
+    assert coordinator.announcer._watches == {}

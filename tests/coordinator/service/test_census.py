@@ -80,9 +80,6 @@ async def test_group_of_idle_readers_is_idle() -> None:
     assert (group["health"], group["states"], group["reason"]) == ("idle", {"idle": 1}, None)
 
 
-BLOCKER = {"source": "orders", "subtask": 0}
-
-
 @pytest.mark.parametrize(
     ("reader", "sentence"),
     [
@@ -111,13 +108,13 @@ BLOCKER = {"source": "orders", "subtask": 0}
 def test_reason_names_why_the_blocker_is_behind(reader: dict[str, Any], sentence: str) -> None:
     usual = {"state": "active", "progress_age_ms": 0, "facts": {"event_time_rate": 14_000}, "behind_ms": 15_600_000}
     whole = {**usual, "parked_until_iso": "2026-01-01T00:00:00.000Z", **reader}
-    assert why_blocked(BLOCKER, whole, {"lease_ms": 30_000}).startswith(sentence)
+    assert why_blocked(whole, "orders/0", 30_000).startswith(sentence)
 
 
 def test_first_of_many_blockers_are_named() -> None:
     held = [{"source": "s", "subtask": subtask, "split": None, "watermark": 0} for subtask in range(8)]
     event = {"blocked_by": held, "group_watermark": 0, "max_desired_watermark": MAX, "would_be": 1_000}
-    text = waits_for({"waiting_for": [], "config": {"mode": "observe"}, "alignment": event})
+    text = waits_for(event, [], observes=True)
     assert text == ("Would wait for s/0, s/1, s/2 and 5 more at 1970-01-01T00:00:00Z; read limit 1970-01-01T00:00:01Z.")
 
 
@@ -127,4 +124,4 @@ def test_group_without_a_blocker_says_why() -> None:
         (MAX, "all readers are idle, finished, lost or gone"),
     ):
         event = {"blocked_by": [], "group_watermark": watermark, "max_desired_watermark": MAX}
-        assert reason in waits_for({"waiting_for": [], "config": {"mode": "enforce"}, "alignment": event})
+        assert reason in waits_for(event, [], observes=False)

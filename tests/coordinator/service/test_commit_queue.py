@@ -14,8 +14,7 @@ from lockgate_coordinator.listeners import Listeners, TurnListener
 from lockgate_coordinator.service.commit_queue import CommitQueue
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.stalls import StallDetector
-from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store
-from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store import Loaded, MemoryStore, Store, open_store, states
 
 
 class CountingStore(MemoryStore):
@@ -136,7 +135,7 @@ async def test_commit_to_redis_is_one_round_trip_without_other_processes(
     store: Store, store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A machine that pauses for longer than 50 ms would cost another round trip.
-    monkeypatch.setattr(redis_store, "CACHED_WITHIN_MS", 60_000)
+    monkeypatch.setattr(states, "CACHED_WITHIN_MS", 60_000)
     coordinator = Coordinator(store)
     (report,) = await registered(coordinator, 1)
     await coordinator.report("g", "a", report)

@@ -86,7 +86,7 @@ async def test_a_poll_goes_on_while_splits_cannot_be_read(here: Coordinator, mon
         monkeypatch.setattr(here._store, "load_splits", unreadable)
         poll = asyncio.create_task(here.wait("g", before, 60_000))
         while not unreadable.await_count:
-            here._announcer.deleted("g", 0, expired=False)  # look now
+            here.announcer.deleted("g", 0, expired=False)  # look now
             await asyncio.sleep(0)
         await here.configure("g", GroupConfig(expected_sources=("other",)))
         event = await poll

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
@@ -76,15 +77,15 @@ async def test_a_group_that_is_heard_between_the_look_and_the_delete_stays(
     coordinator: Coordinator, metrics: Metrics, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stored(store, "g", ("a", 8 * HOUR_MS))
-    delete = metrics.store.delete
+    discard = metrics.store.discard
 
-    async def later(loaded: object) -> bool:
+    async def later(name: str, **more: Any) -> object:
         now = await store.load("g")
         assert now.group is not None
         assert await store.commit(now, with_reader(now.group, "a", now.now_ms)) is None
-        return await delete(loaded)  # type: ignore[arg-type]
+        return await discard(name, **more)
 
-    monkeypatch.setattr(metrics.store, "delete", later)
+    monkeypatch.setattr(metrics.store, "discard", later)
     await remove_expired(coordinator, EXPIRY)
     assert await store.names("", 9) == ["g"]
 

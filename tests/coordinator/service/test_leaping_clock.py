@@ -11,8 +11,7 @@ from contextlib import AsyncExitStack
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.store import open_store
-from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store import open_store, states
 from lockgate_coordinator.store.base import CACHED_WITHIN_MS
 from lockgate_testbed.redis import RedisServer
 from support.in_process import Service
@@ -33,7 +32,7 @@ async def seen_by(*coordinators: Service) -> set[int]:
 
 @pytest.fixture
 def redis(redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch) -> "Redis[bytes]":
-    monkeypatch.setattr(redis_store, "Script", LeapingScript)
+    monkeypatch.setattr(states, "Script", LeapingScript)
     client = Redis.from_url(redis_server.url)
     client.flushall()
     return client

@@ -73,12 +73,12 @@ async def test_others_are_served_between_commits_of_many_batches() -> None:
     crowd = Crowd()
     await crowd.begin()
     await crowd.coordinator.report_all("g", crowd.reports[:1])
-    before = crowd.coordinator.committed[0]
+    before = crowd.coordinator.queue.commits
     batches = [crowd.reports[first : first + COMMANDS_OF_A_TURN] for first in range(0, READERS, COMMANDS_OF_A_TURN)]
     turns, _ = await turns_during(
         lambda: asyncio.gather(*(crowd.coordinator.report_all("g", batch) for batch in batches))
     )
-    assert crowd.coordinator.committed[0] - before == len(batches)
+    assert crowd.coordinator.queue.commits - before == len(batches)
     assert turns >= len(batches)
 
 

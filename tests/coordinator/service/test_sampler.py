@@ -42,7 +42,7 @@ class Clocked:
         await asyncio.gather(*self.sampler._tasks)
 
     async def samples(self) -> list[tuple[int, dict[str, Any]]]:
-        return [(at, json.loads(text)) for at, text in await self.coordinator.read_samples("g")]
+        return [(at, json.loads(text)) for at, text in await self.coordinator.store.read_samples("g")]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from lockgate_coordinator.store import redis as redis_store
+from lockgate_coordinator.store import states
 from lockgate_testbed.redis import RedisServer
 from lockgate_testbed.redis_cluster import RedisCluster
 
@@ -15,7 +15,7 @@ def cached_within(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets a cached time be off by a minute. The default is 50 ms, and a busy machine may pause for
     longer than that before a commit.
     """
-    monkeypatch.setattr(redis_store, "CACHED_WITHIN_MS", 60_000)
+    monkeypatch.setattr(states, "CACHED_WITHIN_MS", 60_000)
 
 
 @pytest.fixture(scope="session")

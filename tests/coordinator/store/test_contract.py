@@ -177,7 +177,7 @@ async def test_the_version_rises_with_every_commit_and_over_a_delete(store: Stor
     for _ in range(3):
         await created(store)
         versions.append((await store.load("g")).version)
-        assert await store.delete(await store.load("g"))
+        assert isinstance(await store.discard("g"), int)
         versions.append((await store.load("g")).version)
     assert versions == sorted(set(versions))
     assert versions[0] > 0
@@ -188,7 +188,7 @@ async def test_a_successor_begins_above_all_that_a_deleted_group_gave_out(store:
     loaded = await store.load("g")
     ahead = loaded.now_ms + 10**9
     assert await store.commit(loaded, replace(group, left_epoch=ahead)) is None
-    assert await store.delete(await store.load("g"))
+    assert isinstance(await store.discard("g"), int)
     successor = await created(store)
     assert successor.revision > ahead
     assert register(successor, "a", ReaderRegistrationEvent(subtask=0), 1).readers["a", 0].epoch > ahead
@@ -198,7 +198,7 @@ async def test_a_delete_of_an_older_version_changes_nothing(store: Store) -> Non
     group = await created(store)
     loaded = await store.load("g")
     assert await store.commit(loaded, replace(group, heard_at=1)) is None
-    assert not await store.delete(loaded)
+    assert await store.discard("g", only=loaded) is NotDiscarded.CHANGED
     assert (await store.load("g")).group is not None
     assert await store.names("", 10) == ["g"]
 
@@ -229,14 +229,14 @@ async def test_a_successor_begins_above_all_that_a_discarded_group_gave_out(stor
 async def test_names_come_in_order_a_page_at_a_time_without_deleted_groups(store: Store) -> None:
     for name in ("b", "a", "Z", "a:1", "c"):
         await created(store, name)
-    assert await store.delete(await store.load("c"))
+    assert isinstance(await store.discard("c"), int)
     assert await store.names("", 3) == ["Z", "a", "a:1"]
     assert await store.names("a:1", 3) == ["b"]
 
 
 async def test_groups_do_not_touch_each_other(store: Store) -> None:
     first, second = await created(store, "g"), await created(store, "g:state")
-    assert await store.delete(await store.load("g"))
+    assert isinstance(await store.discard("g"), int)
     assert (await store.load("g")).group is None
     assert (await store.load("g:state")).group == second != first
 
@@ -263,7 +263,7 @@ async def test_journal_keeps_its_newest_entries_and_goes_with_its_group(store: S
     assert await store.read_journal("g", JournalSpan(), 10) == []
     await created(store, "g")
     assert await store.read_journal("g", JournalSpan(), 10) == []
-    assert await store.delete(await store.load("g"))
+    assert isinstance(await store.discard("g"), int)
     assert await store.read_journal("g", JournalSpan(), 10) == []
 
 

@@ -8,9 +8,10 @@ import pytest
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.steps import ITEMS_OF_A_STEP, at_once
-from lockgate_coordinator.store.split_records import Records, changed
+from lockgate_coordinator.store.split_records import RECORDS_AT_ONCE, SplitRecords
 from support.lines import lines_of_each_step
 
+RECORDS = SplitRecords()
 SPLITS = 10 * ITEMS_OF_A_STEP
 LINES = 8 * SPLITS
 """Of Python that one step may run: 10 ms on a slow machine."""
@@ -47,18 +48,20 @@ def enumerator(request: pytest.FixtureRequest) -> Enumerator:
     return made()
 
 
-def test_the_records_of_thousands_of_splits_are_written_in_short_steps(enumerator: Enumerator) -> None:
-    lines = lines_of_each_step(changed({}, {"s": enumerator}))
-    assert max(lines) <= LINES < sum(lines)
+def test_records_of_many_readers_are_written_in_short_steps() -> None:
+    lines = lines_of_each_step(RECORDS.changed({}, {"s": of_many_readers()}))
+    assert max(lines) <= 20 * RECORDS_AT_ONCE < sum(lines)
 
 
-def test_the_records_of_thousands_of_splits_are_read_in_short_steps(enumerator: Enumerator) -> None:
-    _, written = at_once(changed({}, {"s": enumerator}))
-    records = Records("g")
+def test_records_of_many_splits_are_read_in_short_steps(enumerator: Enumerator) -> None:
+    _, written = at_once(RECORDS.changed({}, {"s": enumerator}))
+    read = {}
     for field, text in zip(written[::2], written[1::2], strict=True):
-        assert max(lines_of_each_step(records.take(field, text))) <= LINES
-    assert records.enumerators() == {"s": enumerator}
+        key = RECORDS.key(field)
+        assert max(lines_of_each_step(RECORDS.record_from(key, text)), default=0) <= LINES
+        read[key] = at_once(RECORDS.record_from(key, text))
+    assert at_once(RECORDS.updated("g", {}, None, read)) == {"s": enumerator}
 
 
 def test_a_source_that_has_not_changed_costs_nothing(enumerator: Enumerator) -> None:
-    assert sum(lines_of_each_step(changed({"s": enumerator}, {"s": enumerator}))) < ITEMS_OF_A_STEP
+    assert sum(lines_of_each_step(RECORDS.changed({"s": enumerator}, {"s": enumerator}))) < ITEMS_OF_A_STEP

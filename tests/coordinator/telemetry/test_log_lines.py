@@ -78,11 +78,12 @@ def test_text_format_has_readable_times_and_json_milliseconds() -> None:
     fields = {
         "silent_ms": 740_759,
         "watermark": 1_767_225_600_000,
+        "read_limit": 1_767_225_600_000,
         "changed": {"max_drift_ms": {"from": 600_000, "to": 331_000}, "max_wait_ms": [None, 2**63 - 1]},
         "epoch": 1_234_567,
     }
     line = TextLines().format(record("reader lost", **fields))
-    assert 'silent="12 min 20 s" watermark=2026-01-01T00:00:00.000Z' in line
+    assert 'silent="12 min 20 s" watermark=2026-01-01T00:00:00.000Z read_limit=2026-01-01T00:00:00.000Z' in line
     assert '"max_drift_ms": {"from": "10 min", "to": "5 min 31 s"}' in line
     assert "epoch=1234567" in line
     assert not re.search(r"\d{8}", line)

@@ -28,7 +28,7 @@ from lockgate_coordinator.api import (
     source_pauses,
     splits,
 )
-from lockgate_coordinator.dashboard.pages import Pages
+from lockgate_coordinator.dashboard import pages
 from lockgate_coordinator.probes import Alive
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.expiring import keep_removing
@@ -100,7 +100,6 @@ def create_app(
     )
     app.state.coordinator = coordinator
     app.state.settings = settings
-    app.state.in_turn = coordinator.in_turn
     app.state.metrics = counted
     problems.install(app)
     document.install(app)
@@ -117,9 +116,8 @@ def create_app(
         metrics_page,
     ):
         app.include_router(subject.router)
-    pages = Pages() if settings.dashboard else None
-    if pages is not None:
-        app.router.routes.extend(pages.routes)
+    shown = pages.routes() if settings.dashboard else []
+    app.router.routes.extend(shown)
     app.before(
         reports.ReportRoutes, coordinator=coordinator, limit=settings.limits.report_body, in_turn=coordinator.in_turn
     )
@@ -133,7 +131,7 @@ def create_app(
             rate=rate,
             most_waiting=max(1, settings.max_subscribers // 2),
             answer=problems.problem,
-            public=() if pages is None else pages.paths,
+            public=[page.path for page in shown],
         )
     else:
         app.before(Browsers, hosts=settings.allowed_hosts, answer=problems.problem)

@@ -41,141 +41,121 @@ _listen, _access, _limit, _tls_file, _shown = map(
     _of, ("Listening and storage", "Access", "Limits and expiry", "TLS", "Logs, metrics and dashboard")
 )
 
-Host = Annotated[str, _listen("HOST", "The address to listen on.")]
-Port = Annotated[int, _listen("PORT", "The port to listen on; 0 takes a free one.", min=0, max=65535)]
-StoreAddress = Annotated[
-    str,
-    _listen(
-        "STORE",
-        "Where to keep groups: memory:// (one coordinator; after a restart the readers register again) or "
-        "redis://HOST:PORT/DB (any number of coordinators).",
-        show_envvar=True,
-    ),
-]
-ProbePort = Annotated[
-    int | None,
-    _listen(
-        "PROBE_PORT",
-        "Also serve /livez and /readyz on this port, in plain http, for probes without a certificate.",
-        min=1,
-        max=65535,
-    ),
-]
-Unauthenticated = Annotated[
-    bool,
-    _access(
-        "ALLOW_UNAUTHENTICATED",
-        "Listen on a non-loopback address without tokens. Everyone who reaches the port can then read and change every "
-        "group.",
-        "--allow-unauthenticated",
-    ),
-]
-TokensFile = Annotated[
-    Path | None,
-    _access("TOKENS_FILE", "A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes."),
-]
-AllowedHosts = Annotated[
-    list[str] | None,
-    _access(
-        "ALLOWED_HOSTS",
-        "Without tokens, also accept requests for this host name; * accepts all. Repeatable. IP addresses, "
-        "names without a dot and names in .local, .internal and .svc are always accepted.",
-    ),
-]
-RateLimit = Annotated[
-    int | None,
-    _access(
-        "RATE_LIMIT",
-        "Limit on requests per second for each token, with bursts of twice as many. [default: no limit]",
-        min=1,
-    ),
-]
-MaxSubscribers = Annotated[
-    int, _limit("MAX_SUBSCRIBERS", "Limit on event streams and long polls open at the same time.", min=0)
-]
-MaxPartitions = Annotated[int, _limit("MAX_PARTITIONS", "Limit on partitions per reader.", min=1)]
-MaxReaders = Annotated[int, _limit("MAX_READERS", "Limit on readers per group.", min=1)]
-MaxSources = Annotated[int, _limit("MAX_SOURCES", "Limit on sources per group, present or expected.", min=1)]
-MaxGroups = Annotated[int, _limit("MAX_GROUPS", "Limit on groups in the store.", min=1)]
-MaxAttributes = Annotated[
-    int, _limit("MAX_ATTRIBUTES", "Limit on the bytes of a reader's owner and attributes.", min=0)
-]
-ExpireReaders = Annotated[
-    float,
-    _limit(
-        "EXPIRE_READERS",
-        "Remove a lost or finished reader after this time, if its group is in use. 0: never.",
-        min=0,
-        metavar="HOURS",
-    ),
-]
-ExpireGroups = Annotated[
-    float,
-    _limit(
-        "EXPIRE_GROUPS",
-        "Delete a group that has no configuration of its own and no live readers after this time. 0: never.",
-        min=0,
-        metavar="HOURS",
-    ),
-]
-Certificate = Annotated[Path | None, _tls_file("SSL_CERTFILE", "Listen on https with this certificate (PEM).")]
-Key = Annotated[
-    Path | None,
-    _tls_file(
-        "SSL_KEYFILE",
-        f"The certificate's private key, if it is in another file. Its password is read from {PASSWORD_VARIABLE}.",
-    ),
-]
-Authorities = Annotated[
-    Path | None, _tls_file("SSL_CA_CERTS", "Require client certificates signed by one of these authorities (PEM).")
-]
-LogFormat = Annotated[logs.LogFormat, _shown("LOG_FORMAT", "The format of log lines.")]
-LogLevel = Annotated[logs.LogLevel, _shown("LOG_LEVEL", "Log this level and above.")]
-PartitionMetrics = Annotated[
-    bool,
-    _shown(
-        "PARTITION_METRICS",
-        "Add three series for each partition to /metrics, for at most 10,000 partitions.",
-        "--partition-metrics",
-    ),
-]
-Dashboard = Annotated[
-    bool,
-    _shown(
-        "DASHBOARD",
-        "Serve the dashboard at /. It shows the groups that the token entered there may read.",
-        "--dashboard/--no-dashboard",
-    ),
-]
-
 
 @commands.command(
     "serve", epilog="Example: `lockgate serve --host 0.0.0.0 --store redis://redis:6379/0 --tokens tokens.toml`"
 )
 def serve_command(
-    host: Host = "127.0.0.1",
-    port: Port = 8080,
-    store: StoreAddress = "memory://",
-    tokens: TokensFile = None,
-    allow_unauthenticated: Unauthenticated = False,
-    allowed_host: AllowedHosts = None,
-    rate_limit: RateLimit = None,
-    max_subscribers: MaxSubscribers = MAX_SUBSCRIBERS,
-    max_partitions: MaxPartitions = LIMITS.splits,
-    max_readers: MaxReaders = LIMITS.readers,
-    max_sources: MaxSources = LIMITS.sources,
-    max_groups: MaxGroups = LIMITS.groups,
-    max_attributes: MaxAttributes = LIMITS.attributes,
-    expire_readers: ExpireReaders = WEEK_H,
-    expire_groups: ExpireGroups = WEEK_H,
-    ssl_certfile: Certificate = None,
-    ssl_keyfile: Key = None,
-    ssl_ca_certs: Authorities = None,
-    probe_port: ProbePort = None,
-    log_format: LogFormat = logs.LogFormat.TEXT,
-    log_level: LogLevel = logs.LogLevel.INFO,
-    partition_metrics: PartitionMetrics = False,
-    dashboard: Dashboard = True,
+    host: Annotated[str, _listen("HOST", "The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, _listen("PORT", "The port to listen on; 0 takes a free one.", min=0, max=65535)] = 8080,
+    store: Annotated[
+        str,
+        _listen(
+            "STORE",
+            "Where to keep groups: memory:// (one coordinator; after a restart the readers register again) or "
+            "redis://HOST:PORT/DB (any number of coordinators).",
+            show_envvar=True,
+        ),
+    ] = "memory://",
+    tokens: Annotated[
+        Path | None,
+        _access("TOKENS_FILE", "A TOML file of tokens, made with `lockgate token`. It is reloaded when it changes."),
+    ] = None,
+    allow_unauthenticated: Annotated[
+        bool,
+        _access(
+            "ALLOW_UNAUTHENTICATED",
+            "Listen on a non-loopback address without tokens. Everyone who reaches the port can then read and change "
+            "every group.",
+            "--allow-unauthenticated",
+        ),
+    ] = False,
+    allowed_host: Annotated[
+        list[str] | None,
+        _access(
+            "ALLOWED_HOSTS",
+            "Without tokens, also accept requests for this host name; * accepts all. Repeatable. IP addresses, "
+            "names without a dot and names in .local, .internal and .svc are always accepted.",
+        ),
+    ] = None,
+    rate_limit: Annotated[
+        int | None,
+        _access(
+            "RATE_LIMIT",
+            "Limit on requests per second for each token, with bursts of twice as many. [default: no limit]",
+            min=1,
+        ),
+    ] = None,
+    max_subscribers: Annotated[
+        int, _limit("MAX_SUBSCRIBERS", "Limit on event streams and long polls open at the same time.", min=0)
+    ] = MAX_SUBSCRIBERS,
+    max_partitions: Annotated[int, _limit("MAX_PARTITIONS", "Limit on partitions per reader.", min=1)] = LIMITS.splits,
+    max_readers: Annotated[int, _limit("MAX_READERS", "Limit on readers per group.", min=1)] = LIMITS.readers,
+    max_sources: Annotated[
+        int, _limit("MAX_SOURCES", "Limit on sources per group, present or expected.", min=1)
+    ] = LIMITS.sources,
+    max_groups: Annotated[int, _limit("MAX_GROUPS", "Limit on groups in the store.", min=1)] = LIMITS.groups,
+    max_attributes: Annotated[
+        int, _limit("MAX_ATTRIBUTES", "Limit on the bytes of a reader's owner and attributes.", min=0)
+    ] = LIMITS.attributes,
+    expire_readers: Annotated[
+        float,
+        _limit(
+            "EXPIRE_READERS",
+            "Remove a lost or finished reader after this time, if its group is in use. 0: never.",
+            min=0,
+            metavar="HOURS",
+        ),
+    ] = WEEK_H,
+    expire_groups: Annotated[
+        float,
+        _limit(
+            "EXPIRE_GROUPS",
+            "Delete a group that has no configuration of its own and no live readers after this time. 0: never.",
+            min=0,
+            metavar="HOURS",
+        ),
+    ] = WEEK_H,
+    ssl_certfile: Annotated[
+        Path | None, _tls_file("SSL_CERTFILE", "Listen on https with this certificate (PEM).")
+    ] = None,
+    ssl_keyfile: Annotated[
+        Path | None,
+        _tls_file(
+            "SSL_KEYFILE",
+            f"The certificate's private key, if it is in another file. Its password is read from {PASSWORD_VARIABLE}.",
+        ),
+    ] = None,
+    ssl_ca_certs: Annotated[
+        Path | None, _tls_file("SSL_CA_CERTS", "Require client certificates signed by one of these authorities (PEM).")
+    ] = None,
+    probe_port: Annotated[
+        int | None,
+        _listen(
+            "PROBE_PORT",
+            "Also serve /livez and /readyz on this port, in plain http, for probes without a certificate.",
+            min=1,
+            max=65535,
+        ),
+    ] = None,
+    log_format: Annotated[logs.LogFormat, _shown("LOG_FORMAT", "The format of log lines.")] = logs.LogFormat.TEXT,
+    log_level: Annotated[logs.LogLevel, _shown("LOG_LEVEL", "Log this level and above.")] = logs.LogLevel.INFO,
+    partition_metrics: Annotated[
+        bool,
+        _shown(
+            "PARTITION_METRICS",
+            "Add three series for each partition to /metrics, for at most 10,000 partitions.",
+            "--partition-metrics",
+        ),
+    ] = False,
+    dashboard: Annotated[
+        bool,
+        _shown(
+            "DASHBOARD",
+            "Serve the dashboard at /. It shows the groups that the token entered there may read.",
+            "--dashboard/--no-dashboard",
+        ),
+    ] = True,
 ) -> None:
     """Run a coordinator.
 

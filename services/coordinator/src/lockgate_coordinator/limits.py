@@ -51,29 +51,17 @@ class Limits(GroupLimits):
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
         """Raise `LimitReached` if the source's enumerator would have too many splits."""
         if splits > max(self.splits, before):
-            raise LimitReached(
-                "splits",
-                self.splits,
-                f"source {source!r}",
-                "divide its topics among sources, or raise --max-partitions",
-            )
+            remedy = "divide its topics among sources, or raise --max-partitions"
+            raise LimitReached("splits", self.splits, f"source {source!r}", remedy)
 
     def check_enumerators(self, name: str, sources: int) -> None:
         """Raise `LimitReached` if `sources` of the group have enumerators, and no more may."""
         if sources >= self.sources:
-            raise LimitReached(
-                "sources with splits",
-                self.sources,
-                f"group {name!r}",
-                "delete the group if its sources are no longer used, or raise --max-sources",
-            )
+            remedy = "delete the group if its sources are no longer used, or raise --max-sources"
+            raise LimitReached("sources with splits", self.sources, f"group {name!r}", remedy)
 
     def check_groups(self, name: str, groups: int) -> None:
         """Raise `LimitReached` if `groups` are there already, and one more may not be."""
         if groups >= self.groups:
-            raise LimitReached(
-                "groups",
-                self.groups,
-                "the store",
-                f"delete unused groups, or raise --max-groups; {name!r} would be one more",
-            )
+            remedy = f"delete unused groups, or raise --max-groups; {name!r} would be one more"
+            raise LimitReached("groups", self.groups, "the store", remedy)

@@ -3,7 +3,6 @@ subscribers.
 """
 
 import asyncio
-import errno
 import gc
 import logging
 import os
@@ -19,11 +18,11 @@ from typing import Any
 import uvicorn
 
 from lockgate_coordinator.app import create_app
+from lockgate_coordinator.dangers import Dangers, few_descriptors
 from lockgate_coordinator.intake import Intake
 from lockgate_coordinator.probes import ProbeServer
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
-from lockgate_coordinator.store.dangers import Dangers
 from lockgate_coordinator.telemetry import traces
 from lockgate_coordinator.tls import RenewedTls, Tls
 
@@ -52,10 +51,6 @@ DRAIN_S = 1.5
 sends new requests to others.
 """
 
-DESCRIPTORS_LEFT = 0.1
-"""Below this part of all file descriptors the log warns."""
-
-LOOKS_EVERY_S = 5.0
 LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
 
 
@@ -103,10 +98,8 @@ async def serve(
             beside.append(ProbeServer(app, sockets.enter_context(closing(listen(host, probe_port)))).run_beside)
         if renewed is not None:
             beside.append(partial(_look_at_certificates, renewed))
-        if sys.platform != "win32":
-            beside.append(_look_at_descriptors)
         await store.ping()
-        dangers = Dangers(store)
+        dangers = Dangers(store.dangers, few_descriptors)
         await dangers.look()
         beside.append(dangers.keep_looking)
         await _Server(_config(app, renewed), beside).serve(sockets=[listening])
@@ -170,50 +163,6 @@ def _config(app: Any, tls: RenewedTls | None) -> uvicorn.Config:
     config.load()
     config.ssl = None if tls is None else tls.context
     return config
-
-
-class Descriptors:
-    """Warns once when few file descriptors are left, and says when there are enough again."""
-
-    def __init__(self) -> None:
-        self._few = False
-
-    def look(self, used: int | None, most: int) -> None:
-        """Log file descriptors. `used`: how many are in use; None: none is left to find that out
-        with.
-        """
-        if used is None or most - used < DESCRIPTORS_LEFT * most:
-            if not self._few:
-                log.error(
-                    "%s of %d file descriptors are in use: new connections wait or fail. Raise the limit (ulimit -n), "
-                    "or start more coordinators",
-                    "all" if used is None else used,
-                    most,
-                )
-            self._few = True
-        elif self._few:
-            self._few = False
-            log.warning("%d of %d file descriptors are in use: enough are free again", used, most)
-
-
-def _descriptors() -> tuple[int | None, int]:
-    """Return how many file descriptors are in use, and how many there may be. Only Linux shows the
-    former.
-    """
-    import resource
-
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        return len(os.listdir("/proc/self/fd")), most
-    except OSError as error:
-        return (None if error.errno in (errno.EMFILE, errno.ENFILE) else 0), most
-
-
-async def _look_at_descriptors() -> None:
-    descriptors = Descriptors()
-    while True:
-        descriptors.look(*_descriptors())
-        await asyncio.sleep(LOOKS_EVERY_S)
 
 
 async def _look_at_certificates(tls: RenewedTls) -> None:

@@ -11,21 +11,16 @@ in any more. Before TLS 1.3 sessions could be resumed without a ticket, so TLS 1
 """
 
 import logging
-import os
 import ssl
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lockgate_coordinator.turned_away import TurnedAway
+from lockgate_coordinator.watched_files import WatchedFiles
+
 PASSWORD_VARIABLE = "LOCKGATE_SSL_KEYFILE_PASSWORD"
 
-LOG_EVERY_S = 10.0
-"""The log has one line of refused clients in this time at most."""
-
 log = logging.getLogger("lockgate")
-
-_Signature = tuple[tuple[int, int, int] | None, ...]
 
 
 class InvalidTls(Exception):
@@ -88,25 +83,26 @@ class Tls:
 
 
 class RenewedTls:
-    """The context of a listener that follows its files: call `look` now and then. `clock`:
-    monotonic seconds. Raises `InvalidTls`.
+    """The context of a listener that follows its files: call `look` now and then. Raises
+    `InvalidTls`.
     """
 
-    def __init__(self, tls: Tls, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, tls: Tls) -> None:
         self._tls = tls
-        self._signature = _signature(tls)
+        self._watched = WatchedFiles(tls.files())
         self._newest = tls.context()
-        self._refusals = _Refusals(clock)
+        self._refused = TurnedAway(
+            "a client was refused: %s; --ssl-ca-certs lists the accepted authorities",
+            "%d more clients were refused in %s, the last one because %s",
+        )
         self.context = tls.context()
         self.context.sni_callback = self._take_newest
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
         """Read the files again if one of them has changed. The log says what came of it."""
-        signature = _signature(self._tls)
-        if signature == self._signature:
+        if not self._watched.have_changed():
             return
-        self._signature = signature
         try:
             self._newest = self._tls.context()
         except InvalidTls as error:
@@ -125,7 +121,7 @@ class RenewedTls:
         OpenSSL has made for the client. So a refusal is first told as a handshake that goes on,
         which sends the alert, and ends the connection with the client's next bytes.
         """
-        note = self._refusals.note
+        note = self._refused.note
 
         class Heard(ssl.SSLObject):
             refusal: ssl.SSLError | None = None
@@ -153,36 +149,3 @@ def _refusal(error: ssl.SSLError) -> str | None:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None
-
-
-class _Refusals:
-    """Clients that are refused, in the log: the first at once, the others counted."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._silent_until = clock()
-        self._more = 0
-
-    def note(self, why: str) -> None:
-        if self._clock() < self._silent_until:
-            self._more += 1
-            return
-        log.warning(
-            "a client was refused: %s; --ssl-ca-certs lists the accepted authorities%s",
-            why,
-            f". {self._more} more clients have been refused since the last such line" if self._more else "",
-        )
-        self._silent_until = self._clock() + LOG_EVERY_S
-        self._more = 0
-
-
-def _signature(tls: Tls) -> _Signature:
-    """Return time, size and inode of each file; None for one that is missing."""
-    found = list[tuple[int, int, int] | None]()
-    for file in tls.files():
-        try:
-            state = os.stat(file)
-            found.append((state.st_mtime_ns, state.st_size, state.st_ino))
-        except OSError:
-            found.append(None)
-    return tuple(found)

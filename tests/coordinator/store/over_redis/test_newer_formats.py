@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 from redis import Redis
 
+from lockgate.enumerator.model import Enumerator, SplitOwner
 from lockgate.group.group import Group
 from lockgate.group.reader import Arriving, Reader
 from lockgate.wire.events import GroupConfig, ReaderFacts, ReportedWatermarkEvent, SplitReport
@@ -29,6 +30,10 @@ FIELDS = {
     Arriving: "split watermark",
     ReportedWatermarkEvent: "batch_id epoch facts finished idle park_ms reach splits subtask watermark",
     ReaderFacts: "event_time_rate late_rows producer_lag_ms retained_until retention_split rows_saved",
+    Enumerator: "assigning_at began_at bounded discovered_at discoverer finished free from_readers heard_at known_to "
+    "last_number listed lost_history missing readers revision static survivors_until to_readers",
+    SplitOwner: "arriving capacity discovery_interval_ms events_from excused heard_at held is_processing_backlog "
+    "lease_ms requests revoked",
     SplitReport: "end position rows state watermark",
 }
 
@@ -60,7 +65,6 @@ async def test_a_group_of_a_newer_format_is_neither_read_nor_written(
 
 def test_the_fields_of_format_1_are_these() -> None:
     """A release that changes them raises `FORMAT`."""
-    kinds = (Group, GroupConfig, Arriving, ReportedWatermarkEvent, ReaderFacts, SplitReport)
     assert FORMAT == 1
-    assert {kind: " ".join(sorted(each.name for each in fields(kind))) for kind in kinds} == FIELDS
+    assert {kind: " ".join(sorted(each.name for each in fields(kind))) for kind in FIELDS} == FIELDS
     assert " ".join(Reader._fields) == VALUES_OF_A_READER

@@ -9,7 +9,7 @@ from redis import Redis
 
 from lockgate.group.group import Group, create
 from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
-from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store, reading
+from lockgate_coordinator.store import Store, StoreUnavailable, UnreadableGroup, keys, open_store, states
 from lockgate_coordinator.store.base import NotDiscarded
 from lockgate_coordinator.store.connections import Connections, Script
 from lockgate_testbed.redis import RedisServer
@@ -82,7 +82,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, store: Store, act: Callable[[], A
     run = connections.run
 
     async def interrupted(script: Script, *args: Any, **more: Any) -> Any:
-        if script is store._values:  # type: ignore[attr-defined]
+        if script is store._groups._values:  # type: ignore[attr-defined]
             await act()
         return await run(script, *args, **more)
 
@@ -129,7 +129,7 @@ async def test_a_group_that_is_deleted_while_it_is_read_is_gone(
 async def test_a_group_that_changes_for_ever_is_given_up(
     store: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "READINGS", 3)
+    monkeypatch.setattr(states, "READINGS", 3)
     for subtask in range(4):
         await registered(store, "a", subtask, MIB)
 

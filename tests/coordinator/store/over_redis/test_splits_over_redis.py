@@ -11,7 +11,6 @@ from coordinator.store.test_splits_contract import full, group
 from lockgate.enumerator.exchange import create
 from lockgate.wire.events import GroupConfig
 from lockgate_coordinator.store import Store, UnreadableGroup, open_store
-from lockgate_coordinator.store.split_records import FORMAT, READER_VALUES, SOURCE_VALUES
 from lockgate_testbed.redis import RedisServer
 
 STATE = "lockgate:{g}:splits:state"
@@ -50,9 +49,9 @@ async def test_newer_and_damaged_records_are_refused_with_a_remedy(
     await group(store)
     assert await store.commit_splits(await store.load_splits("g"), {"s": full()})
     for field, text, reason in (
-        ("head", '{"format": 9}', "in format 9, and this one supports 1"),
-        ("head", "{", "the head of its splits is damaged"),
-        ("r:l:s", '{"free": [["?", 1, 1]], "finished": []}', "'r:l:s' of its splits is damaged"),
+        ("head", '{"format": 9}', "needs format 9, and this one supports 1"),
+        ("head", "{", "the record of its head is damaged"),
+        ("r:l:s", '{"free": {"?": 1}, "finished": {}}', "'r:l:s' of its splits is damaged"),
         ("r:x:s", "{}", "'r:x:s' of its splits is damaged"),
     ):
         before = client.hget(STATE, field)
@@ -83,18 +82,3 @@ async def test_a_redis_that_has_gone_back_is_noticed_until_a_commit_acts_upon_it
         assert (back.lost, back.sources["s"].began_at) == (True, 1)
     assert await store.commit_splits(back, {"s": create(GroupConfig(), 4)})
     assert not (await store.load_splits("g")).lost
-
-
-SOURCES = """
-    began_at known_to survivors_until revision assigning_at last_number heard_at lost_history static bounded listed
-    discovered_at discoverer missing to_readers from_readers
-"""
-READERS = """
-    heard_at lease_ms capacity discovery_interval_ms is_processing_backlog requests excused events_from revoked arriving
-"""
-
-
-def test_the_fields_of_splits_of_format_1_are_these() -> None:
-    """Another field raises `FORMAT`."""
-    assert FORMAT == 1
-    assert (set(SOURCE_VALUES), set(READER_VALUES)) == (set(SOURCES.split()), set(READERS.split()))

@@ -15,7 +15,7 @@ from lockgate_coordinator.access.rate import RateLimit
 from lockgate_coordinator.access.rules import OPEN, rule_for
 from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.access.under_way import UnderWay
-from lockgate_coordinator.access.unknown_callers import UnknownCallers
+from lockgate_coordinator.turned_away import TurnedAway
 
 TOKEN = "lockgate.token"
 """The key in the scope under which a route finds the `Token` of its request."""
@@ -40,7 +40,7 @@ class Guard:
     ) -> None:
         self._app = app
         self._open = OPEN | {(method, path) for path in public for method in ("GET", "HEAD")}
-        self._unknown = UnknownCallers()
+        self._unknown = TurnedAway("401 for %s: %s", "401 for %d more requests in %s, the last one from %s")
         self._under_way = UnderWay(app, keyring, most_waiting, answer)
         self._keyring = keyring
         self._rate = rate
@@ -51,7 +51,7 @@ class Guard:
             denial = self._denial(scope)
             if denial is not None:
                 if isinstance(denial, Unauthorized):
-                    self._unknown.note(scope.get("client"), str(denial))
+                    self._unknown.note((scope.get("client") or ("an unknown address",))[0], str(denial))
                 await self._answer(scope["path"], denial)(scope, receive, send)
             elif TOKEN in scope:
                 await self._under_way.serve(scope[TOKEN], scope, receive, send)
@@ -63,7 +63,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
 
     def _denial(self, scope: Scope) -> Denial | None:
-        method, path = scope["method"], _routed(scope)
+        method, path = scope["method"], scope["path"]
         if (method, path) in self._open:
             return None
         token = self._token(scope)
@@ -96,14 +96,3 @@ class Guard:
             if found is not None
             else Unauthorized("the Authorization header has no token that this coordinator knows")
         )
-
-
-def _routed(scope: Scope) -> str:
-    """Return the path that the router matches, which is relative to where the application is
-    mounted.
-    """
-    path: str = scope["path"]
-    root: str = scope.get("root_path", "")
-    if root and path.startswith(root) and path[len(root) : len(root) + 1] in ("", "/"):
-        return path[len(root) :]
-    return path

@@ -10,12 +10,12 @@ with that of *every* token by `hmac.compare_digest`, without stopping at a match
 
 import hmac
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from lockgate_coordinator.access.token_file import tokens_of_environment, tokens_of_file
 from lockgate_coordinator.access.tokens import InvalidTokens, Token, digest_of
+from lockgate_coordinator.watched_files import WatchedFiles
 
 LOOK_EVERY_S = 1.0
 """The file is checked for changes at most this often."""
@@ -29,8 +29,6 @@ VARIABLE = "LOCKGATE_TOKENS"
 
 log = logging.getLogger("lockgate")
 
-_Signature = tuple[int, int, int]
-
 
 class Keyring:
     """`file` may change, `listed` is `role=token,…`. `clock` gives monotonic seconds. Raises
@@ -40,7 +38,7 @@ class Keyring:
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:
         self._file = file
         self._clock = clock
-        self._signature = None if file is None else _signature(file)
+        self._watched = WatchedFiles(() if file is None else (file,))
         self._next_check = clock() + LOOK_EVERY_S
         self._listed = tokens_of_environment(VARIABLE, listed) if listed else ()
         self._tokens = self._listed + (() if file is None else tokens_of_file(file))
@@ -80,10 +78,8 @@ class Keyring:
         force, and one error is logged for each such file.
         """
         self._next_check = self._clock() + LOOK_EVERY_S
-        signature = _signature(file)
-        if signature == self._signature:
+        if not self._watched.have_changed():
             return
-        self._signature = signature
         try:
             tokens = tokens_of_file(file)
         except InvalidTokens as error:
@@ -92,14 +88,3 @@ class Keyring:
         self._tokens = self._listed + tokens
         self._recognised_headers.clear()
         log.warning("%s has changed; tokens loaded: %d", file, len(self._tokens))
-
-
-def _signature(file: Path) -> _Signature | None:
-    """Return time, size and inode. Writing in place changes the first two; moving another file over
-    it, or changing a link, changes the last.
-    """
-    try:
-        found = os.stat(file)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -66,10 +66,15 @@ def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
     """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
-    rule = _BY_SHAPE.get(_shape(method, parts), _UNKNOWN)
+    rule = RULES.get(_ROUTES.get(_shape(method, parts), ""), _UNKNOWN)
     if rule.forced_by and query and _is_forced(rule.forced_by, query):
         rule = _FORCED
     return rule, group
+
+
+def route_of(method: str, path: str) -> str | None:
+    """Return the key in `RULES` of a request; None for one without a rule."""
+    return _ROUTES.get(_shape(method, path.split("/", _DEEPEST)))
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
@@ -94,4 +99,4 @@ def _is_forced(name: str, query: bytes) -> bool:
     )
 
 
-_BY_SHAPE: Final = {_shape_of_rule(rule): found for rule, found in RULES.items()}
+_ROUTES: Final = {_shape_of_rule(route): route for route in RULES}

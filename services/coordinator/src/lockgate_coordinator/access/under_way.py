@@ -7,7 +7,8 @@ its token is no longer valid.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,9 +31,7 @@ _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """`most_waiting`: streams and long polls of a token at the same time. `sleep` waits between two
-    looks at the tokens.
-    """
+    """`most_waiting`: streams and long polls of a token at the same time."""
 
     def __init__(
         self,
@@ -40,42 +39,32 @@ class UnderWay:
         keyring: Keyring,
         most_waiting: int,
         answer: Callable[[str, Exception], ASGIApp],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._app = app
         self._keyring = keyring
-        self._most_waiting = most_waiting
         self._answer = answer
-        self._sleep = sleep
         self._waiting: dict[asyncio.Task[None], Token] = {}
-        self._waiting_of: Counter[bytes] = Counter()
-        self._large_of: Counter[bytes] = Counter()
-        self._unanswered_of: Counter[bytes] = Counter()
+        self._streams = _AtOnce(most_waiting, "streams and long polls")
+        self._large = _AtOnce(MOST_LARGE, "bodies over 64 KiB")
+        self._unanswered = _AtOnce(MOST_UNANSWERED, "requests")
         self._revoked: set[asyncio.Task[None]] = set()
         self._looking: asyncio.Task[None] | None = None
 
     async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of this token."""
-        if scope["method"] == "GET":
-            if not scope["path"].endswith(_WAITING):
-                await self._app(scope, receive, send)
-            elif self._waiting_of[token.digest] >= self._most_waiting:
-                refusal = TooManyAtOnce(token.name, self._most_waiting, "streams and long polls")
-                await self._answer(scope["path"], refusal)(scope, receive, send)
-            else:
-                await self._wait(token, scope, receive, send)
-        elif self._unanswered_of[token.digest] >= MOST_UNANSWERED:
-            refusal = TooManyAtOnce(token.name, MOST_UNANSWERED, "requests")
-            await self._answer(scope["path"], refusal)(scope, receive, send)
-        elif not _is_large(scope):
-            with _counted(self._unanswered_of, token):
-                await self._app(scope, receive, send)
-        elif self._large_of[token.digest] >= MOST_LARGE:
-            refusal = TooManyAtOnce(token.name, MOST_LARGE, "bodies over 64 KiB")
-            await self._answer(scope["path"], refusal)(scope, receive, send)
+        app: ASGIApp = self._app
+        if scope["method"] != "GET":
+            kind = self._large if _is_large(scope) else self._unanswered
+        elif scope["path"].endswith(_WAITING):
+            kind, app = self._streams, partial(self._wait, token)
         else:
-            with _counted(self._large_of, token):
-                await self._app(scope, receive, send)
+            await app(scope, receive, send)
+            return
+        if kind.counts[token.digest] >= kind.most:
+            await self._answer(scope["path"], TooManyAtOnce(token.name, kind.most, kind.what))(scope, receive, send)
+        else:
+            with _counted(kind.counts, token):
+                await app(scope, receive, send)
 
     async def _wait(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a stream or a long poll, until its token is revoked at the latest."""
@@ -85,8 +74,7 @@ class UnderWay:
         if self._looking is None:
             self._looking = asyncio.create_task(self._keep_looking())
         try:
-            with _counted(self._waiting_of, token):
-                await served
+            await served
         except asyncio.CancelledError:
             if served not in self._revoked:
                 served.cancel()
@@ -104,7 +92,7 @@ class UnderWay:
         """End what waits with a token that is not in force any more; for as long as any waits."""
         try:
             while self._waiting:
-                await self._sleep(LOOK_EVERY_S)
+                await asyncio.sleep(LOOK_EVERY_S)
                 in_force = self._keyring.in_force()
                 for served, token in self._waiting.items():
                     if token not in in_force:
@@ -112,6 +100,13 @@ class UnderWay:
                         served.cancel()
         finally:
             self._looking = None
+
+
+class _AtOnce:
+    """How many requests of a kind each token has under way, and may have at `most`."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self.most, self.what, self.counts = most, what, Counter[bytes]()
 
 
 class _Answered:

@@ -19,11 +19,10 @@ from lockgate.wire.events import GroupConfig
 from lockgate_coordinator.access.guard import TOKEN
 from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.api.problems import TABLE
+from lockgate_coordinator.telemetry.kept_changes import shortened
 from lockgate_coordinator.telemetry.logs import AUDIT
 
 REQUEST_ID = "X-Request-Id"
-NAMES_SHOWN = 20
-"""How many names of a list a line has."""
 
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,64}\Z")
 _log = logging.getLogger(AUDIT)
@@ -68,10 +67,4 @@ def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
     """Return `[old, new]` for each key whose value differs; the old one is None in a new group."""
     old = {} if before is None else to_json(before)
     new = to_json(after)
-    return {key: [_short(old.get(key)), _short(value)] for key, value in new.items() if old.get(key) != value}
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, list) and len(value) > NAMES_SHOWN:
-        return [*value[:NAMES_SHOWN], f"… and {len(value) - NAMES_SHOWN} more"]
-    return value
+    return {key: [shortened(old.get(key)), shortened(value)] for key, value in new.items() if old.get(key) != value}

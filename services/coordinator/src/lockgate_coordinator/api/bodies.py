@@ -8,7 +8,7 @@ serving others.
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 from fastapi import Depends, Request
@@ -89,7 +89,7 @@ def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits:
     async def found(request: Request) -> T:
         state = request.app.state
         body = await read_body(request.scope, request.receive, limit(state.settings.limits))
-        return await at_its_size(state.in_turn, decoded, kind, body)
+        return await at_its_size(state.coordinator.in_turn, decoded, kind, body)
 
     return Depends(found)
 
@@ -104,15 +104,6 @@ async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
     return await in_turn.on_thread(decode, *arguments)
-
-
-async def in_turn(request: Request) -> InTurn:
-    """Return the service's `InTurn`, for work that may take long."""
-    shared: InTurn = request.app.state.in_turn
-    return shared
-
-
-TheTurn = Annotated[InTurn, Depends(in_turn)]
 
 
 async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:

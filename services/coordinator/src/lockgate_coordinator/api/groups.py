@@ -16,7 +16,7 @@ from lockgate.wire.codec import to_json
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.audit import audited, differences, operator
-from lockgate_coordinator.api.bodies import TheTurn, message
+from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
 from lockgate_coordinator.api.parts import (
     Digits,
@@ -101,7 +101,6 @@ async def listed(
 async def one(
     group: GroupName,
     coordinator: TheCoordinator,
-    in_turn: TheTurn,
     limit: Limit = 100,
     after: AfterReader | None = None,
 ) -> Response:
@@ -110,7 +109,7 @@ async def one(
     """
     turn = await coordinator.refresh(group)
     found = inspected(turn.group, turn.event, turn.now.ms, limit=limit, after=None if after is None else _reader(after))
-    answer = await in_turn.work(found)
+    answer = await coordinator.in_turn.work(found)
     loaded = await coordinator.enumerators.loaded(group)
     if loaded.sources:
         answer["enumerators"] = summaries(loaded.sources, loaded.now_ms)
@@ -137,7 +136,6 @@ async def source(
     group: GroupName,
     source: SourceName,
     coordinator: TheCoordinator,
-    in_turn: TheTurn,
     limit: Limit = 100,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
@@ -148,7 +146,7 @@ async def source(
     if not turn.group.readers.has_source(source):
         raise UnknownSource(group, source)
     found = inspected_source(turn.group, source, turn.now.ms, limit=limit, after=after)
-    return Response(msgspec.json.encode(await in_turn.work(found)), media_type="application/json")
+    return Response(msgspec.json.encode(await coordinator.in_turn.work(found)), media_type="application/json")
 
 
 def _reader(after: str) -> ReaderKey:
@@ -164,7 +162,7 @@ async def _visible_names(
     """
     found = list[str]()
     while True:
-        names = await coordinator.names(after, max(wanted, NAMES_AT_ONCE))
+        names = await coordinator.store.names(after, max(wanted, NAMES_AT_ONCE))
         found += [name for name in names if visible(name)]
         if len(found) >= wanted or len(names) < max(wanted, NAMES_AT_ONCE):
             return found[:wanted]

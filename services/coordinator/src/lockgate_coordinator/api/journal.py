@@ -13,7 +13,8 @@ from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
-from lockgate_coordinator.service.journal_pages import Question, journal_page
+from lockgate_coordinator.service.journal_pages import journal_page
+from lockgate_coordinator.store.base import JournalSpan
 from lockgate_coordinator.telemetry.changes import Kind
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["groups"])
@@ -60,8 +61,8 @@ async def journal(
     to get the next page, or as `after` with `order=oldest`. With `Accept: application/x-ndjson`
     each entry is a line.
     """
-    question = Question(after=after, before=before, newest_first=order == "newest", kinds=_kinds(kind), source=source)
-    found, last = await journal_page(coordinator, group, question, limit)
+    span = JournalSpan(after, before, newest_first=order == "newest")
+    found, last = await journal_page(coordinator, group, span, limit, kinds=_kinds(kind), source=source)
     if LINES in accept:
         lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in found)
         return Response("".join(lines), media_type=LINES)
@@ -78,7 +79,7 @@ async def samples(
     one every 10 seconds of the last 10 minutes, every minute of 3 hours and every 10 minutes of 2
     days. No sample exists for times without reports.
     """
-    found = await coordinator.read_samples(group)
+    found = await coordinator.store.read_samples(group)
     if not found:
         await coordinator.refresh(group)
     items = [{"at": at, **json.loads(text)} for at, text in found if after is None or at > after]

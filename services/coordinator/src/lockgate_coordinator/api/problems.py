@@ -47,13 +47,15 @@ class NotJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One row of the table. `more` makes the members beyond those of all problems."""
+    """One row of the table. `more` makes the members beyond those of all problems. `retry_after_s`:
+    when to try again, unless the error says when.
+    """
 
     status: int
     type: str
     title: str
     more: Callable[[Any], Json] = lambda error: {}
-    headers: Callable[[Any], Mapping[str, str]] = lambda error: {}
+    retry_after_s: int | None = None
 
 
 def _faults(error: InvalidMessage) -> Json:
@@ -79,39 +81,23 @@ TABLE: Mapping[type[Exception], Problem] = {
         412, "precondition-failed", "The configuration does not meet the request's precondition"
     ),
     BodyTooLarge: Problem(413, "too-large", "The body is too large"),
-    Unauthorized: Problem(
-        401, "unauthorized", "A valid token is required", headers=lambda error: {"WWW-Authenticate": "Bearer"}
-    ),
+    Unauthorized: Problem(401, "unauthorized", "A valid token is required"),
     Forbidden: Problem(403, "forbidden", "The token does not permit this request"),
     ForeignHost: Problem(421, "foreign-host", "The request is for another host"),
     CrossSite: Problem(403, "cross-site", "The request comes from a page of another site"),
     NotJson: Problem(415, "not-json", "The Content-Type is not JSON"),
-    TooManyAtOnce: Problem(
-        429,
-        "too-many-at-once",
-        "The token has too many requests in progress",
-        headers=lambda error: {"Retry-After": str(error.retry_after_s)},
-    ),
-    TooManyRequests: Problem(
-        429,
-        "too-many-requests",
-        "The token has exceeded its request rate",
-        headers=lambda error: {"Retry-After": str(error.retry_after_s)},
-    ),
-    TooManyWatchers: Problem(
-        503, "too-many-subscribers", "Too many subscribers", headers=lambda error: {"Retry-After": "5"}
-    ),
+    TooManyAtOnce: Problem(429, "too-many-at-once", "The token has too many requests in progress"),
+    TooManyRequests: Problem(429, "too-many-requests", "The token has exceeded its request rate"),
+    TooManyWatchers: Problem(503, "too-many-subscribers", "Too many subscribers", retry_after_s=5),
     UnreadableGroup: Problem(
         503,
         "unreadable-group",
         "The group cannot be read",
         lambda error: {"reason": error.reason, "remedy": error.remedy},
-        lambda error: {"Retry-After": "10"},
+        retry_after_s=10,
     ),
-    Stopping: Problem(503, "stopping", "The coordinator is shutting down", headers=lambda error: {"Retry-After": "1"}),
-    StoreUnavailable: Problem(
-        503, "store-unavailable", "The store is unavailable", headers=lambda error: {"Retry-After": "1"}
-    ),
+    Stopping: Problem(503, "stopping", "The coordinator is shutting down", retry_after_s=1),
+    StoreUnavailable: Problem(503, "store-unavailable", "The store is unavailable", retry_after_s=1),
 }
 
 
@@ -129,7 +115,12 @@ def described(error: Exception) -> Json:
 
 def problem(path: str, error: Exception) -> Response:
     """Return the answer to a request of `path` that ended in one of the table's errors."""
-    return _answer(path, described(error), TABLE[type(error)].headers(error))
+    row = TABLE[type(error)]
+    seconds = getattr(error, "retry_after_s", row.retry_after_s)
+    headers = {} if seconds is None else {"Retry-After": str(seconds)}
+    if row.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    return _answer(path, row.type, described(error), headers)
 
 
 REJECTED_IN_FULL = 20
@@ -182,47 +173,28 @@ def _of_validation(request: Request, error: Exception) -> Response:
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """Return the router's own errors: no such route, or not with this method. RFC 9457 gives a
-    problem without a type of its own the type about:blank.
-    """
+    """Return the router's own errors: no such route, or not with this method."""
     assert isinstance(error, HTTPException)
-    members = {
-        "type": "about:blank",
-        "title": error.detail,
-        "status": error.status_code,
-        "detail": f"{request.method} {request.url.path}",
-    }
-    return _answer(request.url.path, members, error.headers or {})
+    detail = f"{request.method} {request.url.path}"
+    return _untyped(request, HTTPStatus(error.status_code), detail, error.headers or {})
 
 
 def _of_a_fault(request: Request, error: Exception) -> Response:
-    members = {
-        "type": "about:blank",
-        "title": "Internal Server Error",
-        "status": 500,
-        "detail": "internal error: see the coordinator's log",
-    }
-    return _answer(request.url.path, members, {})
+    return _untyped(request, HTTPStatus.INTERNAL_SERVER_ERROR, "internal error: see the coordinator's log", {})
 
 
-def _answer(path: str, members: Json, headers: Mapping[str, str]) -> Response:
+def _untyped(request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str]) -> Response:
+    """RFC 9457 gives a problem without a type of its own the type about:blank."""
+    members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+    return _answer(request.url.path, status.phrase.lower().replace(" ", "-"), members, headers)
+
+
+def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> Response:
     """Return the answer in ASCII, since the text may repeat characters of the request that UTF-8
     cannot encode.
     """
     text = json.dumps({**members, "instance": path})
-    return _ProblemResponse(
-        text, members["status"], headers, media_type="application/problem+json", kind=_kind(members)
-    )
-
-
-def _kind(members: Json) -> str:
-    """Return the last word of the problem's type; for about:blank the status in words."""
-    kind = str(members["type"])
-    return (
-        HTTPStatus(members["status"]).phrase.lower().replace(" ", "-")
-        if kind == "about:blank"
-        else kind.removeprefix("urn:lockgate:")
-    )
+    return _ProblemResponse(text, members["status"], headers, media_type="application/problem+json", kind=kind)
 
 
 class _ProblemResponse(Response):

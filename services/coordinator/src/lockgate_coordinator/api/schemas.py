@@ -22,7 +22,7 @@ from lockgate.wire.events import (
 )
 from lockgate.wire.fields import MOMENT, NAME_PATTERN, Json
 from lockgate.wire.split_events import NumberedSourceEvent, SplitAnswer, StoppedSplit
-from lockgate_coordinator.service.census import HEALTH
+from lockgate_coordinator.service.inspection import HEALTH
 
 NULL: Json = {"type": "null"}
 TEXT: Json = {"type": "string"}

@@ -6,19 +6,20 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+import msgspec
+
 from lockgate.enumerator.answers import assigned_to, events_for, has_no_more, is_processing_backlog
 from lockgate.enumerator.model import Enumerator, ReaderId, SplitOwner
 from lockgate.steps import Steps, for_each
 from lockgate.wire.codec import to_json
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
-from lockgate_coordinator.api.stream import HEARTBEAT
+from lockgate_coordinator.api.stream import HEARTBEAT, frame
 from lockgate_coordinator.pauses import InTurn
+from lockgate_coordinator.service.announcer import News
 
 
-async def frames(
-    found: AsyncGenerator[WatermarkAlignmentEvent | Enumerator | None, None], reader: ReaderId, in_turn: InTurn
-) -> AsyncGenerator[bytes, None]:
+async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
     """Yield a frame for each value that has changed, and a heartbeat for None. `in_turn` is shared
     by all streams.
     """
@@ -28,16 +29,10 @@ async def frames(
             if news is None:
                 yield HEARTBEAT
             elif isinstance(news, WatermarkAlignmentEvent):
-                yield frame("watermark-alignment", to_json(news), news.revision)
+                yield frame("watermark-alignment", msgspec.json.encode(news), news.revision)
             else:
                 for event, data in await in_turn.work(levels.changed(news)):
-                    yield frame(event, data)
-
-
-def frame(event: str, data: Json, id: int | None = None) -> bytes:
-    """Return one event in its wire form."""
-    number = b"" if id is None else b"id: %d\n" % id
-    return b"event: %b\n%bdata: %b\n\n" % (event.encode(), number, json.dumps(data, separators=(",", ":")).encode())
+                    yield frame(event, json.dumps(data, separators=(",", ":")).encode())
 
 
 class Levels:

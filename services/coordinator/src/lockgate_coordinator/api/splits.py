@@ -14,12 +14,12 @@ from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.api.audit import REQUEST_ID, audited
-from lockgate_coordinator.api.bodies import TheTurn, large_message, message
+from lockgate_coordinator.api.bodies import large_message, message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, SourceName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
 from lockgate_coordinator.api.split_stream import frames
-from lockgate_coordinator.api.stream import EventStream
+from lockgate_coordinator.api.stream import event_stream
 from lockgate_coordinator.service.inspected_splits import inspected_splits
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}", tags=["splits"])
@@ -45,7 +45,6 @@ async def exchange(
     subtask: Subtask,
     event: Annotated[SplitExchange, large_message(SplitExchange)],
     coordinator: TheCoordinator,
-    in_turn: TheTurn,
 ) -> Response:
     """Exchange a reader's splits. The request has its whole state, the answer what it must add,
     give back and stop. It renews the leases of the reader and its splits.
@@ -53,7 +52,7 @@ async def exchange(
     if event.report is not None and event.report.subtask != subtask:
         raise InvalidMessage([("report.subtask", f"must be that of the exchange, {subtask}")])
     done = await coordinator.exchange(group, source, subtask, event)
-    text = _text(done) if len(done.add_splits) < ITEMS_OF_A_STEP else await in_turn.on_thread(_text, done)
+    text = _text(done) if len(done.add_splits) < ITEMS_OF_A_STEP else await coordinator.in_turn.on_thread(_text, done)
     return Response(text, media_type="application/json")
 
 
@@ -74,7 +73,7 @@ async def news(
     and after each change, and a comment at least every 15 s.
     """
     found = await coordinator.follow_splits(group, source, subtask, epoch)
-    return EventStream(frames(found, (subtask, epoch), coordinator.streams_in_turn))
+    return event_stream(frames(found, (subtask, epoch), coordinator.streams_in_turn))
 
 
 @router.get("/splits", **route("unknown-group", "unknown-source", answers=INSPECTED))

@@ -7,7 +7,6 @@ this service alone, none of them inline, and talk to this service alone. No othe
 
 import gzip
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
@@ -47,58 +46,37 @@ never imported: it would load numpy.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file as it is sent: plain, and packed by gzip."""
-
-    kind: str
-    plain: bytes
-    packed: bytes
-    tag: str
-
-    @classmethod
-    @cache
-    def of(cls, name: str, plain: bytes) -> "File":
-        """Return the file of this name, packed once in a process."""
-        return cls(
-            TYPES[PurePosixPath(name).suffix],
-            plain,
-            gzip.compress(plain, 9, mtime=0),
-            f'"{sha256(plain).hexdigest()[:16]}"',
+def routes() -> list[Route]:
+    """Return a route for each file: `/` is the page, all others are below `/dashboard/`."""
+    folder = files("lockgate_coordinator.dashboard") / "static"
+    found = {each.name: each.read_bytes() for each in folder.iterdir() if PurePosixPath(each.name).suffix in TYPES}
+    found |= {} if "uPlot.iife.js" in found else _charts()
+    return [
+        Route(
+            "/" if name == "index.html" else f"/dashboard/{name}",
+            partial(_page, TYPES[PurePosixPath(name).suffix], plain),
+            methods=["GET"],
+            name="page",
+            include_in_schema=False,
         )
+        for name, plain in found.items()
+    ]
 
 
-class Pages:
-    """All files by their paths: `/` is the page, all others are below `/dashboard/`."""
-
-    def __init__(self) -> None:
-        folder = files("lockgate_coordinator.dashboard") / "static"
-        found = {each.name: each.read_bytes() for each in folder.iterdir() if PurePosixPath(each.name).suffix in TYPES}
-        found |= {} if "uPlot.iife.js" in found else _charts()
-        self._files = {f"/dashboard/{name}": File.of(name, plain) for name, plain in found.items()}
-        self._files["/"] = self._files.pop("/dashboard/index.html")
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The paths that have a file."""
-        return tuple(self._files)
-
-    @property
-    def routes(self) -> list[Route]:
-        """A route for each file."""
-        return [
-            Route(path, partial(_page, file), methods=["GET"], name="page", include_in_schema=False)
-            for path, file in self._files.items()
-        ]
+@cache
+def _packed(plain: bytes) -> tuple[bytes, str]:
+    """Return a file packed by gzip, and its tag."""
+    return gzip.compress(plain, 9, mtime=0), f'"{sha256(plain).hexdigest()[:16]}"'
 
 
-async def _page(file: File, request: Request) -> Response:
-    headers = {**HEADERS, "ETag": file.tag}
-    if request.headers.get("if-none-match") == file.tag:
+async def _page(kind: str, plain: bytes, request: Request) -> Response:
+    packed, tag = _packed(plain)
+    headers = {**HEADERS, "ETag": tag}
+    if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(file.packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=file.kind)
-    return Response(file.plain, headers=headers, media_type=file.kind)
+        return Response(packed, headers={**headers, "Content-Encoding": "gzip"}, media_type=kind)
+    return Response(plain, headers=headers, media_type=kind)
 
 
 def _charts() -> dict[str, bytes]:

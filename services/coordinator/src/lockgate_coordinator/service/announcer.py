@@ -78,11 +78,11 @@ class _Watch:
     def above(self, revision: int) -> WatermarkAlignmentEvent | None:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
-    def is_replaced(self, source: str, reader: ReaderId) -> bool:
+    def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
         """Return whether a newer epoch of the reader has had an exchange."""
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
-        return self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
+        return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
 
 
 class Announcer(TurnListener):
@@ -149,34 +149,21 @@ class Announcer(TurnListener):
             finally:
                 timer.cancel()
 
-    async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
+    async def follow(
+        self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
+    ) -> AsyncGenerator[News, None]:
         """Yield the newest event whenever it is above the last one given, and None at each
         heartbeat. Ends with the group or the service. An outage of the store does not end it.
-        """
-        with self._watching(name) as (watch, woken):
-            beats = watch.beats
-            while not (self._closing or isinstance(watch.failure, Refused)):
-                woken.clear()
-                event = watch.above(after)
-                if event is not None:
-                    after = event.revision
-                    yield event
-                elif watch.beats > beats:
-                    yield None
-                else:
-                    await woken.wait()
-                    continue
-                beats = watch.beats
 
-    async def follow_reader(self, name: str, source: str, reader: ReaderId) -> AsyncGenerator[News, None]:
-        """Yield as `follow` does, and the source's enumerator at once and when it has changed. Ends
-        also when a newer epoch of the reader has had an exchange.
+        For a reader of a source yield the source's enumerator, too, at once and when it has
+        changed. Then a newer epoch of the reader that has had an exchange is also an end.
         """
+        source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):
-            if not watch.with_splits:
+            if reader is not None and not watch.with_splits:
                 watch.with_splits = True
                 watch.look_now.set()
-            after, beats, sent = BEFORE_ALL_REVISIONS, watch.beats, None
+            beats, sent = watch.beats, None
             while not (self._closing or isinstance(watch.failure, Refused) or watch.is_replaced(source, reader)):
                 woken.clear()
                 event, enumerator = watch.above(after), watch.enumerators.get(source)

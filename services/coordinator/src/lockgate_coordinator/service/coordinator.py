@@ -53,7 +53,7 @@ from lockgate_coordinator.service.enumerators import Arrivals, Enumerators, List
 from lockgate_coordinator.service.sampler import Sampler
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Store
-from lockgate_coordinator.store.base import JournalSpan, NotDiscarded
+from lockgate_coordinator.store.base import NotDiscarded
 
 
 class Stopping(Exception):
@@ -66,7 +66,7 @@ class Coordinator:
     `streams_in_turn` for what the streams of readers send.
 
     `listeners` hear of each turn before those of the coordinator itself. `stalls` is the detector
-    of the event loop; None: one of its own.
+    of the event loop; None: one of its own. Names, journals and samples are read from `store`.
 
     A command with an `act` takes effect once. Repeated with the same `act` it gets the same answer,
     as long as the group has the act. The commit queue applies a command again where the store's
@@ -83,15 +83,15 @@ class Coordinator:
         stalls: StallDetector | None = None,
     ) -> None:
         self.stopping = False
-        self._store, self._limits = store, limits
+        self.store, self._limits = store, limits
         self._stalls, self.in_turn, self.streams_in_turn = stalls or StallDetector(), InTurn(), InTurn()
         self._listeners = Listeners()
-        self._queue = CommitQueue(store, self._stalls, limits, self._listeners)
+        self.queue = CommitQueue(store, self._stalls, limits, self._listeners)
         self.enumerators = Enumerators(
-            store, limits, self._stalls, self._queue.persistence, self.in_turn, self._listeners
+            store, limits, self._stalls, self.queue.persistence, self.in_turn, self._listeners
         )
-        self._announcer = Announcer(store, self._queue, limit=max_watchers)
-        self._listeners.all = (*listeners, self._announcer, Sampler(store))
+        self.announcer = Announcer(store, self.queue, limit=max_watchers)
+        self._listeners.all = (*listeners, self.announcer, Sampler(store))
 
     async def configure(
         self,
@@ -112,22 +112,11 @@ class Coordinator:
 
     async def refresh(self, name: str) -> Turn:
         """Return the group evaluated now, so that leases that have ended are taken into account."""
-        return (await self._queue.submit(name, Refresh()))[0]
-
-    async def names(self, after: str, limit: int) -> list[str]:
-        return await self._store.names(after, limit)
-
-    async def read_samples(self, name: str) -> list[tuple[int, str]]:
-        """Return the group's samples by their time, ms."""
-        return await self._store.read_samples(name)
-
-    async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
-        """Return entries of the group's journal, each with its id."""
-        return await self._store.read_journal(name, span, limit)
+        return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
         """Delete the group. A successor never reuses its revisions and epochs."""
-        readers = await self._store.discard(name, act)
+        readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
         if isinstance(readers, int):
@@ -137,12 +126,13 @@ class Coordinator:
         """Remove the readers that have expired, or the whole group. Raises `UnknownGroup`."""
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
-            loaded = await self._store.load(name)
+            loaded = await self.store.load(name)
             # Another process may have heard a reader since; or the clock has jumped.
-            if loaded.group == turn.group and not loaded.jumps and await self._store.delete(loaded):
+            unchanged = loaded.group == turn.group and not loaded.jumps
+            if unchanged and isinstance(await self.store.discard(name, only=loaded), int):
                 self._listeners.deleted(name, len(turn.group.readers), expired=True)
         elif expired_readers(turn.group, expiry):
-            await self._queue.submit(name, Expire(expiry))
+            await self.queue.submit(name, Expire(expiry))
 
     async def register(
         self, name: str, source: str, event: ReaderRegistrationEvent, by: str | None = None
@@ -151,7 +141,7 @@ class Coordinator:
         defaults.
         """
         await self._check_groups(name)
-        turn, outcome = await self._queue.submit(name, Register(source, event, by))
+        turn, outcome = await self.queue.submit(name, Register(source, event, by))
         assert isinstance(outcome, Opened)
         return RegistrationAnswer(
             subtask=event.subtask,
@@ -173,7 +163,7 @@ class Coordinator:
         valid = [(index, item) for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
         for first in range(0, max(1, len(valid)), COMMANDS_OF_A_TURN):
             some = valid[first : first + COMMANDS_OF_A_TURN]
-            turn, outcome = await self._queue.submit(name, Reports([item for _, item in some]))
+            turn, outcome = await self.queue.submit(name, Reports([item for _, item in some]))
             assert isinstance(outcome, Taken)
             refused |= {some[place][0]: refusal for place, refusal in outcome.refusals.items()}
         return turn.event, sorted(refused.items())
@@ -185,7 +175,7 @@ class Coordinator:
         splits = list(event.splits.items())
         for first in range(0, max(1, len(splits)), COMMANDS_OF_A_TURN):
             part = replace(event, splits=dict(splits[first : first + COMMANDS_OF_A_TURN]))
-            turn, _ = await self._queue.submit(name, Progress(source, part, event.splits))
+            turn, _ = await self.queue.submit(name, Progress(source, part, event.splits))
         return turn.event
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str = "") -> None:
@@ -201,14 +191,14 @@ class Coordinator:
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
         """Take one exchange of a reader about its splits, with or without its report."""
         if event.report is None:
-            turn, _ = await self._queue.submit(name, Renew(source, subtask, event.epoch))
+            turn, _ = await self.queue.submit(name, Renew(source, subtask, event.epoch))
         else:
             turn = await self._reported(name, source, event.report)
         answer, arrivals = await self.enumerators.exchange(turn, source, subtask, event)
         await self._arrive(name, source, arrivals)
         # Where nothing is added its reports have all of its splits.
         if not answer.add_splits and (gone := await self.enumerators.replaced(turn.group, source)):
-            await self._queue.submit(name, RemoveLost(gone))
+            await self.queue.submit(name, RemoveLost(gone))
         return answer
 
     async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
@@ -221,8 +211,8 @@ class Coordinator:
         not in the group with this epoch.
         """
         check_epoch((await self.refresh(name)).group, source, subtask, epoch)
-        self._announcer.check_room()
-        return self._announcer.follow_reader(name, source, (subtask, epoch))
+        self.announcer.check_room()
+        return self.announcer.follow(name, BEFORE_ALL_REVISIONS, (source, (subtask, epoch)))
 
     async def evict(self, name: str, source: str, subtask: int, act: str = "", by: str | None = None) -> None:
         await self._once(name, Evict(source, subtask, act, by))
@@ -240,49 +230,39 @@ class Coordinator:
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
         """Return the event once its revision is above `after`; None when the time ran out."""
         event = (await self.refresh(name)).event
-        return event if event.revision > after else await self._announcer.wait(name, after, wait_ms)
+        return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 
-    async def follow(self, name: str, after: int) -> AsyncGenerator[WatermarkAlignmentEvent | None, None]:
+    async def follow(self, name: str, after: int) -> AsyncGenerator[News, None]:
         """Yield the event, if its revision is not `after` itself, then each newer one; None is a
         heartbeat.
 
         Raises what `refresh` raises, and `TooManyWatchers`, at once and not with the first event.
         """
         event = (await self.refresh(name)).event
-        self._announcer.check_room()
-        return self._announcer.follow(name, after if after <= event.revision else BEFORE_ALL_REVISIONS)
-
-    @property
-    def watchers(self) -> int:
-        """How many long polls and streams wait now."""
-        return self._announcer.watchers
-
-    @property
-    def committed(self) -> tuple[int, int]:
-        """How many commits there were so far, and of how many commands."""
-        return self._queue.commits, self._queue.commands
+        self.announcer.check_room()
+        return self.announcer.follow(name, after if after <= event.revision else BEFORE_ALL_REVISIONS)
 
     async def ready(self) -> None:
         """Raise `StoreUnavailable` where commits would fail, and `Stopping` before the end."""
         if self.stopping:
             raise Stopping("this coordinator is shutting down: send the request to another one")
-        self._queue.persistence.check()
-        await self._store.ping()
+        self.queue.persistence.check()
+        await self.store.ping()
 
     def end_waiting(self) -> None:
         """End all long polls as if their time had run out: the service is about to stop."""
-        self._announcer.end_waiting()
+        self.announcer.end_waiting()
 
     async def close(self) -> None:
         self._stalls.stop()
         await self._listeners.close()
-        await self._store.close()
+        await self.store.close()
 
     async def _once(self, name: str, command: Once) -> tuple[Turn, Outcome]:
-        return await self._queue.submit(name, command if command.act else replace(command, act=token_hex(8)))
+        return await self.queue.submit(name, command if command.act else replace(command, act=token_hex(8)))
 
     async def _reported(self, name: str, source: str, event: ReportedWatermarkEvent) -> Turn:
-        turn, outcome = await self._queue.submit(name, Reports([(source, event)]))
+        turn, outcome = await self.queue.submit(name, Reports([(source, event)]))
         assert isinstance(outcome, Taken)
         for refusal in outcome.refusals.values():
             raise refusal
@@ -290,14 +270,14 @@ class Coordinator:
 
     async def _arrive(self, name: str, source: str, arrivals: Arrivals) -> None:
         if arrivals:
-            await self._queue.submit(name, Arrive(source, arrivals))
+            await self.queue.submit(name, Arrive(source, arrivals))
 
     async def _check_groups(self, name: str) -> None:
         """Raise `LimitReached` if the group would be one too many. Several that are made at the
         same moment may be a few too many.
         """
-        known = self._store.cached(name)
+        known = self.store.cached(name)
         if known is not None and known.group is not None:
             return
-        if (await self._store.load(name)).group is None:
-            self._limits.check_groups(name, await self._store.count())
+        if (await self.store.load(name)).group is None:
+            self._limits.check_groups(name, await self.store.count())

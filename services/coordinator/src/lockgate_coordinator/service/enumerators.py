@@ -10,9 +10,9 @@ store's versions decide, and the loser tries again with what it then loads.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from lockgate.enumerator import exchange as rule
 from lockgate.enumerator.answers import wishes
@@ -72,7 +72,7 @@ class Enumerators:
         self._persistence = persistence
         self._in_turn = in_turn
         self._listeners = listeners
-        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._turns = WeakValueDictionary[str, asyncio.Lock]()
 
     async def exchange(
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
@@ -142,18 +142,16 @@ class Enumerators:
 
     async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
         """Take an operator's list of the source's splits."""
-        new = 0
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
-            nonlocal new
             before = before or rule.create(turn.group.config, loaded.now_ms)
             after = yield from with_static_list(before, found, loaded.now_ms)
-            new = len(set(after.ids()) - set(before.ids()))
             self._limits.check_source_splits(source, after.count(), before.count())
             return after
 
-        _, after, _ = await self._commit(turn.name, source, change)
-        return Listed(after, new, len(after.missing))
+        before, after, _ = await self._commit(turn.name, source, change)
+        known = () if before is None else before.ids()
+        return Listed(after, len(set(after.ids()).difference(known)), len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
         """Queue a SourceEvent for the source's readers, and return its number. Raises
@@ -178,7 +176,7 @@ class Enumerators:
         """Commit what `change` makes of the enumerator. Returns the enumerator before and after it,
         and the store's time.
         """
-        async with self._turn(name):
+        async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")
             while True:
                 loaded = await self._store.load_splits(name)
@@ -194,23 +192,6 @@ class Enumerators:
                     await self._listeners.splits_changed(name, source, before, after)
                     return before, after, loaded.now_ms
                 attempts.refused()
-
-    @asynccontextmanager
-    async def _turn(self, name: str) -> AsyncIterator[None]:
-        """Let one exchange of a group in at a time. The lock is dropped when no exchange waits for
-        it.
-        """
-        lock, users = self._turns.get(name, (asyncio.Lock(), 0))
-        self._turns[name] = (lock, users + 1)
-        try:
-            async with lock:
-                yield
-        finally:
-            lock, users = self._turns[name]
-            if users == 1:
-                del self._turns[name]
-            else:
-                self._turns[name] = (lock, users - 1)
 
 
 _NONE = Enumerator(began_at=0, revision=0, assigning_at=0)

@@ -44,7 +44,7 @@ async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
 async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:
     """Look at each group once. Raises `StoreUnavailable`."""
     after = ""
-    while names := await coordinator.names(after, NAMES_AT_ONCE):
+    while names := await coordinator.store.names(after, NAMES_AT_ONCE):
         for name in names:
             try:
                 await coordinator.expire(name, expiry)

@@ -1,23 +1,19 @@
 """The figures of all groups for one scrape of Prometheus. Reports are served in between.
 
 Counting a group of 10,000 readers in one go would keep reports waiting. So after each
-`READERS_BETWEEN_LOOKS` readers and splits other requests are served, and the group is evaluated
-again. The figures of one group are therefore from several moments, but each reader's own are from
-one.
+`COUNTED_AT_ONCE` readers and splits other requests are served. A group is a value, so its figures
+are from one moment.
 """
 
 import asyncio
 
 from lockgate.errors import Refused
-from lockgate.group.reader import Reader, ReaderKey
 from lockgate.group.turn import Turn
-from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
-from lockgate_coordinator.service.census import state_of
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.service.inspected_splits import summaries
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
-from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape, SourceFigures
+from lockgate_coordinator.telemetry.figures import Figures, GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER
 
 MOST_GROUPS = 1_000
@@ -31,7 +27,7 @@ under OTHER.
 MOST_NAMED_SPLITS = 10_000
 """How many splits have figures of their own, over all groups, if splits are wanted at all."""
 
-READERS_BETWEEN_LOOKS = 1_000
+COUNTED_AT_ONCE = 1_000
 """Readers and splits that are counted before other requests are served: about 2 ms."""
 
 GROUPS_AT_ONCE = 16
@@ -45,20 +41,20 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
     scrape = Scrape()
     left = MOST_NAMED_SPLITS if name_splits else 0
     try:
-        names = await coordinator.names("", MOST_GROUPS + 1)
+        names = await coordinator.store.names("", MOST_GROUPS + 1)
         scrape.more_groups = len(names) > MOST_GROUPS
         for begin in range(0, min(len(names), MOST_GROUPS), GROUPS_AT_ONCE):
             some = names[begin : min(begin + GROUPS_AT_ONCE, MOST_GROUPS)]
             looks = await asyncio.gather(*(_look(coordinator, scrape, name) for name in some))
             for turn in looks:
                 if turn is not None:
-                    scrape.groups.append(await _figures(coordinator, scrape, turn, left))
+                    scrape.groups.append(await _figures(turn, left))
                     left -= len(scrape.groups[-1].named_splits)
                     scrape.groups[-1].assignments = await _assignments(coordinator, turn.group.name)
             await asyncio.sleep(0)
     except StoreUnavailable:
         scrape.complete = False
-    scrape.commits, scrape.commands = coordinator.committed
+    scrape.commits, scrape.commands = coordinator.queue.commits, coordinator.queue.commands
     scrape.exchanges = coordinator.enumerators.exchanges
     return scrape
 
@@ -81,54 +77,29 @@ async def _assignments(coordinator: Coordinator, name: str) -> dict[str, dict[st
     return summaries(loaded.sources, loaded.now_ms)
 
 
-async def _figures(coordinator: Coordinator, scrape: Scrape, turn: Turn, most_named: int) -> GroupFigures:
+async def _figures(turn: Turn, most_named: int) -> GroupFigures:
     group, event = turn.group, turn.event
     figures = GroupFigures(
         group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing)
     )
-    looked_at = 0
-    for key in list(group.readers):
-        reader = turn.group.readers.get(key)
-        if reader is not None:
-            looked_at += 1 + _count(figures, turn, key, reader, most_named)
-        if looked_at >= READERS_BETWEEN_LOOKS:
+    counted = 0
+    for (name, subtask), reader in group.readers.items():
+        _source(figures, name).take(group, reader, turn.now.ms)
+        splits = {} if reader.reported is None else reader.reported.splits
+        for split, report in splits.items():
+            figures.splits[SplitState(report.state).value] += 1
+            if len(figures.named_splits) < most_named:
+                figures.named_splits.append((name, subtask, split, report))
+        counted += 1 + len(splits)
+        if counted >= COUNTED_AT_ONCE:
+            counted = 0
             await asyncio.sleep(0)
-            again = await _look(coordinator, scrape, group.name)
-            if again is None:
-                break
-            turn, looked_at = again, 0
     return figures
 
 
-def _count(figures: GroupFigures, turn: Turn, key: ReaderKey, reader: Reader, most_named: int) -> int:
-    """Add one reader to the figures. Returns how many splits were counted."""
-    state = state_of(turn.group, reader, turn.now.ms)
-    figures.readers[state] += 1
-    source = _source(figures, key[0])
-    reported = reader.reported
-    if reader.held_since is not None and not reader.lost:
-        source.waiting += 1
-        source.overdue += reader.overdue
-    if reported is None:
-        return 0
-    if reported.facts is not None and not reported.finished:
-        source.take(reported.facts, turn.now.ms, reads=state == "active")
-    if (
-        state == "active"
-        and MIN < reported.watermark < MAX
-        and (source.foremost is None or reported.watermark > source.foremost)
-    ):
-        source.foremost = reported.watermark
-    for name, split in reported.splits.items():
-        figures.splits[SplitState(split.state).value] += 1
-        if len(figures.named_splits) < most_named:
-            figures.named_splits.append((*key, name, split))
-    return len(reported.splits)
-
-
-def _source(figures: GroupFigures, name: str) -> SourceFigures:
+def _source(figures: GroupFigures, name: str) -> Figures:
     source = figures.sources.get(name)
     if source is None:
         of_its_own = len(figures.sources) < MOST_SOURCES_OF_A_GROUP
-        source = figures.sources.setdefault(name if of_its_own else OTHER, SourceFigures())
+        source = figures.sources.setdefault(name if of_its_own else OTHER, Figures())
     return source

@@ -11,14 +11,14 @@ from itertools import groupby
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
 from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
-from lockgate.sentences import paused_by
+from lockgate.sentences import paused_by, reader_name
 from lockgate.steps import ITEMS_OF_A_STEP, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
 from lockgate.wire.codec import to_json
-from lockgate.wire.events import OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
+from lockgate.wire.events import Mode, OnLostReader, ReaderFacts, SourcePause, SplitReport, WatermarkAlignmentEvent
 from lockgate.wire.fields import Json
-from lockgate_coordinator.service.census import Census, census, health_of, state_of
 from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_blocked
+from lockgate_coordinator.telemetry.figures import Figures, state_of
 
 DRIFT_LIMIT = 10_000
 """The list of groups leaves out the drift of groups with more readers: computing it looks at every
@@ -31,6 +31,15 @@ PAGE_SIZE = 2_000_000
 have more.
 """
 
+HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
+"""A group's health, worst first: a reader is lost; a reader has waited for longer than
+`max_wait_ms`; an expected or registered reader has not reported; an operator has paused a source; a
+reader waits at the ceiling; all read; none is left that reads.
+"""
+
+LOST_NAMED = 3
+"""How many lost readers the reason names."""
+
 PAUSES_NAMED = 3
 """How many paused sources the reason names."""
 
@@ -41,7 +50,7 @@ _READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attri
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """Return one line of the list of groups."""
     encoded = to_json(event)
-    counted = None if len(group.readers) > DRIFT_LIMIT else census(group, now_ms)
+    counted = None if len(group.readers) > DRIFT_LIMIT else _census(group, now_ms)[0]
     return {
         "group": group.name,
         "revision": event.revision,
@@ -72,14 +81,14 @@ def inspected(
     for source, keys in groupby(shown, key=lambda key: key[0]):
         readers = yield from _readers(group, list(keys), now_ms, splits=False)
         sources.append({"source": source, "paused": paused(group.pause_of(source)), "readers": readers})
-    encoded, counted = to_json(event), census(group, now_ms)
+    encoded, (counted, lost) = to_json(event), _census(group, now_ms)
     return {
         "group": group.name,
         "config": to_json(group.config),
         "configured_at": group.configured_at or None,
         "alignment": encoded,
         "sentence": _sentence(group, encoded),
-        "reason": _reason(group, encoded, counted, now_ms),
+        "reason": _reason(group, encoded, counted, lost, now_ms),
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
         **_time("created_at", group.created_at),
@@ -115,19 +124,43 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
     }
 
 
-def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Census | None) -> Json:
+def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Figures | None) -> Json:
     if counted is None:
         return {"health": None, "states": None, "waiting": None, "overdue": None}
-    health = health_of(group, event, counted)
-    return {"health": health, "states": counted.states, "waiting": counted.waiting, "overdue": counted.overdue}
+    states = dict(sorted(counted.states.items()))
+    health = _health(group, event, counted)
+    return {"health": health, "states": states, "waiting": counted.waiting, "overdue": counted.overdue}
+
+
+def _census(group: Group, now_ms: int) -> tuple[Figures, list[ReaderKey]]:
+    """Return the figures of all readers, and some lost ones. O(readers)."""
+    counted, lost = Figures(), list[ReaderKey]()
+    for key, reader in group.readers.items():
+        if counted.take(group, reader, now_ms) == "lost" and len(lost) < LOST_NAMED:
+            lost.append(key)
+    return counted, lost
+
+
+def _health(group: Group, event: WatermarkAlignmentEvent, counted: Figures) -> str:
+    """Return the group's health, one of `HEALTH`."""
+    if counted.states["lost"]:
+        return "lost"
+    if counted.overdue:
+        return "overdue"
+    if group.sources_missing or (counted.states["registered"] and event.group_watermark == MIN):
+        return "starting"
+    if group.paused_sources:
+        return "paused"
+    if counted.waiting:
+        return "waiting"
+    return "healthy" if event.blocked_by else "idle"
 
 
 def _sentence(group: Group, event: Json) -> str:
-    config = {"mode": group.config.mode.value}
-    return waits_for({"alignment": event, "config": config, "waiting_for": list(group.sources_missing)})
+    return waits_for(event, group.sources_missing, observes=group.config.mode is Mode.OBSERVE)
 
 
-def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | None:
+def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], now_ms: int) -> str | None:
     """Return why the first blocker is behind, which readers are lost and which sources are
     paused; None if there is nothing to say.
     """
@@ -137,10 +170,9 @@ def _reason(group: Group, event: Json, counted: Census, now_ms: int) -> str | No
         if key in group.readers and group.pause_of(held["source"]) is None:
             known = held["watermark"] not in (MIN, MAX)
             reader = {**_reader(group, key, now_ms), "behind_ms": now_ms - held["watermark"] if known else None}
-            sentences.append(why_blocked(held, reader, {"lease_ms": group.config.lease_ms}))
-    if counted.lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
-        names = [f"{source}/{subtask}" for source, subtask in counted.lost]
-        sentences.append(lost_readers(names, counted.states["lost"]))
+            sentences.append(why_blocked(reader, reader_name(held), group.config.lease_ms))
+    if lost and group.config.on_lost_reader is OnLostReader.EXCLUDE:
+        sentences.append(lost_readers(["{}/{}".format(*key) for key in lost], counted.states["lost"]))
     sentences += [paused_by(pause.source, pause.by, pause.reason) for pause in group.paused_sources[:PAUSES_NAMED]]
     return " ".join(sentences) or None
 

@@ -34,14 +34,16 @@ UNREADY_S = 10.0
 
 
 class Persistence:
-    """That of one process. All methods are called in its event loop."""
+    """That of one process. All methods are called in its event loop. `gave_up_at`: when a commit
+    last did not get through, if none has since.
+    """
 
     def __init__(self) -> None:
-        self._gave_up_at: float | None = None
+        self.gave_up_at: float | None = None
 
     def check(self) -> None:
         """Raise `StoreUnavailable` where commits of this process do not get through."""
-        if self._gave_up_at is not None and asyncio.get_running_loop().time() - self._gave_up_at < UNREADY_S:
+        if self.gave_up_at is not None and asyncio.get_running_loop().time() - self.gave_up_at < UNREADY_S:
             raise StoreUnavailable(
                 "commits of other coordinators keep overtaking this one's: it may be too far from Redis"
             )
@@ -49,12 +51,6 @@ class Persistence:
     def attempts(self, what: str) -> "Attempts":
         """Return the attempts at one commit; `what` names what is committed."""
         return Attempts(self, what)
-
-    def got_through(self) -> None:
-        self._gave_up_at = None
-
-    def gave_up(self, now_s: float) -> None:
-        self._gave_up_at = now_s
 
 
 class Attempts:
@@ -75,13 +71,12 @@ class Attempts:
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:
-            self._persistence.gave_up(now)
-            seconds = f"{WITHIN_S:g} s"
-            raise StoreUnavailable(f"{self._what} kept changing for {seconds}: send the request again")
+            self._persistence.gave_up_at = now
+            raise StoreUnavailable(f"{self._what} kept changing for {WITHIN_S:g} s: send the request again")
         self._refusals, self._last = self._refusals + overtaken, now
         if self._refusals >= REFUSALS:
             self.reserve_ms = min(RESERVED_MOST_MS, round(2_000 * (now - began)) + MARGIN_MS)
 
     def got_through(self) -> None:
         """Record that the commit is stored."""
-        self._persistence.got_through()
+        self._persistence.gave_up_at = None

@@ -10,16 +10,14 @@ import json
 import logging
 from itertools import groupby
 
-from lockgate.group.reader import ReaderKey, watermark_of
 from lockgate.group.turn import Turn
 from lockgate.steps import ITEMS_OF_A_STEP
-from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.fields import Json
 from lockgate_coordinator.listeners import TurnListener
-from lockgate_coordinator.service.census import state_of
 from lockgate_coordinator.store import Store, StoreUnavailable
 from lockgate_coordinator.store.base import SAMPLE_LEVELS
+from lockgate_coordinator.telemetry.figures import Figures
 
 SOURCES_SAMPLED = 50
 """How many sources a sample has, by name."""
@@ -75,12 +73,12 @@ async def sample(turn: Turn) -> Json:
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):
         if len(sources) == SOURCES_SAMPLED:
             break
-        figures = _Source(group.pause_of(source) is not None)
+        figures = Figures()
         for number, key in enumerate(keys, 1):
-            figures.take(turn, key)
+            figures.take(group, group.readers[key], turn.now.ms)
             if not number % ITEMS_OF_A_STEP:
                 await asyncio.sleep(0)
-        sources[source] = figures.to_json()
+        sources[source] = _source(figures, paused=group.pause_of(source) is not None)
     return {
         "group_watermark": event["group_watermark"],
         "max_desired_watermark": event["max_desired_watermark"] if event["would_be"] is None else event["would_be"],
@@ -89,29 +87,12 @@ async def sample(turn: Turn) -> Json:
     }
 
 
-class _Source:
-    """The figures of one source, reader by reader."""
-
-    def __init__(self, paused: bool) -> None:
-        self._readers, self._watermark = 0, MAX
-        self._states = {"paused"} if paused else set[str]()
-        self._totals: dict[str, int] = {}
-
-    def take(self, turn: Turn, key: ReaderKey) -> None:
-        reader = turn.group.readers[key]
-        state = state_of(turn.group, reader, turn.now.ms)
-        self._readers += 1
-        self._states.add("waiting" if state == "active" and reader.held_since is not None else state)
-        self._watermark = min(self._watermark, watermark_of(reader))
-        if reader.reported is None:
-            return
-        facts = reader.reported.facts
-        if facts is None:
-            return
-        for name, value in (("late_rows", facts.late_rows), ("rows_saved", facts.rows_saved)):
-            if value is not None:
-                self._totals[name] = self._totals.get(name, 0) + value
-
-    def to_json(self) -> Json:
-        state = next(state for state in STATES if state in self._states)
-        return {"watermark": self._watermark, "state": state, "readers": self._readers, **self._totals}
+def _source(figures: Figures, *, paused: bool) -> Json:
+    found = {*figures.states, *(("paused",) if paused else ()), *(("waiting",) if figures.waiting else ())}
+    rows = {"late_rows": figures.late_rows, "rows_saved": figures.rows_saved}
+    return {
+        "watermark": figures.lowest,
+        "state": next(state for state in STATES if state in found),
+        "readers": figures.states.total(),
+        **{name: count for name, count in rows.items() if count is not None},
+    }

@@ -2,12 +2,11 @@
 dashboard and the command line show.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 from lockgate.sentences import moment, reader_name, span
 from lockgate.watermark import MAX, MIN
-
-Json = dict[str, Any]
+from lockgate.wire.fields import Json
 
 SOURCES_NAMED = 3
 """How many blockers of a group a sentence names."""
@@ -19,19 +18,17 @@ UP_MS = 60_000
 """A reader that is no further behind the clock has caught up."""
 
 
-def waits_for(group: Json) -> str:
-    """Return one sentence: which readers the group waits for, and up to where it may read."""
-    event = group["alignment"]
-    observes = group["config"]["mode"] == "observe"
-    if group["waiting_for"]:
-        return (
-            f"All readers wait for the first report of {_listed(group['waiting_for'])}, expected by the configuration."
-        )
+def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
+    """Return one sentence: which readers the group waits for, and up to where it may read.
+
+    `missing` are the expected sources that have not reported.
+    """
+    if missing:
+        return f"All readers wait for the first report of {_listed(missing)}, expected by the configuration."
     if not event["blocked_by"]:
         started = event["group_watermark"] != MIN
-        return "No reader waits: " + (
-            "all readers are idle, finished, lost or gone." if started else "none has reported yet."
-        )
+        why = "all readers are idle, finished, lost or gone." if started else "none has reported yet."
+        return f"No reader waits: {why}"
     names = [_placed(held) for held in event["blocked_by"]]
     ceiling = event["max_desired_watermark"] if event["would_be"] is None else event["would_be"]
     limit = "" if ceiling == MAX else f"; read limit {moment(ceiling)}"
@@ -43,29 +40,25 @@ def _placed(held: Json) -> str:
     return reader_name(held) + (f" (partition {held['split']})" if held["split"] is not None else "")
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     if len(names) > SOURCES_NAMED:
         return f"{', '.join(names[:SOURCES_NAMED])} and {len(names) - SOURCES_NAMED} more"
-    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + names[-1:])
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
-def why_blocked(blocker: Json, reader: Json, config: Json) -> str:
-    """Return one sentence on why the first blocker of a group is behind.
-
-    Args:
-        blocker: its entry in the event's `blocked_by`.
-        reader: its part of the inspection, and `behind_ms`, how far it is behind the clock.
-        config: the group's configuration.
-
+def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
+    """Return one sentence on why the first blocker of a group is behind. `reader` is its part of
+    the inspection, with `behind_ms`, how far it is behind the clock.
     """
-    name, age = f"Reader {reader_name(blocker)}", reader["progress_age_ms"]
+    name, age = f"Reader {name}", reader["progress_age_ms"]
     if reader["state"] == "lost":
         return f"{name} is lost, and still counts until it returns or is evicted (on_lost_reader: hold)."
     if reader["state"] == "parked":
         return f"{name} is parked: its next run should report by {reader['parked_until_iso']}."
     if reader["state"] == "registered":
         return f"{name} has registered, but has not reported yet."
-    if age is not None and age > config["lease_ms"]:
+    if age is not None and age > lease_ms:
         return f"{name} keeps its lease, but has made no progress for {span(age)}."
     if age is not None and age >= SLOW_MS:
         return f"{name} reads: its last progress was {span(age)} ago."

@@ -7,9 +7,8 @@
                           group must be loaded
     commit(loaded, new)   stores `new` if the version is still that of `loaded`, and answers None;
                           else answers what the store holds instead
-    delete(loaded)        likewise without a group; the version stays for a while, as the floor of
-                          a successor
-    discard(name)         delete whatever is there, without reading it; once for each act
+    discard(name)         delete whatever is there, without reading it; once for each act. The
+                          version stays for a while, as the floor of a successor
 
 So each command is: cached or load, rule, commit; and again from the answer if the commit was
 refused. A cached group counts as confirmed only once a commit of it succeeds. A store refuses it
@@ -33,13 +32,15 @@ that a report costs nothing more. They go with the group:
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group, tick
 from lockgate.group.now import ClockJump
+
+V = TypeVar("V")
 
 CACHED_WITHIN_MS = 50
 """How far the cached time of a commit may be from the store's own, in either direction. Leases end
@@ -52,6 +53,7 @@ class NotDiscarded(Enum):
 
     NO_GROUP = "there is no group"
     DONE_BEFORE = "the same act deleted the group before"
+    CHANGED = "the group has another version"
 
 
 JOURNAL_KEPT: Final = 1_000
@@ -93,42 +95,19 @@ class InvalidStoreAddress(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """A group at one moment of the store's time. `confirmed`: it comes from the store, and not from
-    this process's cache. `series`: for a store that may lose its history (`histories`). `jumps`: of
-    the store's clock, which the next commit makes up for (`lockgate.group.clock_jumps`).
+class State(Generic[V]):
+    """A value of a store at one moment of the store's time. `confirmed`: it comes from the store,
+    and not from this process's cache. `series`: for a store that may lose its history
+    (`histories`). `jumps`: of the store's clock, which the next commit makes up for
+    (`lockgate.group.clock_jumps`). `lost`: the store has lost commits that this process had made or
+    seen.
     """
 
     name: str
     version: int
     now_ms: int
-    group: Group | None
+    value: V
     confirmed: bool = True
-    series: str = ""
-    jumps: tuple[ClockJump, ...] = ()
-
-    @property
-    def next_version(self) -> int:
-        """The version after a commit of this."""
-        return tick(self.version, self.now_ms)
-
-    @property
-    def last_version(self) -> int:
-        """The version after a delete of this. No revision or epoch of the group is above it."""
-        high_water = 0 if self.group is None else self.group.high_water
-        return max(self.next_version, high_water)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedSplits:
-    """The enumerators of a group's sources at one moment of the store's time. `lost`: the store has
-    lost commits that this process had made or seen. `jumps`: as in `Loaded`.
-    """
-
-    name: str
-    version: int
-    now_ms: int
-    sources: Mapping[str, Enumerator] = field(default_factory=dict)
     series: str = ""
     jumps: tuple[ClockJump, ...] = ()
     lost: bool = False
@@ -137,6 +116,28 @@ class LoadedSplits:
     def next_version(self) -> int:
         """The version after a commit of this."""
         return tick(self.version, self.now_ms)
+
+
+class Loaded(State[Group | None]):
+    """A group; None: there is none."""
+
+    __slots__ = ()
+
+    @property
+    def group(self) -> Group | None:
+        """The group."""
+        return self.value
+
+
+class LoadedSplits(State[Mapping[str, Enumerator]]):
+    """The enumerators of a group's sources."""
+
+    __slots__ = ()
+
+    @property
+    def sources(self) -> Mapping[str, Enumerator]:
+        """The enumerators by source."""
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +169,10 @@ class Store(Protocol):
         """`reserve_ms`: how long a refused commit keeps those of other processes waiting."""
         ...
 
-    async def delete(self, loaded: Loaded) -> bool: ...
-
-    async def discard(self, name: str, act: str = "") -> int | NotDiscarded:
-        """Delete the group, however large it is, and even if it cannot be read. Returns how many
-        readers it had. A successor of a group that the same `act` had deleted is left alone.
+    async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
+        """Delete the group, however large it is, and even if it cannot be read; or `only` if it
+        still has that version. Returns how many readers it had. A successor of a group that the
+        same `act` had deleted is left alone.
         """
         ...
 

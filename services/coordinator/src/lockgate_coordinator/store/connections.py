@@ -4,7 +4,6 @@
 
 import asyncio
 import logging
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -33,6 +32,7 @@ from lockgate.tls_alerts import refusal
 from lockgate_coordinator.store.addresses import PASSWORD, TLS_FILES, Form, RedisAddress
 from lockgate_coordinator.store.base import StoreUnavailable
 from lockgate_coordinator.store.outages import Outages
+from lockgate_coordinator.watched_files import WatchedFiles
 
 if sys.version_info >= (3, 11):
     from asyncio import timeout
@@ -71,7 +71,7 @@ class Connections:
     def __init__(self, address: RedisAddress) -> None:
         self._address = address
         self._outages = Outages(str(address))
-        self._read = _written(address)
+        self._files = WatchedFiles(str(value) for name, value in (address.tls or {}).items() if name in TLS_FILES)
         self._client, self._others = _clients(address)
         self._permits = asyncio.Semaphore(CONNECTIONS)
         self._may_ask = True
@@ -128,9 +128,8 @@ class Connections:
         """Return whether files of TLS have changed since the client was made. It keeps what it has
         read of them, so there is a new client then.
         """
-        if self._read == (now := _written(self._address)):
+        if not self._files.have_changed():
             return False
-        self._read = now
         log.warning("the certificates for %s have changed: new connections use them", self._address)
         self._others += [self._client]
         self._client, others = _clients(self._address)
@@ -185,7 +184,8 @@ class _ScriptUnknown(Exception):
 def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
     """Return the client, and those that it needs beside itself."""
     tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
-    common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": _retry(), **tls}
+    retry = Retry(ConstantBackoff(0.01), _ONCE_MORE)
+    common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": retry, **tls}
     asked = {**common, "username": address.sentinel.username, "password": address.sentinel.password}
     if address.credentials.password is not None:
         common |= {"username": address.credentials.username, "password": address.credentials.password}
@@ -199,22 +199,6 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
     # as redis-py has it
     sentinel = Sentinel(address.servers, sentinel_kwargs=asked, **common)  # type: ignore[no-untyped-call]
     return sentinel.master_for(address.service), sentinel.sentinels
-
-
-def _written(address: RedisAddress) -> list[tuple[int, int]]:
-    """Return time and inode of each TLS file; (0, 0) for one that is missing now."""
-    written = list[tuple[int, int]]()
-    for name in TLS_FILES:
-        try:
-            state = os.stat(str((address.tls or {})[name]))
-            written.append((state.st_mtime_ns, state.st_ino))
-        except (KeyError, OSError):
-            written.append((0, 0))
-    return written
-
-
-def _retry() -> Retry:
-    return Retry(ConstantBackoff(0.01), _ONCE_MORE)
 
 
 def _distrusted(error: Exception) -> str | None:

@@ -30,20 +30,19 @@ from lockgate_coordinator.store.base import SAMPLE_LEVELS
 
 GROUPS = "lockgate:groups"
 READY = "lockgate:ready"
+SPLITS = ":splits"
 
-_READER = "r:"
 
-
-def of_group(group: str) -> tuple[str, str, str, str]:
-    """Return the group's own keys: state, changes, removed, series."""
-    prefix = f"lockgate:{{{group}}}"
+def of_group(group: str, part: str = "") -> tuple[str, str, str, str]:
+    """Return the keys of a state: state, changes, removed, series. `part`: `SPLITS` for that of the
+    group's split enumerators.
+    """
+    prefix = f"lockgate:{{{group}}}{part}"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
 
 
-def of_splits(group: str) -> tuple[str, str, str, str]:
-    """Of the group's split enumerators: state, changes, removed, series."""
-    prefix = f"lockgate:{{{group}}}:splits"
-    return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
+def state(group: str) -> str:
+    return of_group(group)[0]
 
 
 def journal(group: str) -> str:
@@ -57,20 +56,12 @@ def samples(group: str) -> tuple[str, ...]:
 
 def all_of_group(group: str) -> tuple[str, ...]:
     """All keys that go with the group: its own ones first."""
-    return (*of_group(group), journal(group), *of_splits(group), *samples(group))
-
-
-def state(group: str) -> str:
-    return f"lockgate:{{{group}}}:state"
+    return (*of_group(group), journal(group), *of_group(group, SPLITS), *samples(group))
 
 
 def reader_field(key: ReaderKey) -> str:
     source, subtask = key
-    return f"{_READER}{subtask}:{source}"
-
-
-def is_reader(field: str) -> bool:
-    return field.startswith(_READER)
+    return f"r:{subtask}:{source}"
 
 
 def reader_key(field: str) -> ReaderKey:

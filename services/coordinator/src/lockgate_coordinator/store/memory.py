@@ -60,19 +60,6 @@ class MemoryStore:
         self._groups[loaded.name] = group
         return None
 
-    async def delete(self, loaded: Loaded, act: str = "") -> bool:
-        if self._versions.get(loaded.name, 0) != loaded.version:
-            return False
-        self._versions[loaded.name] = loaded.last_version
-        self._groups.pop(loaded.name, None)
-        self._journals.pop(loaded.name, None)
-        self._samples.pop(loaded.name, None)
-        self._splits.pop(loaded.name, None)
-        self._gone.pop(loaded.name, None)
-        self._gone[loaded.name] = (self._clock(), act)
-        self._forget_old_names()
-        return True
-
     def _forget_old_names(self) -> None:
         """Drop names of groups deleted long ago: the clock is above their last version."""
         until = self._clock() - REMEMBERED_MS
@@ -83,13 +70,19 @@ class MemoryStore:
             if name not in self._groups and self._versions[name] <= until:
                 del self._versions[name]
 
-    async def discard(self, name: str, act: str = "") -> int | NotDiscarded:
+    async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
         loaded = self.cached(name)
+        if only is not None and only.version != loaded.version:
+            return NotDiscarded.CHANGED
         if act and self._gone.get(name, (0, ""))[1] == act:
             return NotDiscarded.DONE_BEFORE
         if loaded.group is None:
             return NotDiscarded.NO_GROUP
-        await self.delete(loaded, act)
+        self._versions[name] = max(loaded.next_version, loaded.group.high_water)
+        for kept in (self._groups, self._journals, self._samples, self._splits, self._gone):
+            kept.pop(name, None)
+        self._gone[name] = (self._clock(), act)
+        self._forget_old_names()
         return len(loaded.group.readers)
 
     async def load_splits(self, name: str) -> LoadedSplits:

@@ -8,85 +8,108 @@ the remedy, nothing is erased, and clients wait at their last ceiling. So two re
 may share a Redis.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Final, get_type_hints
 
 import msgspec
 
 from lockgate.group.group import Group
-from lockgate.group.reader import Reader
+from lockgate.group.reader import Reader, ReaderKey
 from lockgate.group.readers import Readers
-from lockgate_coordinator.store.base import UnreadableGroup
+from lockgate.steps import ITEMS_OF_A_STEP, Steps, parts
+from lockgate_coordinator.store import keys
+from lockgate_coordinator.store.base import Loaded, UnreadableGroup
+from lockgate_coordinator.store.states import Records
 
 FORMAT: Final = 1
-"""The format of a group's records. A release that changes their fields raises it."""
+"""The format of the records of groups and splits. A release that changes their fields raises it."""
 
-
-def _fields(kind: type[Any], without: tuple[str, ...]) -> list[Any]:
-    """Return the fields of a dataclass for `msgspec.defstruct`: name, type and default, if any."""
-    types = get_type_hints(kind)
-    kept = [each for each in fields(kind) if each.name not in without]
-    return [(each.name, types[each.name], *(() if each.default is MISSING else (each.default,))) for each in kept]
-
-
-_FIELDS: Final = _fields(Group, without=("name", "readers"))
-_HEAD: Final = tuple(each[0] for each in _FIELDS)
-_Head: Final = msgspec.defstruct("_Head", [*_FIELDS, ("format", int, 0)])
-_head_values: Final = attrgetter(*_HEAD)
-_format: Final = attrgetter("format")
-
-_pack: Final = msgspec.msgpack.Encoder().encode
-_encode: Final = msgspec.json.Encoder().encode
-_decode_reader: Final = msgspec.json.Decoder(Reader).decode
-_decode_head: Final = msgspec.json.Decoder(_Head).decode
+encode: Final = msgspec.json.Encoder().encode
+reader_from: Final = msgspec.json.Decoder(Reader).decode
 _decode: Final = msgspec.json.Decoder().decode
 
 
-@dataclass(frozen=True, slots=True)
-class GroupHead:
-    """A group without its readers."""
+class RecordForm:
+    """The record of a dataclass: all of its fields but those of `without`, and `more` ones."""
 
-    fields: Mapping[str, Any]
+    def __init__(self, kind: type[Any], without: tuple[str, ...], **more: Any) -> None:
+        types = get_type_hints(kind)
+        self.names = tuple(each.name for each in fields(kind) if each.name not in without)
+        self.of = attrgetter(*self.names)
+        self.record: Any = msgspec.defstruct(
+            f"_{kind.__name__}", [(name, types[name]) for name in self.names] + list(more.items())
+        )
+        self.decode: Callable[[str], Any] = msgspec.json.Decoder(self.record).decode
 
-    def group(self, name: str, readers: Readers) -> Group:
-        return Group(name=name, readers=readers, **self.fields)
-
-
-def head_to_text(group: Group) -> str:
-    """Return the record of the head."""
-    return _encode(_Head(*_head_values(group), FORMAT)).decode()
-
-
-def head_from_text(name: str, text: str) -> GroupHead:
-    """Raise `UnreadableGroup` for a group of a newer format."""
-    try:
-        values = _decode_head(text)
-    except msgspec.ValidationError:
-        _check_format(name, _decode(text).get("format", 0))
-        raise
-    _check_format(name, _format(values))
-    return GroupHead({field: getattr(values, field) for field in _HEAD})
+    def values(self, record: Any) -> dict[str, Any]:
+        """Return the dataclass's fields of a record, by name."""
+        return dict(zip(self.names, self.of(record), strict=True))
 
 
-def reader_to_text(reader: Reader) -> str:
-    return _encode(reader).decode()
+HEAD: Final = RecordForm(Group, ("name", "readers"), format=int)
 
 
-def reader_from_text(text: str) -> Reader:
-    return _decode_reader(text)
+class GroupRecords(Records[Group | None, Loaded]):
+    """The records of groups."""
+
+    of, part = "", ""
+    scripts = ("since_version", "commit")
+    state = Loaded
+    nothing = None
+
+    def keys(self, group: str) -> tuple[str, ...]:
+        return keys.of_group(group)
+
+    def key(self, field: str) -> ReaderKey:
+        return keys.reader_key(field)
+
+    def head(self, value: Group | None) -> str:
+        return encode(HEAD.record(*HEAD.of(value), FORMAT)).decode()
+
+    def head_from(self, name: str, text: str) -> Any:
+        try:
+            head = HEAD.decode(text)
+        except msgspec.ValidationError:
+            check_format(name, _decode(text).get("format", 0))
+            raise
+        check_format(name, head.format)
+        return head
+
+    def record_from(self, key: ReaderKey, text: str) -> Steps[Reader]:
+        yield from ()
+        return reader_from(text)
+
+    def changed(self, before: Group | None, after: Group | None) -> Steps[tuple[list[str], list[str]]]:
+        assert after is not None
+        removed, written = list[str](), list[str]()
+        moved = after.readers.moved_since(Readers() if before is None else before.readers)
+        for number, (key, _, reader) in enumerate(moved, 1):
+            if reader is None:
+                removed.append(keys.reader_field(key))
+            else:
+                written += (keys.reader_field(key), encode(reader).decode())
+            if not number % ITEMS_OF_A_STEP:
+                yield
+        return removed, written
+
+    def updated(
+        self, name: str, before: Group | None, head: Any, changes: Mapping[ReaderKey, Reader | None]
+    ) -> Steps[Group | None]:
+        readers = Readers() if before is None else before.readers
+        for number, some in enumerate(parts(list(changes.items()))):
+            if number:
+                yield
+            readers = readers.updated(dict(some))
+        return None if head is None else Group(name=name, readers=readers, **HEAD.values(head))
 
 
-def _check_format(name: str, written: int) -> None:
+def check_format(name: str, written: int) -> None:
+    """Raise `UnreadableGroup` for the records of a newer release."""
     if written > FORMAT:
         raise UnreadableGroup(
             name,
             f"it was written by a newer coordinator: it needs format {written}, and this one supports {FORMAT}",
             "Upgrade this coordinator to the newer release",
         )
-
-
-def packed(words: Sequence[str]) -> bytes:
-    """Many words as one, for a script to unpack, which is much faster than as many arguments."""
-    return _pack(words)

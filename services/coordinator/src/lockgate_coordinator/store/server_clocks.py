@@ -3,11 +3,11 @@
 """
 
 import logging
+import time
 
 from lockgate.duration import spoken
 from lockgate.group.clock_jumps import StoreClock
 from lockgate.group.now import ClockJump
-from lockgate_coordinator.store.group_cache import monotonic_ms
 
 log = logging.getLogger("lockgate")
 
@@ -61,3 +61,8 @@ class ServerClocks:
                 self._clocks.clear()
             clock = self._clocks[key] = StoreClock()
         return clock
+
+
+def monotonic_ms() -> float:
+    """Return the monotonic clock of this machine, from any beginning."""
+    return time.monotonic() * 1_000

@@ -8,14 +8,15 @@ readers at the minimum change with them.
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked
 from lockgate.group.reader import Reader, ReaderKey
 from lockgate.group.readers import Moved, Readers
-from lockgate.wire.events import GroupConfig, OnLostReader, OnMaxWait, ReportedWatermarkEvent
+from lockgate.wire.codec import to_json
+from lockgate.wire.events import OnLostReader, OnMaxWait, ReportedWatermarkEvent
 
 HOLD_MS = 10_000
 """How long a reader waits for the others before that is a change. A shorter wait is how a group
@@ -90,19 +91,12 @@ def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bo
         return False
     if before.paused_sources is not after.paused_sources:
         return False
-    for _, old, new in readers:
-        if (
-            old is None
-            or new is None
-            or not _is_ordinary(old, new)
-            or old.held_since is not None
-            or old.lost
-            or old.passed_over
-        ):
-            return False
-        if new.reported is not None and new.reported.idle:
-            return False
-    return True
+    return all(old is not None and new is not None and _is_quiet(old, new) for _, old, new in readers)
+
+
+def _is_quiet(old: Reader, new: Reader) -> bool:
+    is_idle = new.reported is not None and new.reported.idle
+    return _is_ordinary(old, new) and old.held_since is None and not (old.lost or old.passed_over or is_idle)
 
 
 def changes(
@@ -156,25 +150,21 @@ _Entry = tuple[Kind, str, Mapping[str, object]]
 
 
 def _of_group(before: Group | None, after: Group) -> Iterator[Change]:
-    name = after.name
     if before is None:
         reason = "a reader registered" if len(after.readers) else "it was configured"
-        yield Change(Kind.GROUP_CREATED, name, None, None, reason, _settings(after.config))
+        yield Change(Kind.GROUP_CREATED, after.name, None, None, reason, to_json(after.config))
         return
     if before.config != after.config:
-        old, new = _settings(before.config), _settings(after.config)
+        old, new = to_json(before.config), to_json(after.config)
         differs = {key: {"from": old[key], "to": new[key]} for key in new if old[key] != new[key]}
-        yield Change(Kind.GROUP_CONFIGURED, name, None, None, "its configuration was replaced", {"changed": differs})
+        reason = "its configuration was replaced"
+        yield Change(Kind.GROUP_CONFIGURED, after.name, None, None, reason, {"changed": differs})
     if before.sources_missing and not after.sources_missing:
         still_expected = before.config.expected_sources == after.config.expected_sources
-        reason = (
-            "all expected sources have reported or are no longer needed"
-            if still_expected
-            else "no further source is expected now"
-        )
-        yield Change(
-            Kind.COMMON_START, name, None, None, reason, {"expected_sources": list(after.config.expected_sources)}
-        )
+        all_came = "all expected sources have reported or are no longer needed"
+        reason = all_came if still_expected else "no further source is expected now"
+        details = {"expected_sources": list(after.config.expected_sources)}
+        yield Change(Kind.COMMON_START, after.name, None, None, reason, details)
 
 
 def _of_pauses(before: Group, after: Group) -> Iterator[Change]:
@@ -187,15 +177,6 @@ def _of_pauses(before: Group, after: Group) -> Iterator[Change]:
         if after.pause_of(pause.source) is None:
             details = {"paused_by": pause.by, "why": pause.reason}
             yield Change(Kind.SOURCE_RESUMED, name, pause.source, None, "an operator resumed it", details)
-
-
-def _settings(config: GroupConfig) -> dict[str, object]:
-    """Return the configuration as in JSON: an Enum is its word, a tuple a list."""
-    values = {each.name: getattr(config, each.name) for each in fields(config)}
-    return {
-        key: value.value if isinstance(value, Enum) else list(value) if isinstance(value, tuple) else value
-        for key, value in values.items()
-    }
 
 
 def _of_reader(
@@ -221,20 +202,16 @@ def _of_reader(
     if old is not None and same and old.lost and not new.lost:
         yield Kind.RETURNED, _why_back(before, after, old, new, now_ms), {"silent_ms": new.heard_at - old.heard_at}
     if new.lost and not (old is not None and same and old.lost):
-        silent = {"silent_ms": now_ms - new.heard_at, "on_lost_reader": after.config.on_lost_reader.value}
-        yield (
-            Kind.LOST,
-            "it was parked, and its next run did not start in time" if is_parked(new) else "its lease has expired",
-            silent,
-        )
+        parked = "it was parked, and its next run did not start in time"
+        reason = parked if is_parked(new) else "its lease has expired"
+        policy = after.config.on_lost_reader.value
+        yield Kind.LOST, reason, {"silent_ms": now_ms - new.heard_at, "on_lost_reader": policy}
     yield from _of_waits(before, after, old, new, now_ms)
 
 
 def _gone(old: Reader, *, by_operator: bool) -> _Entry:
-    details = {"epoch": old.epoch, "owner": old.owner}
-    return (
-        (Kind.EVICTED, "an operator evicted it", details) if by_operator else (Kind.LEFT, "it left the group", details)
-    )
+    kind, reason = (Kind.EVICTED, "an operator evicted it") if by_operator else (Kind.LEFT, "it left the group")
+    return kind, reason, {"epoch": old.epoch, "owner": old.owner}
 
 
 def _expired(old: Reader, now_ms: int) -> _Entry:
@@ -244,17 +221,8 @@ def _expired(old: Reader, now_ms: int) -> _Entry:
 
 def _fenced(old: Reader, new: Reader) -> _Entry:
     reason = "its owner registered again" if old.owner == new.owner else "another owner registered in its place"
-    return (
-        Kind.FENCED,
-        reason,
-        {
-            "epoch": new.epoch,
-            "owner": new.owner,
-            "fenced_epoch": old.epoch,
-            "fenced_owner": old.owner,
-            "was_lost": old.lost,
-        },
-    )
+    details = {"fenced_epoch": old.epoch, "fenced_owner": old.owner, "was_lost": old.lost}
+    return Kind.FENCED, reason, {"epoch": new.epoch, "owner": new.owner, **details}
 
 
 def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
@@ -269,23 +237,24 @@ def _of_reports(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent 
         return
     if old is None:
         yield Kind.STARTED, "its first report that counts", {"epoch": new.epoch, "watermark": new.watermark}
-    was_finished, was_idle = old is not None and old.finished, old is not None and old.idle
-    was_parked = old is not None and old.park_ms is not None
-    if new.finished:
-        if not was_finished:
-            yield Kind.FINISHED, "it reported that it has finished", {}
-    elif new.park_ms is not None:
-        if not was_parked or was_finished:
-            yield (
-                Kind.PARKED,
-                "its run has ended; it counts until its next run",
-                {"park_ms": new.park_ms, "watermark": new.watermark},
-            )
-    elif new.idle:
-        if not was_idle or was_finished or was_parked:
-            yield Kind.IDLE, "it reported that it is idle", {}
-    elif was_idle or was_finished or was_parked:
-        yield Kind.ACTIVE, "it reported a watermark again", {"watermark": new.watermark}
+    kind = _phase(new)
+    if kind is (Kind.ACTIVE if old is None else _phase(old)):
+        return
+    if kind is Kind.FINISHED:
+        yield kind, "it reported that it has finished", {}
+    elif kind is Kind.PARKED:
+        details = {"park_ms": new.park_ms, "watermark": new.watermark}
+        yield kind, "its run has ended; it counts until its next run", details
+    elif kind is Kind.IDLE:
+        yield kind, "it reported that it is idle", {}
+    else:
+        yield kind, "it reported a watermark again", {"watermark": new.watermark}
+
+
+def _phase(report: ReportedWatermarkEvent) -> Kind:
+    if report.finished:
+        return Kind.FINISHED
+    return Kind.PARKED if report.park_ms is not None else Kind.IDLE if report.idle else Kind.ACTIVE
 
 
 def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_ms: int) -> str:
@@ -306,25 +275,19 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since
+    waited = {} if since is None else {"waited_ms": now_ms - since}
+    too_long = "it has waited for others for longer than max_wait_ms"
     if new.overdue and not (old is not None and old.overdue):
-        waited = {} if since is None else {"waited_ms": now_ms - since}
-        yield Kind.OVERDUE, "it has waited for others for longer than max_wait_ms", {**waited, **limit}
-    elif old is not None and _was_let_go(after, old, new, now_ms) and old.held_since is not None:
-        yield (
-            Kind.OVERDUE,
-            "it has waited for others for longer than max_wait_ms and reads on",
-            {"waited_ms": now_ms - old.held_since, **limit},
-        )
+        yield Kind.OVERDUE, too_long, {**waited, **limit}
+    elif old is not None and _was_let_go(after, old, new, now_ms):
+        yield Kind.OVERDUE, f"{too_long} and reads on", {**waited, **limit}
     was_passed_over = old is not None and old.passed_over
     if new.passed_over and not was_passed_over:
         yield Kind.PASSED_OVER, "others have waited for it for longer than max_wait_ms", limit
     if was_passed_over and not new.passed_over:
         configured = before is not None and before.config != after.config
-        yield (
-            Kind.COUNTED,
-            "the group has a new configuration" if configured else "it is within max_drift_ms of the others again",
-            {},
-        )
+        within = "it is within max_drift_ms of the others again"
+        yield Kind.COUNTED, "the group has a new configuration" if configured else within, {}
 
 
 def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
@@ -335,11 +298,8 @@ def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, sinc
     limit = after.max_desired_watermark
     was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since
     if goes_on and not was_long and new.heard_at - since >= HOLD_MS:
-        yield (
-            Kind.WAIT_BEGAN,
-            "it is at the read limit and waits for the readers behind it",
-            {"since": since, "read_limit": limit, "blocked_by": _holders(before)},
-        )
+        details = {"since": since, "read_limit": limit, "blocked_by": _holders(before)}
+        yield Kind.WAIT_BEGAN, "it is at the read limit and waits for the readers behind it", details
     elif was_long and not goes_on:
         details = {"since": since, "read_limit": limit, "waited_ms": new.heard_at - since}
         yield Kind.WAIT_ENDED, "it reads again, or is lost", details
@@ -356,12 +316,9 @@ def _holders(group: Group | None) -> list[str]:
 
 def _was_let_go(after: Group, old: Reader, new: Reader, now_ms: int) -> bool:
     limit = after.config.max_wait_ms
-    if (
-        limit is None
-        or after.config.on_max_wait is not OnMaxWait.PROCEED
-        or old.held_since is None
-        or new.held_since is None
-    ):
+    if limit is None or after.config.on_max_wait is not OnMaxWait.PROCEED:
+        return False
+    if old.held_since is None or new.held_since is None:
         return False
     got_on = old.reported is not None and new.reported is not None and new.reported.watermark > old.reported.watermark
     return new.held_since > old.held_since and now_ms - old.held_since >= limit and not got_on

@@ -6,7 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
-from lockgate_coordinator.telemetry.group_figures import GroupFigures, Scrape
+from lockgate_coordinator.telemetry.figures import GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
 READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_over", "lost")
@@ -55,8 +55,9 @@ def _groups(groups: list[GroupFigures]) -> Iterator[Metric]:
         "lockgate_group_splits", "Partitions by state, from the last report of their readers", labels=["group", "state"]
     )
     for group in groups:
+        counted = group.readers
         for state in READER_STATES:
-            readers.add_metric([group.name, state], group.readers[state])
+            readers.add_metric([group.name, state], counted[state])
         for split_state in SplitState:
             splits.add_metric([group.name, split_state.value], group.splits[split_state.value])
     yield readers
@@ -173,10 +174,6 @@ def _seconds(watermark: int) -> float | None:
     return None if watermark in (MIN, MAX) else watermark / 1000
 
 
-def _above(group: GroupFigures, watermark: int | None) -> float | None:
+def _above(group: GroupFigures, watermark: int) -> float | None:
     ends = (MIN, MAX)
-    return (
-        None
-        if watermark is None or watermark in ends or group.watermark in ends
-        else (watermark - group.watermark) / 1000
-    )
+    return None if watermark in ends or group.watermark in ends else (watermark - group.watermark) / 1000

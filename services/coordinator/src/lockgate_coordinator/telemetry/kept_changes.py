@@ -76,22 +76,19 @@ def entry(change: Change, by: str | None) -> str:
     if change.subtask is not None:
         fields["subtask"] = change.subtask
     fields |= {"by": by, "reason": change.reason}
-    for details in (change.details, _short(change.details), {}):
+    for details in (change.details, shortened(change.details), {}):
         text = json.dumps({**fields, "details": details}, separators=(",", ":"), ensure_ascii=False)
         if len(text) <= ENTRY_SIZE:
             break
     return text
 
 
-def _short(details: Mapping[str, object]) -> dict[str, object]:
-    return {key: _cut(value) for key, value in details.items()}
-
-
-def _cut(value: object) -> object:
+def shortened(value: object) -> object:
+    """Return a detail without the ends of long texts and lists in it."""
     if isinstance(value, str) and len(value) > _SHOWN:
         return value[:_SHOWN] + "…"
     if isinstance(value, Mapping):
-        return _short(value)
+        return {key: shortened(each) for key, each in value.items()}
     if isinstance(value, list) and len(value) > _ITEMS:
-        return [*map(_cut, value[:_ITEMS]), f"… and {len(value) - _ITEMS} more"]
+        return [*map(shortened, value[:_ITEMS]), f"… and {len(value) - _ITEMS} more"]
     return value

@@ -19,7 +19,7 @@ from lockgate.watermark import instant
 LONGEST_TEXT = 256
 """Characters of a text in a field. Owners may have any length."""
 
-EVENT_TIMES = frozenset({"watermark", "ceiling"})
+EVENT_TIMES = frozenset({"watermark", "read_limit"})
 """Fields that are event times in ms."""
 
 AUDIT = "lockgate.audit"

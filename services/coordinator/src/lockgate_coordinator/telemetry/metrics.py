@@ -8,7 +8,9 @@ Names, units and help follow Prometheus's guide: base units, `_total` for counte
 
 from asyncio import Lock
 from collections.abc import Iterator, Mapping
+from functools import partial
 from platform import python_version
+from types import SimpleNamespace
 
 from prometheus_client import ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -17,7 +19,7 @@ from prometheus_client.exposition import choose_encoder
 from lockgate import __version__
 from lockgate_coordinator.store.base import Store
 from lockgate_coordinator.telemetry.changes import Kind
-from lockgate_coordinator.telemetry.group_figures import Scrape
+from lockgate_coordinator.telemetry.figures import Scrape
 from lockgate_coordinator.telemetry.group_metrics import families_of
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
@@ -46,24 +48,15 @@ class Metrics:
         on a thread of its own.
         """
         encode, content_type = choose_encoder(accept)
-        return encode(_Registry(self, scrape)), content_type
+        return encode(SimpleNamespace(collect=partial(self._families, scrape))), content_type
 
-
-class _Registry:
-    """What prometheus_client calls a registry: something to collect from."""
-
-    def __init__(self, metrics: Metrics, scrape: Scrape) -> None:
-        self._metrics = metrics
-        self._scrape = scrape
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield all families, one after the other."""
-        yield from self._metrics.process.collect()
+    def _families(self, scrape: Scrape) -> Iterator[Metric]:
+        yield from self.process.collect()
         yield from _build()
-        yield from _requests(self._metrics.requests)
-        yield from _store(self._metrics.steps, answered=self._scrape.complete)
-        yield from _rules(self._metrics.journal, self._scrape.commits, self._scrape.commands)
-        yield from families_of(self._scrape, self._metrics.totals)
+        yield from _requests(self.requests)
+        yield from _store(self.steps, answered=scrape.complete)
+        yield from _rules(self.journal, scrape.commits, scrape.commands)
+        yield from families_of(scrape, self.totals)
 
 
 def _build() -> Iterator[Metric]:
@@ -85,7 +78,12 @@ def _requests(figures: RequestFigures) -> Iterator[Metric]:
     yield _histogram(
         "lockgate_report_duration_seconds", "Time to answer a request with reports", "kind", figures.durations
     )
-    yield _gauge("lockgate_subscribers", "Open requests that wait for a change, by kind", "kind", figures.waiting)
+    waiting = GaugeMetricFamily(
+        "lockgate_subscribers", "Open requests that wait for a change, by kind", labels=["kind"]
+    )
+    for kind, number in figures.waiting.items():
+        waiting.add_metric([kind], number)
+    yield waiting
 
 
 def _store(store: StoreFigures, *, answered: bool) -> Iterator[Metric]:
@@ -112,13 +110,6 @@ def _rules(journal: Journal, commits: int, commands: int) -> Iterator[Metric]:
 def _counter(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
     family = CounterMetricFamily(name, text, labels=[label])
     for key, value in sorted(values.items()):
-        family.add_metric([key], value)
-    return family
-
-
-def _gauge(name: str, text: str, label: str, values: Mapping[str, float]) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=[label])
-    for key, value in values.items():
         family.add_metric([key], value)
     return family
 

@@ -13,7 +13,6 @@ STEPS = (
     "commit",
     "load_splits",
     "commit_splits",
-    "delete",
     "discard",
     "read_journal",
     "read_samples",
@@ -28,11 +27,10 @@ class StoreFigures:
     commits refused because another came first.
     """
 
-    def __init__(self, clock_s: Callable[[], float] = perf_counter) -> None:
+    def __init__(self) -> None:
         self.durations = {step: Histogram() for step in STEPS}
         self.errors: Counter[str] = Counter()
         self.conflicts = 0
-        self._clock_s = clock_s
 
     def measured(self, store: Store) -> Store:
         """Return the same store, whose `STEPS` are measured here."""
@@ -42,13 +40,13 @@ class StoreFigures:
         durations = self.durations[name]
 
         async def measured(*arguments: Any, **named: Any) -> Any:
-            began = self._clock_s()
+            began = perf_counter()
             try:
                 answer = await getattr(store, name)(*arguments, **named)
             except StoreUnavailable:
                 self.errors[name] += 1
                 raise
-            durations.observe(self._clock_s() - began)
+            durations.observe(perf_counter() - began)
             if answer is False or (name == "commit" and _is_overtaken(arguments[0], answer)):
                 self.conflicts += 1
             return answer

@@ -8,12 +8,13 @@ configured to capture headers, those that may hold a secret are masked.
 
 import asyncio
 import logging
-import re
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Scope
+
+from lockgate_coordinator.access.rules import route_of
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -24,9 +25,6 @@ FLUSH_S: Final = 1.0
 
 _SECRET: Final = [".*auth.*", ".*cookie.*", ".*token.*", ".*key.*", ".*secret.*"]
 _NOT_TRACED: Final = "/livez,/readyz,/metrics"
-_PLACES: Final = re.compile(
-    r"/v1/groups/(?P<group>[^/]+)(?:/sources/(?P<source>[^/]+)(?:/readers/(?P<subtask>[^/]+))?)?"
-)
 
 _log = logging.getLogger("lockgate.traces")
 
@@ -73,22 +71,14 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
     return made
 
 
-_RESTS = ("", "/watermarks", "/progress", "/readers", "/alignment", "/alignment/events", "/splits", "/events")
-
-
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
     """Return a span's name, without the names of groups, and its attributes."""
     method, path = scope.get("method", ""), scope.get("path", "")
-    found = _PLACES.match(path)
-    if found is None:
-        return f"{method} {path}" if path in ("/v1/groups", "/openapi.json") else method, {}
-    attributes = {f"lockgate.{name}": value for name, value in found.groupdict().items() if value is not None}
-    shape = "/v1/groups/{group}"
-    shape += "/sources/{source}" if found["source"] else ""
-    shape += "/readers/{subtask}" if found["subtask"] else ""
-    rest = path[found.end() :]
-    known = rest in _RESTS
-    return f"{method} {shape}{rest if known else ''}", attributes
+    route = route_of(method, path)
+    if route is None:
+        return method, {}
+    names = zip(route.split("/"), path.split("/"), strict=True)
+    return route, {f"lockgate.{part[1:-1]}": name for part, name in names if part.startswith("{")}
 
 
 async def end(spans: "TracerProvider") -> None:

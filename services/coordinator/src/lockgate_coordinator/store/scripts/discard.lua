@@ -1,9 +1,12 @@
 -- ARGV: by how much the last version is above all numbers that are known to be given out; ms for
--- which it is kept; the act; a name of this call. Deletes whatever is there, without reading the readers.
--- Answers how many readers there were, -1 if an earlier call of the act has deleted them, or nil if
--- there was no group.
+-- which it is kept; the act; a name of this call; the mark of the state that alone may be deleted, or ''.
+-- Deletes whatever is there, without reading the readers. Answers how many readers there were, -1 if an
+-- earlier call of the act has deleted them, -2 if the mark is another one, or nil if there was no group.
 local FIELDS = {'version', 'gone', 'head', 'since', 'mark'}
 
+if ARGV[5] ~= '' and mark_now() ~= ARGV[5] then
+  return -2
+end
 local state, readers = {}, redis.call('EXISTS', KEYS[1]) - 1
 if readers == 0 and redis.call('TYPE', KEYS[1]).ok == 'hash' then
   state, readers = redis.call('HMGET', KEYS[1], unpack(FIELDS)), redis.call('HLEN', KEYS[1])

@@ -1,4 +1,4 @@
--- Joined before load, commit and delete. Their KEYS begin with: state, changes, removed, series.
+-- Joined before load, commit and discard. Their KEYS begin with: state, changes, removed, series.
 
 local function now_ms()
   local clock = redis.call('TIME')

@@ -1,0 +1,319 @@
+"""States in Redis: a value as this process saw it last, loaded by what has changed since, and
+committed upon the very state that it was computed from (`histories`).
+
+A group is one state, and the enumerators of its sources are another one beside it, with the same
+four keys and scripts, and a version and a series of its own. `Records` says how a value is written:
+a head, and records of its parts in fields of a hash.
+
+**Cached.** With a cached state a commit is one round trip, and Redis answers only what has changed
+since. Both then cost about the same for a group of 10 readers and of 10,000.
+
+**In parts.** No command of Redis is long. An answer has the names of all changed fields, and the
+records of as many as fit into one command (scripts/since_version.lua). The others are read by
+further commands. Commits go on meanwhile, so these records may be newer than the state. Then all
+changes since that state are asked for, and read in the same way, until an answer is complete. Each
+field that another commit has touched is then as in the last answer; all others are as in each state
+since the first one. So the outcome is the state of the last answer.
+
+A record that cannot be decoded makes its group unreadable, and no other group.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import msgspec
+
+from lockgate.errors import UnknownGroup
+from lockgate.steps import Steps
+from lockgate_coordinator.pauses import InTurn
+from lockgate_coordinator.store.base import CACHED_WITHIN_MS, State, StoreUnavailable, UnreadableGroup
+from lockgate_coordinator.store.connections import Connections, Script, is_no_group
+from lockgate_coordinator.store.histories import NOTHING, SERIES_KEPT, mark, parts
+from lockgate_coordinator.store.server_clocks import ServerClocks, monotonic_ms
+
+log = logging.getLogger("lockgate")
+
+V = TypeVar("V")
+S = TypeVar("S", bound=State[Any])
+
+CACHED: Final = 1_024
+"""How many states of each kind are kept; the least recently kept one goes first."""
+
+REMEMBERED_MS: Final = 3_600_000
+"""How long Redis keeps the last version of a deleted group, and the names of removed records. After
+that the clock alone is above every version given out, and a process with an older cached state
+reads the whole state.
+"""
+
+READINGS: Final = 20
+"""How often a large state that changes meanwhile is read on."""
+
+FIELDS_AT_ONCE: Final = 1_000
+
+RECORDS_AT_ONCE: Final = 100
+CHARACTERS_AT_ONCE: Final = 500_000
+"""How much is decoded before other requests are served: some milliseconds."""
+
+REMEDY: Final = "Delete the group (`lockgate delete`), and its readers build it again; or restore Redis from a backup"
+
+
+class Records(Protocol[V, S]):
+    """How the values of one kind are written. `of` ends a sentence about a record of them, and
+    `part` names them among the parts of a group. `scripts` make a commit. `state` is the state of
+    such a value, and `nothing` the value where there is none.
+    """
+
+    of: str
+    part: str
+    scripts: Sequence[str]
+    state: type[S]
+    nothing: V
+
+    def keys(self, group: str) -> tuple[str, ...]:
+        """Return the keys of the scripts."""
+        ...
+
+    def head(self, value: V) -> str:
+        """Return the record of the head."""
+        ...
+
+    def head_from(self, name: str, text: str) -> Any:
+        """Return the head of a record. Raises `UnreadableGroup` for a newer format."""
+        ...
+
+    def key(self, field: str) -> Any:
+        """Return what a field's record is of. Raises `ValueError`."""
+        ...
+
+    def record_from(self, key: Any, text: str) -> Steps[Any]:
+        """Return the value of a record."""
+        ...
+
+    def changed(self, before: V, after: V) -> Steps[tuple[list[str], list[str]]]:
+        """Return the fields that are gone; and, in turn, each other field that has changed and its
+        record.
+        """
+        ...
+
+    def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
+        """Return the value with this head and these changes by their keys; None: it is gone."""
+        ...
+
+
+@dataclass(slots=True)
+class Seen(Generic[V]):
+    """A state at a version of a series; `ahead_ms` is Redis's clock minus this machine's monotonic
+    one. `continues`: this process's last commit made it, so its next one continues the series.
+    `lost`: it is of another history than the one seen before, and no commit has acted upon that.
+    """
+
+    version: int
+    series: str
+    value: V
+    ahead_ms: float
+    continues: bool = False
+    lost: bool = False
+
+    def is_of(self, state: State[Any]) -> bool:
+        """Return whether this is the state."""
+        return (self.version, self.series) == (state.version, state.series)
+
+
+class States(Generic[V, S]):
+    """All states of one kind. `process` names this process."""
+
+    def __init__(
+        self, records: Records[V, S], connections: Connections, clocks: ServerClocks, process: str, in_turn: InTurn
+    ) -> None:
+        self._records = records
+        self._connections, self._clocks, self._in_turn = connections, clocks, in_turn
+        self._process, self._numbers = process, count(1)
+        self._load, self._values = (Script("since_version", step) for step in ("load", "values"))
+        self._commit = Script(*records.scripts)
+        self._seen: dict[str, Seen[V]] = {}
+        self._unreadable: set[str] = set()
+
+    def cached(self, name: str) -> S | None:
+        """Return the state as it was seen last, with Redis's time as far as this process knows."""
+        seen = self._seen.get(name)
+        return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
+
+    async def load(self, name: str) -> S:
+        sent_ms, seen = monotonic_ms(), self._seen.get(name)
+        known = NOTHING if seen is None else mark(seen.version, seen.series)
+        answer = await self._run(self._load, name, [known])
+        return await self._merged(name, answer, seen, sent_ms)
+
+    async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
+        """Return None, or what Redis holds instead. Raises `UnknownGroup` for a part of a group
+        that is gone.
+        """
+        name, records, series = state.name, self._records, self._series_after(state)
+        removed, written = await self._in_turn.work(records.changed(state.value, value))
+        args: list[str | bytes | int] = [
+            mark(state.version, state.series),
+            "" if state.confirmed else state.now_ms,
+            CACHED_WITHIN_MS,
+            state.next_version,
+            records.head(value),
+            REMEMBERED_MS,
+            packed(removed),
+            packed(written),
+            series,
+            SERIES_KEPT,
+            self._process,
+            reserve_ms,
+        ]
+        sent_ms = monotonic_ms()
+        wait_ms, *answer = await self._run(self._commit, name, args)
+        if wait_ms:
+            await asyncio.sleep(wait_ms / 1_000)
+            return await self.load(name)
+        if not answer[0]:
+            self.drop(name)
+            raise UnknownGroup(name)
+        seen = self._seen.get(name)
+        if answer[0] != mark(state.next_version, series):
+            return await self._merged(name, answer, state, sent_ms)
+        ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
+        self._clocks.made_up(name, state.jumps, records.part)
+        if seen is None or seen.is_of(state):
+            self._keep(name, Seen(state.next_version, series, value, ahead_ms, continues=True))
+        return None
+
+    def drop(self, name: str) -> None:
+        """Keep nothing of the group."""
+        self._seen.pop(name, None)
+        self._unreadable.discard(name)
+
+    def _state(self, name: str, seen: Seen[V], now_ms: int, *, confirmed: bool = True) -> S:
+        jumps = self._clocks.jumps(name, self._records.part)
+        return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
+
+    def _series_after(self, state: S) -> str:
+        """Return the series of a commit upon this state: its own, if this process's last commit
+        made it; else a new one. It is asked for before the commit is tried, and no series is
+        continued after a commit whose outcome is not known.
+        """
+        seen = self._seen.get(state.name)
+        if seen is not None and seen.continues:
+            seen.continues = False
+            if seen.is_of(state):
+                return seen.series
+        return f"{self._process}-{next(self._numbers)}"
+
+    def _keep(self, name: str, seen: Seen[V]) -> None:
+        self._seen.pop(name, None)
+        if seen.value or seen.lost:
+            self._seen[name] = seen
+        if len(self._seen) > CACHED:
+            del self._seen[next(iter(self._seen))]
+
+    async def _merged(self, name: str, answer: Sequence[Any], base: S | Seen[V] | None, sent_ms: float) -> S:
+        """Return `base` with an answer of scripts/since_version.lua; the cache keeps the result."""
+        ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
+        value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
+        if len(answer) > 2:
+            value, answer, ahead_ms, lost_now = await self._read(name, value, answer, ahead_ms)
+            lost |= lost_now
+        self._unreadable.discard(name)
+        version, series = parts(answer[0])
+        found, seen = Seen(version, series, value, ahead_ms, lost=lost), self._seen.get(name)
+        state = self._state(name, found, int(answer[1]))
+        if seen is not None and seen.is_of(state):
+            seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
+        else:
+            self._keep(name, found)
+        return state
+
+    async def _read(
+        self, name: str, value: V, answer: Sequence[Any], ahead_ms: float
+    ) -> tuple[V, Sequence[Any], float, bool]:
+        """Read until nothing is missing. Returns the value, the last answer, by how much its time
+        is ahead, and whether `value` is certainly lost.
+        """
+        records, changes, lost = self._records, dict[Any, Any](), False
+        head: Any = None
+        for _ in range(READINGS):
+            if len(answer) == 2:
+                break
+            _, _, text, fields, texts, removed, whole, is_lost = answer
+            if text is None and fields:
+                raise self._sick(name, "the record of its head is missing")
+            head = None if text is None else self._head(name, text)
+            if whole:
+                if value and head is not None and is_lost:
+                    lost = True
+                    log.warning(
+                        "group %s: Redis has lost recent changes%s, so this coordinator discards its cached copy",
+                        name,
+                        records.of,
+                    )
+                value, changes = records.nothing, {}
+            await self._in_turn.work(self._decoded(name, changes, removed, [None] * len(removed)))
+            await self._in_turn.work(self._decoded(name, changes, fields, texts))
+            missing = fields[len(texts) :]
+            if not missing:
+                break
+            while missing:
+                texts = await self._run(self._values, name, [packed(missing[:FIELDS_AT_ONCE])])
+                await self._in_turn.work(self._decoded(name, changes, missing, texts))
+                missing = missing[len(texts) :]
+            sent_ms = monotonic_ms()
+            answer = [*await self._run(self._load, name, [answer[0]])]
+            ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
+        else:
+            raise StoreUnavailable(f"group {name!r} changes faster than it can be read: send the request again")
+        return await self._in_turn.work(records.updated(name, value, head, changes)), answer, ahead_ms, lost
+
+    def _head(self, name: str, text: str) -> Any:
+        try:
+            return self._records.head_from(name, text)
+        except UnreadableGroup as error:
+            raise self._logged(error) from error.__cause__
+        except (msgspec.MsgspecError, ValueError, TypeError, AttributeError) as error:
+            raise self._sick(name, f"the record of its head is damaged ({error})") from error
+
+    def _decoded(
+        self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
+    ) -> Steps[None]:
+        """Add the records of the first of these fields to `changes`; None: it is gone."""
+        characters = 0
+        for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):
+            try:
+                key = self._records.key(field)
+                changes[key] = None if text is None else (yield from self._records.record_from(key, text))
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise self._sick(name, f"the record {field[:300]!r}{self._records.of} is damaged ({error})") from error
+            characters += len(text or "")
+            if not number % RECORDS_AT_ONCE or characters > CHARACTERS_AT_ONCE:
+                characters = 0
+                yield
+
+    async def _run(self, script: Script, name: str, args: Sequence[str | bytes | int]) -> list[Any]:
+        try:
+            answer: list[Any] = await self._connections.run(script, self._records.keys(name), args)
+        except StoreUnavailable as error:
+            if not is_no_group(error.__cause__):
+                raise
+            raise self._sick(name, f"the keys{self._records.of} hold something else") from error
+        return answer
+
+    def _sick(self, name: str, reason: str) -> UnreadableGroup:
+        return self._logged(UnreadableGroup(name, reason, REMEDY))
+
+    def _logged(self, error: UnreadableGroup) -> UnreadableGroup:
+        """Log it once for each group."""
+        if error.name not in self._unreadable:
+            self._unreadable.add(error.name)
+            log.warning("%s", error)
+        return error
+
+
+def packed(words: Sequence[str]) -> bytes:
+    """Many words as one, for a script to unpack, which is much faster than as many arguments."""
+    return msgspec.msgpack.encode(words)

@@ -1,0 +1,118 @@
+"""The figures of groups: readers counted once and alike for the inspection, the metrics and the
+charts.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lockgate.group.group import Group
+from lockgate.group.leases import is_lost, is_parked
+from lockgate.group.now import Now
+from lockgate.group.reader import Reader, watermark_of
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import SplitReport
+
+
+@dataclass(slots=True)
+class Figures:
+    """The figures of some readers of a group. `states`: how many are in each state; `waiting`: at
+    the ceiling; `overdue`: for too long; `lowest`: of all watermarks; `foremost`: the highest
+    watermark of an active reader, MIN for none. All in ms.
+
+    The others join the facts of the readers that have not finished: the sum of counts, the least
+    time left, the largest lag, and the event-time rate of the slowest active reader. None if no
+    reader reports it.
+    """
+
+    states: Counter[str] = field(default_factory=Counter)
+    waiting: int = 0
+    overdue: int = 0
+    lowest: int = MAX
+    foremost: int = MIN
+    late_rows: int | None = None
+    rows_saved: int | None = None
+    retention_left_ms: int | None = None
+    producer_lag_ms: int | None = None
+    event_time_rate: int | None = None
+
+    def take(self, group: Group, reader: Reader, now_ms: int) -> str:
+        """Add one reader, and return its state."""
+        state, reported = state_of(group, reader, now_ms), reader.reported
+        self.states[state] += 1
+        self.waiting += reader.held_since is not None
+        self.overdue += reader.overdue
+        self.lowest = min(self.lowest, watermark_of(reader))
+        if state == "active" and reported is not None and reported.watermark < MAX:
+            self.foremost = max(self.foremost, reported.watermark)
+        facts = None if reported is None or reported.finished else reported.facts
+        if facts is not None:
+            self.late_rows = _joined(sum, self.late_rows, facts.late_rows)
+            self.rows_saved = _joined(sum, self.rows_saved, facts.rows_saved)
+            self.producer_lag_ms = _joined(max, self.producer_lag_ms, facts.producer_lag_ms)
+            left_ms = None if facts.retained_until is None else max(0, facts.retained_until - now_ms)
+            self.retention_left_ms = _joined(min, self.retention_left_ms, left_ms)
+            rate = facts.event_time_rate if state == "active" else None
+            self.event_time_rate = _joined(min, self.event_time_rate, rate)
+        return state
+
+
+def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None:
+    """Return `rule` applied to the values that are not None; None if there are none."""
+    there = [value for value in values if value is not None]
+    return rule(there) if there else None
+
+
+def state_of(group: Group, reader: Reader, now_ms: int) -> str:
+    """Return a reader's state in one word: registered, active, idle, parked, finished, passed_over
+    or lost.
+    """
+    reported = reader.reported
+    if reported is None:
+        return "lost" if is_lost(reader, group.config, Now(now_ms)) else "registered"
+    if reader.lost:
+        return "lost"
+    if reported.finished:
+        return "finished"
+    if reader.passed_over:
+        return "passed_over"
+    return "parked" if is_parked(reader) else "idle" if reported.idle else "active"
+
+
+@dataclass(slots=True)
+class GroupFigures:
+    """One group in a scrape. `watermark` and `ceiling` are in ms, and may be MIN or MAX. `splits`
+    are counted by state. `named_splits` are source, subtask, split, and the split's last report.
+    `assignments`: of each source with an enumerator, how many splits are in each state.
+    """
+
+    name: str
+    revision: int
+    watermark: int
+    ceiling: int
+    missing_sources: int
+    sources: dict[str, Figures] = field(default_factory=dict)
+    splits: Counter[str] = field(default_factory=Counter)
+    named_splits: list[tuple[str, int, str, SplitReport]] = field(default_factory=list)
+    assignments: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def readers(self) -> Counter[str]:
+        """How many readers are in each state."""
+        return sum((source.states for source in self.sources.values()), Counter[str]())
+
+
+@dataclass(slots=True)
+class Scrape:
+    """The groups of one scrape. `unreadable`: the names of those that cannot be read.
+    `more_groups`: there are others beyond the limit. `complete`: the store answered for all of
+    them. So far this process made `commits` of `commands`.
+    """
+
+    groups: list[GroupFigures] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    more_groups: bool = False
+    complete: bool = True
+    commits: int = 0
+    commands: int = 0
+    exchanges: int = 0

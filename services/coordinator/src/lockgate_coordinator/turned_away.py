@@ -1,0 +1,38 @@
+"""Callers that are turned away, in the log: the first at once, the others counted."""
+
+import asyncio
+import logging
+
+from lockgate.duration import spoken_s
+
+log = logging.getLogger("lockgate")
+
+SUMMED_UP_S = 10.0
+"""How long the callers after the first one are counted before the log has their number."""
+
+
+class TurnedAway:
+    """A guesser fills no log, and one caller is not missed. `first` is the line of the first one,
+    by what is noted of it; `more` that of the others, by their number, a time, and what was noted
+    first of the last one.
+    """
+
+    def __init__(self, first: str, more: str) -> None:
+        self._first, self._more = first, more
+        self._number, self._last = 0, ""
+        self._counting = False
+
+    def note(self, *what: str) -> None:
+        """Log or count a caller."""
+        if self._counting:
+            self._number, self._last = self._number + 1, what[0]
+            return
+        self._counting = True
+        log.warning(self._first, *what)
+        asyncio.get_running_loop().call_later(SUMMED_UP_S, self._sum_up)
+
+    def _sum_up(self) -> None:
+        self._counting = False
+        if self._number:
+            log.warning(self._more, self._number, spoken_s(SUMMED_UP_S), self._last)
+            self._number = 0

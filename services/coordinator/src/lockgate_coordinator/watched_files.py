@@ -1,0 +1,31 @@
+"""Files that may be replaced while the process runs."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class WatchedFiles:
+    """The state of some files, those that are missing included."""
+
+    def __init__(self, paths: Iterable[str | Path]) -> None:
+        self._paths = tuple(paths)
+        self._seen = self._signatures()
+
+    def have_changed(self) -> bool:
+        """Return whether one of them is another one than at the last call."""
+        before, self._seen = self._seen, self._signatures()
+        return self._seen != before
+
+    def _signatures(self) -> list[tuple[int, int, int] | None]:
+        """Return time, size and inode of each. Writing in place changes the first two; moving
+        another file over it, or changing a link, changes the last.
+        """
+        found = list[tuple[int, int, int] | None]()
+        for path in self._paths:
+            try:
+                state = os.stat(path)
+                found.append((state.st_mtime_ns, state.st_size, state.st_ino))
+            except OSError:
+                found.append(None)
+        return found
