@@ -132,10 +132,12 @@ async def test_a_token_sends_so_many_large_bodies_at_a_time(service: Service, an
     await slow.all_are_taken(under_way)
 
 
-async def test_a_token_has_so_many_requests_that_are_not_answered(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def three_unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(under_way, "MOST_UNANSWERED", 3)
+
+
+async def test_a_token_has_so_many_requests_that_are_not_answered(three_unanswered: None, service: Service) -> None:
     slow = Slow(service, 0, **{"Content-Length": "23"})
     await slow.all_are_taken([*await slow.sent(3), slow.sends("orders")])
 

@@ -83,7 +83,7 @@ async def test_a_poll_goes_on_while_splits_cannot_be_read(here: Coordinator, mon
         await anext(stream)
         before = (await here.refresh("g")).event.revision
         unreadable = AsyncMock(side_effect=UnreadableGroup("g", "test", "Delete it"))
-        monkeypatch.setattr(here._store, "load_splits", unreadable)
+        monkeypatch.setattr(here.store, "load_splits", unreadable)
         poll = asyncio.create_task(here.wait("g", before, 60_000))
         while not unreadable.await_count:
             here.announcer.deleted("g", 0, expired=False)  # look now
