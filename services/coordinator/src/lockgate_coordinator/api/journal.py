@@ -3,26 +3,20 @@ samples for charts.
 """
 
 import json
-from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.errors import InvalidMessage
-from lockgate.watermark import MAX, iso
-from lockgate.wire.fields import Json
+from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
-from lockgate_coordinator.store.base import JournalSpan, Store
+from lockgate_coordinator.service.journal_pages import journal_page
 from lockgate_coordinator.telemetry.changes import Kind
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["groups"])
-
-ENTRIES_OF_A_READ = 200
-"""How many entries are read from the store in one step."""
 
 LINES = "application/x-ndjson"
 KINDS = frozenset(kind.value for kind in Kind)
@@ -66,16 +60,8 @@ async def journal(
     to get the next page, or as `after` with `order=oldest`. With `Accept: application/x-ndjson`
     each entry is a line.
     """
-    span = JournalSpan(after, before, newest_first=order == "newest")
-    kinds, found, last = _kinds(kind), list[Json](), None
-    async for entry in _entries(coordinator.store, group, span):
-        if (not kinds or entry["kind"] in kinds) and (not source or entry.get("source") == source):
-            found.append(entry)
-        if len(found) == limit:
-            last = entry["id"]
-            break
-    if not found:
-        await coordinator.refresh(group)
+    bounds = (after, before, order == "newest")
+    found, last = await journal_page(coordinator, group, bounds, limit, kinds=_kinds(kind), source=source)
     if LINES in accept:
         lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in found)
         return Response("".join(lines), media_type=LINES)
@@ -97,16 +83,6 @@ async def samples(
         await coordinator.refresh(group)
     items = [{"at": at, **json.loads(text)} for at, text in found if after is None or at > after]
     return JSONResponse({"group": group, "samples": items})
-
-
-async def _entries(store: Store, group: str, span: JournalSpan) -> AsyncIterator[Json]:
-    while read := await store.read_journal(group, span, ENTRIES_OF_A_READ):
-        for id, text in read:
-            at = int(id.partition("-")[0])
-            yield {"id": id, "at": at, "at_iso": iso(at), **json.loads(text)}
-        if len(read) < ENTRIES_OF_A_READ:
-            return
-        span = replace(span, before=id) if span.newest_first else replace(span, after=id)
 
 
 def _kinds(text: str) -> frozenset[str]:

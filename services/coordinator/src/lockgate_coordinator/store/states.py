@@ -105,7 +105,7 @@ class Records(Protocol[V, S]):
 
 
 @dataclass(slots=True)
-class Seen(Generic[V]):
+class CachedState(Generic[V]):
     """A state at a version of a series; `ahead_ms` is Redis's clock minus this machine's monotonic
     one. `continues`: this process's last commit made it, so its next one continues the series.
     `lost`: it is of another history than the one seen before, and no commit has acted upon that.
@@ -134,7 +134,7 @@ class States(Generic[V, S]):
         self._process, self._numbers = process, count(1)
         self._load, self._values = (Script("since_version", step) for step in ("load", "values"))
         self._commit = Script(*records.scripts)
-        self._seen: dict[str, Seen[V]] = {}
+        self._seen: dict[str, CachedState[V]] = {}
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
@@ -182,7 +182,7 @@ class States(Generic[V, S]):
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         self._clocks.made_up(name, state.jumps, records.part)
         if seen is None or seen.is_of(state):
-            self._keep(name, Seen(state.next_version, series, value, ahead_ms, continues=True))
+            self._keep(name, CachedState(state.next_version, series, value, ahead_ms, continues=True))
         return None
 
     def drop(self, name: str) -> None:
@@ -190,7 +190,7 @@ class States(Generic[V, S]):
         self._seen.pop(name, None)
         self._unreadable.discard(name)
 
-    def _state(self, name: str, seen: Seen[V], now_ms: int, *, confirmed: bool = True) -> S:
+    def _state(self, name: str, seen: CachedState[V], now_ms: int, *, confirmed: bool = True) -> S:
         jumps = self._clocks.jumps(name, self._records.part)
         return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
 
@@ -206,14 +206,14 @@ class States(Generic[V, S]):
                 return seen.series
         return f"{self._process}-{next(self._numbers)}"
 
-    def _keep(self, name: str, seen: Seen[V]) -> None:
+    def _keep(self, name: str, seen: CachedState[V]) -> None:
         self._seen.pop(name, None)
         if seen.value or seen.lost:
             self._seen[name] = seen
         if len(self._seen) > CACHED:
             del self._seen[next(iter(self._seen))]
 
-    async def _merged(self, name: str, answer: Sequence[Any], base: S | Seen[V] | None, sent_ms: float) -> S:
+    async def _merged(self, name: str, answer: Sequence[Any], base: S | CachedState[V] | None, sent_ms: float) -> S:
         """Return `base` with an answer of scripts/since_version.lua; the cache keeps the result."""
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
@@ -222,7 +222,7 @@ class States(Generic[V, S]):
             lost |= lost_now
         self._unreadable.discard(name)
         version, series = parts(answer[0])
-        found, seen = Seen(version, series, value, ahead_ms, lost=lost), self._seen.get(name)
+        found, seen = CachedState(version, series, value, ahead_ms, lost=lost), self._seen.get(name)
         state = self._state(name, found, int(answer[1]))
         if seen is not None and seen.is_of(state):
             seen.ahead_ms = ahead_ms  # and whether its series goes on stays: a commit may be under way
