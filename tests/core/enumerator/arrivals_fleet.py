@@ -18,13 +18,7 @@ from lockgate.group.group import create as create_group
 from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.watermark import MIN
-from lockgate.wire.events import (
-    GroupConfig,
-    OnLostReader,
-    ReaderRegistrationEvent,
-    ReportedWatermarkEvent,
-    SplitReport,
-)
+from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
 from support import turns as commands
 from support.exchanging import exchange
 from support.turns import decide, evaluate

@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
-from lockgate.flink.generators import (
-    BoundedOutOfOrderness,
-    PunctuatedWatermarks,
-    WatermarkGenerator,
-)
+from lockgate.flink.generators import BoundedOutOfOrderness, PunctuatedWatermarks, WatermarkGenerator
 from lockgate.watermark import MAX, MIN
 from support.streams import Written
 

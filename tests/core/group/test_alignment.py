@@ -4,14 +4,7 @@ import pytest
 
 from lockgate.group.group import Group, create
 from lockgate.watermark import MIN
-from lockgate.wire.events import (
-    Blocker,
-    CatchUp,
-    GroupConfig,
-    OnLostReader,
-    SplitReport,
-    SplitState,
-)
+from lockgate.wire.events import Blocker, CatchUp, GroupConfig, OnLostReader, SplitReport, SplitState
 from support.turns import NOW, decide, evaluate, evict, next_deadline, registered, reported
 
 LEASE = 300

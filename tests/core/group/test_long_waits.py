@@ -4,11 +4,7 @@ import pytest
 
 from lockgate.group.group import Group, create, replace_config
 from lockgate.watermark import MAX
-from lockgate.wire.events import (
-    GroupConfig,
-    Mode,
-    OnMaxWait,
-)
+from lockgate.wire.events import GroupConfig, Mode, OnMaxWait
 from support.turns import NOW, decide, evaluate, next_deadline, reported
 
 HOLD = 500

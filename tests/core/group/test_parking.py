@@ -8,12 +8,7 @@ from lockgate.errors import ReaderBusy
 from lockgate.group.group import Group, create, replace_config
 from lockgate.group.leases import is_parked, lease_ends
 from lockgate.watermark import MAX
-from lockgate.wire.events import (
-    CatchUp,
-    GroupConfig,
-    OnLostReader,
-    OnMaxWait,
-)
+from lockgate.wire.events import CatchUp, GroupConfig, OnLostReader, OnMaxWait
 from support.turns import NOW, decide, evaluate, next_deadline, registered, reported
 
 LEASE, HOUR, DRIFT = 900, 3_600_000, 10

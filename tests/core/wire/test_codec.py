@@ -9,13 +9,7 @@ from hypothesis import given
 from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.codec import from_json, to_json
-from lockgate.wire.events import (
-    GroupConfig,
-    ReaderFacts,
-    ReaderRegistrationEvent,
-    ReportBatch,
-    ReportedWatermarkEvent,
-)
+from lockgate.wire.events import GroupConfig, ReaderFacts, ReaderRegistrationEvent, ReportBatch, ReportedWatermarkEvent
 from support.messages import KINDS, drawn
 
 REPORT = {"subtask": 0, "epoch": 1, "watermark": 5}
