@@ -10,15 +10,15 @@ from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import SplitExchange
 
 NO_REPORTS = LastReports(None, "s")
+CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100)
 
 
 def exchange(
     enumerator: Enumerator,
     reader: ReaderId,
-    source: str,
     event: SplitExchange,
-    config: GroupConfig,
-    now: Now,
+    now_ms: int,
+    config: GroupConfig = CONFIG,
     reports: LastReports = NO_REPORTS,
 ) -> Exchanged:
-    return at_once(rule.exchange(enumerator, reader, source, event, config, now, reports))
+    return at_once(rule.exchange(enumerator, reader, "s", event, config, Now(now_ms), reports))

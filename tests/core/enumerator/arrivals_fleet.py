@@ -15,7 +15,6 @@ from lockgate.enumerator.replaced import lost_readers, replaced
 from lockgate.group.commands import RemoveLost
 from lockgate.group.group import Group
 from lockgate.group.group import create as create_group
-from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.watermark import MIN
 from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent, SplitReport
@@ -73,7 +72,7 @@ class MembersOfOneGroup:
         message = member.message(tuple(split(partition) for partition in range(self.partitions)))
         reader, before = (member.subtask, member.epoch), self.enumerator
         reports = LastReports(self.group, "s")
-        done = exchange(before, reader, "s", message, self.config, Now(self.now), reports=reports)
+        done = exchange(before, reader, message, self.now, self.config, reports)
         self._follow(before, done.enumerator, reader)
         wish = wishes(done.enumerator, reader, message, self.now)
         if not wish.add_splits:

@@ -11,13 +11,10 @@ from lockgate.enumerator.exchange import careful, create, leave
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
-from lockgate.group.now import Now
 from lockgate.steps import at_once
-from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
-from support.exchanging import NO_REPORTS, exchange
+from support.exchanging import CONFIG, NO_REPORTS, exchange
 
-CONFIG = GroupConfig(lease_ms=900, update_interval_ms=100)
 RATE_ERROR = 0.01
 
 
@@ -125,7 +122,7 @@ class Fleet:
     def arrives(self, process: Process, message: SplitExchange) -> tuple[Wishes, tuple[StoppedSplit, ...]]:
         self.past = [*self.past[-5:], self.enumerator]
         id = (process.subtask, process.epoch)
-        done = exchange(self.enumerator, id, "s", message, CONFIG, Now(self.now))
+        done = exchange(self.enumerator, id, message, self.now)
         self.enumerator = done.enumerator
         for held in done.enumerator.readers[id].held.values() if id in done.enumerator.readers else ():
             self.snapshots |= {held.split.split_id} if held.split.starting_offset >= 0 else set()

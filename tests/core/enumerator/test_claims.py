@@ -1,13 +1,12 @@
 """What readers present, of this history and of lost ones."""
 
-from core.enumerator.fleet import CONFIG, Fleet, assigned, split
+from core.enumerator.fleet import Fleet, assigned, split
 from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.exchange import create
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
-from lockgate.group.now import Now
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
-from support.exchanging import exchange
+from support.exchanging import CONFIG, exchange
 
 NOW = 1_000_000
 
@@ -15,7 +14,7 @@ NOW = 1_000_000
 def presented(
     enumerator: Enumerator, subtask: int, *held: NumberedSplit, now: int = NOW, epoch: int = 1
 ) -> tuple[Enumerator, tuple[StoppedSplit, ...]]:
-    done = exchange(enumerator, (subtask, epoch), "s", SplitExchange(epoch=epoch, held=held), CONFIG, Now(now))
+    done = exchange(enumerator, (subtask, epoch), SplitExchange(epoch=epoch, held=held), now)
     return done.enumerator, done.stop
 
 
@@ -70,14 +69,14 @@ def test_splits_not_presented_after_a_loss_begin_at_commits() -> None:
     splits = (split(0, EARLIEST_OFFSET), split(1, EARLIEST_OFFSET), split(2, 7))
     listed = DiscoveredSplits(splits=splits, request=NOW)
     event = SplitExchange(epoch=1, discovered=listed, discovery_interval_ms=1_000)
-    fresh = exchange(create(CONFIG, NOW), (0, 1), "s", event, CONFIG, Now(NOW)).enumerator
+    fresh = exchange(create(CONFIG, NOW), (0, 1), event, NOW).enumerator
     assert offsets(fresh) == {"orders-0": EARLIEST_OFFSET, "orders-1": EARLIEST_OFFSET, "orders-2": 7}
 
     lost, _ = presented(fresh, 1, assigned(0, 500, 10))
     assert offsets(lost) == {"orders-1": COMMITTED_OFFSET, "orders-2": 7}
 
     empty, _ = presented(create(CONFIG, NOW), 1, assigned(0, 500, 10))
-    late = exchange(empty, (0, 1), "s", event, CONFIG, Now(NOW)).enumerator
+    late = exchange(empty, (0, 1), event, NOW).enumerator
     assert offsets(late) == {"orders-1": COMMITTED_OFFSET, "orders-2": 7}
 
 
@@ -86,9 +85,9 @@ def test_late_message_does_not_claim_a_split_given_back() -> None:
     process = fleet.processes[0]
     held = process.held["orders-0"]
     gone = SplitExchange(epoch=process.epoch, given_back=(held,), capacity=0)
-    fleet.enumerator = exchange(fleet.enumerator, (0, process.epoch), "s", gone, CONFIG, Now(fleet.now)).enumerator
+    fleet.enumerator = exchange(fleet.enumerator, (0, process.epoch), gone, fleet.now).enumerator
     late = SplitExchange(epoch=process.epoch, held=(held,), capacity=0)
-    done = exchange(fleet.enumerator, (0, process.epoch), "s", late, CONFIG, Now(fleet.now))
+    done = exchange(fleet.enumerator, (0, process.epoch), late, fleet.now)
 
     assert done.stop == (StoppedSplit(split="orders-0", assignment=held.assignment),)
     assert "orders-0" in done.enumerator.free
@@ -112,14 +111,8 @@ def test_a_finished_split_is_nobodys() -> None:
     process = fleet.processes[0]
     held = process.held["orders-0"]
     end = NumberedSplit(split=KafkaPartitionSplit("orders", 0, 90, 90), assignment=held.assignment)
-    done = exchange(
-        fleet.enumerator,
-        (0, process.epoch),
-        "s",
-        SplitExchange(epoch=process.epoch, finished=(end,)),
-        CONFIG,
-        Now(fleet.now),
-    )
+    ended = SplitExchange(epoch=process.epoch, finished=(end,))
+    done = exchange(fleet.enumerator, (0, process.epoch), ended, fleet.now)
     after, stop = presented(done.enumerator, 0, held, now=fleet.now, epoch=process.epoch)
 
     assert after.finished["orders-0"].split.starting_offset == 90

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from core.enumerator.fleet import CONFIG, Fleet, split
+from core.enumerator.fleet import Fleet, split
 from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import has_no_more
 from lockgate.enumerator.discovery import request_to, with_static_list
 from lockgate.enumerator.exchange import create
 from lockgate.enumerator.model import Enumerator, FreeSplit
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
-from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange, SplitList
-from support.exchanging import exchange
+from support.exchanging import CONFIG, exchange
 
 NOW = 1_000_000
 
@@ -30,7 +29,7 @@ def listed(fleet: Fleet, *splits: KafkaPartitionSplit) -> Enumerator:
         discovered=DiscoveredSplits(splits=splits, request=request_to(fleet.enumerator, reader, fleet.now)),
         discovery_interval_ms=500,
     )
-    done = exchange(fleet.enumerator, reader, "s", event, CONFIG, Now(fleet.now))
+    done = exchange(fleet.enumerator, reader, event, fleet.now)
     fleet.enumerator = done.enumerator
     return done.enumerator
 
@@ -63,7 +62,7 @@ def listed_as(
     """After a list of one split that nobody knew, under this number."""
     found = DiscoveredSplits(splits=(split(9),), bounded=bounded, request=request)
     event = SplitExchange(epoch=reader[1], discovered=found, discovery_interval_ms=500)
-    return exchange(enumerator, reader, "s", event, CONFIG, Now(now)).enumerator
+    return exchange(enumerator, reader, event, now).enumerator
 
 
 def list_of(enumerator: Enumerator) -> tuple[frozenset[str], frozenset[str], bool, int | None]:
@@ -125,12 +124,12 @@ def test_lowest_living_reader_is_asked_for_splits_after_each_interval() -> None:
 
 def test_a_list_that_is_asked_for_once_is_asked_for_until_it_has_come() -> None:
     event = SplitExchange(epoch=1, discovery_interval_ms=0)
-    waiting = exchange(create(CONFIG, NOW), (0, 1), "s", event, CONFIG, Now(NOW)).enumerator
+    waiting = exchange(create(CONFIG, NOW), (0, 1), event, NOW).enumerator
     request = request_to(waiting, (0, 1), NOW)
     assert request is not None
 
     answered = SplitExchange(epoch=1, discovery_interval_ms=0, discovered=DiscoveredSplits(splits=(), request=request))
-    done = exchange(waiting, (0, 1), "s", answered, CONFIG, Now(NOW)).enumerator
+    done = exchange(waiting, (0, 1), answered, NOW).enumerator
     assert request_to(done, (0, 1), NOW + 10**9) is None
 
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from core.enumerator.fleet import CONFIG, Fleet, assigned, split
+from core.enumerator.fleet import Fleet, assigned, split
 from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.discovery import with_static_list
 from lockgate.enumerator.exchange import mail
 from lockgate.enumerator.model import Enumerator
 from lockgate.errors import StaleEpoch
-from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.split_events import SourceEvent, SplitExchange, SplitList
 from support.exchanging import exchange
@@ -29,7 +28,7 @@ def settled(partitions: int = 4, readers: int = 2) -> Fleet:
 def said(fleet: Fleet, subtask: int, event: SplitExchange) -> Wishes:
     """Return what a reader is to do that says this."""
     id = (subtask, event.epoch)
-    done = exchange(fleet.enumerator, id, "s", event, CONFIG, Now(fleet.now))
+    done = exchange(fleet.enumerator, id, event, fleet.now)
     fleet.enumerator = done.enumerator
     return wishes(done.enumerator, id, event, fleet.now)
 

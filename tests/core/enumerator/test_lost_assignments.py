@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.enumerator.fleet import CONFIG, Fleet, Process, assigned, split
+from core.enumerator.fleet import Fleet, Process, assigned, split
 from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.answers import Wishes, wishes
 from lockgate.enumerator.discovery import request_to
@@ -13,16 +13,16 @@ from lockgate.enumerator.exchange import Exchanged, create
 from lockgate.enumerator.leases import after_jumps
 from lockgate.enumerator.model import Enumerator
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
-from lockgate.group.now import ClockJump, Now
+from lockgate.group.now import ClockJump
 from lockgate.wire.split_events import DiscoveredSplits, NumberedSplit, SplitExchange, StoppedSplit
-from support.exchanging import exchange
+from support.exchanging import CONFIG, exchange
 
 NOW, LEASE = 1_000_000, CONFIG.lease_ms
 
 
 def says(enumerator: Enumerator, subtask: int, now: int, *held: NumberedSplit, **more: Any) -> Exchanged:
     event = SplitExchange(epoch=1, held=held, **more)
-    return exchange(enumerator, (subtask, 1), "s", event, CONFIG, Now(now))
+    return exchange(enumerator, (subtask, 1), event, now)
 
 
 def wished(enumerator: Enumerator, subtask: int, now: int, *held: NumberedSplit) -> Wishes:

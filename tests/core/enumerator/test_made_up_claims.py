@@ -5,9 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.enumerator.fleet import CONFIG, Fleet, assigned
+from core.enumerator.fleet import Fleet, assigned
 from core.enumerator.test_exchanges import settled
-from lockgate.group.now import Now
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 from support.examples import examples
 from support.exchanging import exchange
@@ -50,7 +49,7 @@ def test_no_claim_that_is_made_up_takes_moves_or_ends_a_split(
     began = fleet.now
     for claims, seen in [*lies, ([], None), ([], None)]:  # and until the splits are listed again
         message = lie(fleet, claims, seen)
-        fleet.enumerator = exchange(fleet.enumerator, (2, liar.epoch), "s", message, CONFIG, Now(fleet.now)).enumerator
+        fleet.enumerator = exchange(fleet.enumerator, (2, liar.epoch), message, fleet.now).enumerator
         fleet.now += 50
         for process in fleet.processes[:2]:
             fleet.exchange(process)

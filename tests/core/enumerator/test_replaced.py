@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from core.enumerator.fleet import CONFIG
 from core.enumerator.test_discovery import listed
 from core.enumerator.test_exchanges import blocked_by, settled
 from lockgate.enumerator.replaced import lost_readers, replaced
 from lockgate.group.commands import RemoveLost
 from lockgate.group.group import Group, create
 from lockgate.wire.events import OnLostReader
+from support.exchanging import CONFIG
 from support.turns import NOW, after, after_leases, reported
 
 HOLD = replace(CONFIG, on_lost_reader=OnLostReader.HOLD)

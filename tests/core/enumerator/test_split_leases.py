@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from core.enumerator.fleet import CONFIG
 from core.enumerator.test_exchanges import settled
 from lockgate.enumerator.leases import after_jumps, after_time, end_leases, is_over
 from lockgate.enumerator.work import Work
 from lockgate.group.now import ClockJump, Now
 from lockgate.steps import at_once
+from support.exchanging import CONFIG
 
 
 def test_the_lease_is_the_one_that_the_reader_was_told_last() -> None:

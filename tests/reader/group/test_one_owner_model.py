@@ -16,7 +16,6 @@ from lockgate.enumerator.answers import wishes
 from lockgate.enumerator.exchange import careful, create
 from lockgate.errors import StaleEpoch
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, KafkaPartitionSplit
-from lockgate.group.now import Now
 from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
@@ -186,7 +185,7 @@ class World:
     def _answer(self, one: Consumer, sent: SplitExchange) -> SplitAnswer | None:
         reader, now_ms = (one.subtask, one.epoch), self._store_ms()
         try:
-            done = exchange(self.enumerator, reader, "s", sent, CONFIG, Now(now_ms))
+            done = exchange(self.enumerator, reader, sent, now_ms, CONFIG)
         except StaleEpoch:
             return None
         self.enumerator, self.past = done.enumerator, [*self.past[-5:], self.enumerator]
