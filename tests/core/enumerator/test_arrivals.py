@@ -135,7 +135,7 @@ def test_a_reader_that_has_finished_waits_for_nothing() -> None:
     given_on(fleet)
     reader = fleet.group.readers["s", 1]
     assert reader.reported is not None
-    done = replace(reader, reported=replace(reader.reported, finished=True))
+    done = reader._replace(reported=replace(reader.reported, finished=True))
     group = replace(fleet.group, readers=fleet.group.readers.updated({("s", 1): done}))
     assert evaluate(group, fleet.now)[0].group_watermark == 1_000
 
