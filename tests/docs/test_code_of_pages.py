@@ -203,4 +203,4 @@ def test_every_page_names_the_same_kafka_connector() -> None:
     tried = tomllib.loads((CHECKOUT / "clients/spark/pyproject.toml").read_text(encoding="utf-8"))
 
     assert set().union(*text.values()) == {"spark-sql-kafka-0-10_2.13:4.2.0"}
-    assert tried["project"]["optional-dependencies"]["pyspark"] == ["pyspark>=4.0,<4.3"]
+    assert tried["project"]["optional-dependencies"]["pyspark"] == ["pyspark>=3.5,<4.3"]

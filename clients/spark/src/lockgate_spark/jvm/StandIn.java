@@ -12,19 +12,25 @@ import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.BiFunction;
+import java.util.function.UnaryOperator;
 
 public class StandIn implements InvocationHandler {
     private final Object spark;
     private final BiFunction python;
     private final List answered;
     private final Class[] interfaces;
+    private final UnaryOperator tasks;
     private Throwable cause;
 
-    /** Of Spark's object, a function of (method, arguments), the methods that it answers, and the interfaces of both; names with commas between. */
+    /**
+     * Of Spark's object, a function of (method, arguments), the methods that it answers, and the interfaces of both; names with commas between.
+     * A fifth part changes the tasks that Spark has planned for a batch.
+     */
     public StandIn(List parts) throws Exception {
         spark = parts.get(0);
         python = (BiFunction) parts.get(1);
         answered = Arrays.asList(((String) parts.get(2)).split(","));
+        tasks = parts.size() > 4 ? (UnaryOperator) parts.get(4) : null;
         String[] names = ((String) parts.get(3)).split(",");
         interfaces = new Class[names.length];
         for (int i = 0; i < names.length; i++) {
@@ -50,7 +56,8 @@ public class StandIn implements InvocationHandler {
             return answer(name, arguments == null ? new Object[0] : arguments);
         }
         try {
-            return method.invoke(spark, arguments);
+            Object answer = method.invoke(spark, arguments);
+            return tasks != null && name.equals("planInputPartitions") ? tasks.apply(answer) : answer;
         } catch (InvocationTargetException thrown) {
             throw unchecked(thrown.getCause());
         }

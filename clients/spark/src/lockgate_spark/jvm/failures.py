@@ -98,6 +98,10 @@ class Selected:
             dict(options.asCaseSensitiveMap()),
         )
 
+    def sets_tasks(self) -> bool:
+        """Return whether the options say how many tasks read a batch."""
+        return any(name.lower() in ("minpartitions", "maxrecordsperpartition") for name in self.given)
+
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
         """`KafkaFailed` in the place of an error of Kafka's client, and `ConfigurationError` of one
         that a value of an option has made, caused by it; any other error as it is. `topics`: those

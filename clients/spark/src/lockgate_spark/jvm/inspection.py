@@ -148,8 +148,8 @@ class _Classes:
 
     def compile(self, room: str, kind: str) -> str:
         """Compile a Java source; return the compiler's complaint, empty if there is none."""
-        beside = "sql.SparkSession" if room == "jvm" else "sql.kafka010.KafkaRecordToRowConverter"
-        shaded = _SHADED.search("\n".join(self.names_of([beside])[1] or ()))
+        beside, names = self.names_of(["sql.kafka010.KafkaRecordToRowConverter", "sql.SparkSession"])
+        shaded = _SHADED.search("\n".join(names or ()))
         try:
             loader = self._jvm.java.lang.Class.forName(_SPARK + beside, False, self._loader).getClassLoader()
             compiled(

@@ -108,6 +108,7 @@ JAVA_FILES = {
         "PlanColumns": ALIGN,
         "CountedRows": _LATE,
         "AlignmentGauges": _GAUGES,
+        "DividedRanges": "a partition that is read alone is read by one core",
     },
     "logs": {
         "KafkaLog": ALIGN,

@@ -79,23 +79,25 @@ class Answering:
 class Answers(Answering):
     """Answers the methods `ANSWERS` in the place of Spark's object `_java`. `INTERFACES`: those by
     which Spark calls the object. `half`: a Java half that is there already, and calls this object.
+    `tasks`: changes the tasks that Spark has planned for a batch, a function in Java.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()
     INTERFACES: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, java: Any, gateway: Any, half: Any = None) -> None:
+    def __init__(self, java: Any, gateway: Any, half: Any = None, tasks: Any = None) -> None:
         super().__init__()
         self._java, self._gateway = java, gateway
-        self._half = half or self._new_half()
+        self._half = half or self._new_half(tasks)
         self.in_java = self._half.proxy() if half is None else self
         """What Java gets: in the place of Spark's object, or for the half that is there."""
 
     def because(self, cause: Any) -> None:
         self._half.because(cause)
 
-    def _new_half(self) -> Any:
+    def _new_half(self, tasks: Any) -> Any:
         parts = self._gateway.jvm.java.util.ArrayList()
-        for part in (self._java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES)):
+        given = (self._java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES))
+        for part in given if tasks is None else (*given, tasks):
             parts.add(part)
         return new_java(self._gateway.jvm, self._java, "lockgate_spark.jvm", "StandIn", parts)

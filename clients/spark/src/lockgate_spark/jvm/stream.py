@@ -1,8 +1,9 @@
 """Spark's own Kafka source with one method decided in Python: where the next batch ends.
 
 Every class here stands in for an object of Spark, and answers few of its methods (`stand_in`). Only
-`Stream.latestOffset` decides in Python. The readers, the `kafka.*` options and the checkpoint's
-format stay Spark's own, so that a checkpoint goes from plain Spark to aligned and back.
+`Stream.latestOffset` decides in Python; `DividedRanges.java` gives idle cores a share of the batch.
+The readers, the `kafka.*` options and the checkpoint's format stay Spark's own, so that a
+checkpoint goes from plain Spark to aligned and back.
 """
 
 import logging
@@ -14,7 +15,7 @@ from py4j.protocol import Py4JJavaError
 
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.compiler import new_kafka_log
+from lockgate_spark.jvm.compiler import new_java, new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import LateCount, LateRows
@@ -32,6 +33,9 @@ from lockgate_spark.planning.min_batch import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")
+
+LEAST_OFFSETS_OF_A_TASK = 1_000
+"""A partition that is read alone is divided into tasks of at least so many."""
 
 _SAMPLE_MS = 10_000  # the longest look at the last records
 
@@ -134,7 +138,8 @@ class Stream(Answers):
         late: LateRows | None,
         half: Any = None,
     ) -> None:
-        super().__init__(java, gateway, half)
+        divide = half is None and late is None and session.alignment.mode != "observe" and not selected.sets_tasks()
+        super().__init__(java, gateway, half, _divided_ranges(gateway, java) if divide else None)
         self._late_rows, self.event_time = late, event_time
         self.late: LateCount | None = None
         self._selected, self._session, self._index = selected, session, index
@@ -304,6 +309,15 @@ def _least_rows(limit: Any) -> Least | None:
     if name == "CompositeReadLimit":
         return next((least for part in limit.getReadLimits() if (least := _least_rows(part)) is not None), None)
     return None
+
+
+def _divided_ranges(gateway: Any, stream: Any) -> Any:
+    """Return what divides a batch over idle cores; None with a Spark that lacks what it needs."""
+    try:
+        return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
+    except Py4JJavaError as error:
+        log.debug("batches are not divided over idle cores: %s", error)
+        return None
 
 
 def _driver_params(gateway: Any, stream: Any) -> Any:

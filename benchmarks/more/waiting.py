@@ -1,0 +1,103 @@
+"""The rate of a query whose steps wait, on more cores than this machine has, while one partition
+lags alone: plain Spark and aligned, in turn (`make bench-waiting`).
+
+Half of the records lie in one of eight partitions, which is 12 h behind the others. Each record
+takes `--wait-ms`, as a call of another service does, so that a run on `local[8]` needs few
+processors. Aligned, the partition that lags is read alone first, and its range is divided over the
+idle cores. With `minPartitions=1` it is not: one task reads it. Prints each run, medians and
+ratios; writes build/bench/waiting.json.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, align
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from lockgate_testbed.skew import SkewedTopic
+from lockgate_testbed.spark import session
+
+OUT = Path("build/bench/waiting.json")
+KINDS = ("plain Spark", "aligned", "aligned, minPartitions=1")
+AT_ONCE = 25  # records of one sleep, since a shorter one is inexact
+
+
+def waits(wait_s: float) -> Callable[[Iterator[Any]], None]:
+    """Return the step of a task."""
+
+    def wait(rows: Iterator[Any]) -> None:
+        due = 0
+        for _ in rows:
+            due += 1
+            if due == AT_ONCE:
+                time.sleep(due * wait_s)
+                due = 0
+        time.sleep(due * wait_s)
+
+    return wait
+
+
+def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, kind: str, chosen: argparse.Namespace) -> float:
+    """Return records per second, from the begin of a run's first batch to the end of its last."""
+    reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
+    reader = reader.option("subscribe", topic.name).option("startingOffsets", "earliest")
+    reader = reader.option("maxOffsetsPerTrigger", chosen.budget)
+    stream = (reader.option("minPartitions", 1) if "minPartitions" in kind else reader).load()
+    step, times = waits(chosen.wait_ms / 1000), []
+
+    def consume(batch: DataFrame, _: int) -> None:
+        times.append(time.perf_counter())
+        batch.select("offset").rdd.foreachPartition(step)
+        times.append(time.perf_counter())
+
+    with tempfile.TemporaryDirectory() as checkpoint:
+        source = stream if kind == "plain Spark" else align(stream, Alignment(max_drift="9 minutes"))
+        writer = source.writeStream.foreachBatch(consume).option("checkpointLocation", checkpoint)
+        writer.trigger(availableNow=True).start().awaitTermination()
+    return topic.records / (times[-1] - times[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=40_000, help="records in the topic (default 40,000)")
+    parser.add_argument("--budget", type=int, default=8_000, help="maxOffsetsPerTrigger (default 8,000)")
+    parser.add_argument("--wait-ms", type=float, default=0.4, help="wait for each record (default 0.4)")
+    parser.add_argument("--cores", type=int, default=8, help="of the session (default 8)")
+    parser.add_argument("--rounds", type=int, default=3, help="counted rounds, each kind once (default 3)")
+    chosen = parser.parse_args()
+    # The late ones hold a 25th of theirs: as much together as the first.
+    weights, hours = (7.0, *(25.0,) * 7), {"span_hours": 12.5, "late_start_hours": 12.0}
+    topic = SkewedTopic("bench-waiting", weights, chosen.records, late_partitions=7, **hours)
+    found: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    with KafkaBroker() as broker:
+        topics.load(broker.bootstrap, topic)
+        spark = session("bench-waiting", cores=chosen.cores)
+        for turn in range(chosen.rounds + 1):
+            for kind in KINDS if turn % 2 else reversed(KINDS):
+                made = rate(spark, broker.bootstrap, topic, kind, chosen)
+                print(f"{'warm-up' if turn == 0 else f'round {turn}':8} {kind:26} {made:10,.0f} records/s", flush=True)
+                if turn:
+                    found[kind].append(made)
+        spark.stop()
+    medians = {kind: statistics.median(rates) for kind, rates in found.items()}
+    for kind, rates in found.items():
+        ratio = medians[kind] / medians["plain Spark"]
+        print(
+            f"{kind:26} median {medians[kind]:,.0f} ({min(rates):,.0f}–{max(rates):,.0f}); to plain Spark {ratio:.2f}"
+        )
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    command = f"make bench-waiting ARGS='{' '.join(sys.argv[1:])}'"
+    OUT.write_text(json.dumps({"command": command, "records_per_second": found}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""A partition that is read alone is read by all cores, unless the job wants one task for it."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_spark import Alignment, align
+from lockgate_spark.jvm.compiler import compiled
+from lockgate_spark.jvm.stream import LEAST_OFFSETS_OF_A_TASK as LEAST
+from lockgate_testbed import topics
+from lockgate_testbed.kafka import KafkaBroker
+from support.queries import kafka_stream
+
+T0 = 1_767_225_600_000
+
+Range = tuple[int, int, int]
+"""A partition, and its offsets."""
+
+
+def divided(spark: SparkSession, ranges: list[Range], cores: int) -> list[Range]:
+    jvm: Any = spark._jvm
+    gateway: Any = spark.sparkContext._gateway
+    kafka, of = jvm.org.apache.spark.sql.kafka010, jvm.org.apache.kafka.common.TopicPartition
+    planned = gateway.new_array(jvm.org.apache.spark.sql.connector.read.InputPartition, len(ranges))
+    for n, (partition, start, end) in enumerate(ranges):
+        read = kafka.KafkaOffsetRange(of("orders", partition), start, end, jvm.scala.Option.apply("host-1"))
+        planned[n] = kafka.KafkaBatchInputPartition(read, jvm.java.util.HashMap(), 100, True, False)
+    arguments = jvm.java.util.ArrayList()
+    arguments.add(LEAST)
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    made = compiled(jvm, loader, "lockgate_spark.jvm", "DividedRanges", f"Tested_{uuid.uuid4().hex}", "")
+    parts = made.newInstance(arguments.toArray()).divided(planned, cores)
+    found = [each.offsetRange() for each in parts]
+    return [(each.partition(), each.fromOffset(), each.untilOffset()) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "cores", "tasks"),
+    [
+        pytest.param([(0, 10, 8_010)], 4, [(0, 10, 2_010), (0, 2_010, 4_010), (0, 4_010, 6_010), (0, 6_010, 8_010)]),
+        pytest.param([(0, 0, 2_500)], 8, [(0, 0, 1_250), (0, 1_250, 2_500)], id="at least 1,000 offsets a task"),
+        pytest.param([(0, 0, 1_999)], 8, [(0, 0, 1_999)], id="too few offsets"),
+        pytest.param(
+            [(0, 0, 100), (1, 0, 9_000)],
+            4,
+            [(0, 0, 100), (1, 0, 3_000), (1, 3_000, 6_000), (1, 6_000, 9_000)],
+            id="the largest is divided",
+        ),
+        pytest.param([(n, 0, 9_000) for n in range(4)], 4, [(n, 0, 9_000) for n in range(4)], id="no core is idle"),
+        pytest.param([], 4, [], id="nothing to read"),
+    ],
+)
+def test_ranges_are_divided_over_idle_cores(
+    spark: SparkSession, kafka: KafkaBroker, ranges: list[Range], cores: int, tasks: list[Range]
+) -> None:
+    assert divided(spark, ranges, cores) == tasks
+
+
+@pytest.fixture(scope="module")
+def backlog(kafka: KafkaBroker) -> str:
+    topics.create(kafka.bootstrap, "read-alone", 1)
+    topics.produce(kafka.bootstrap, "read-alone", [(0, T0 + n, None, b"x") for n in range(3 * LEAST)])
+    return "read-alone"
+
+
+@pytest.mark.parametrize(
+    ("alignment", "options", "tasks"),
+    [
+        (Alignment(), {}, 2),
+        (Alignment(), {"minPartitions": 1}, 1),
+        (Alignment(), {"maxRecordsPerPartition": 10 * LEAST}, 1),
+        (Alignment(late_rows="count"), {}, 1),
+        (Alignment(mode="observe"), {}, 1),
+    ],
+    ids=["default", "minPartitions", "maxRecordsPerPartition", "late rows are counted", "observed"],
+)
+def test_partition_read_alone_has_a_task_for_each_core_by_default(
+    spark: SparkSession,
+    kafka: KafkaBroker,
+    backlog: str,
+    tmp_path: Path,
+    alignment: Alignment,
+    options: dict[str, Any],
+    tasks: int,
+) -> None:
+    seen: list[tuple[int, list[int]]] = []
+
+    def take(batch: DataFrame, _: int) -> None:
+        seen.append((batch.rdd.getNumPartitions(), sorted(row.offset for row in batch.select("offset").collect())))
+
+    stream = align(kafka_stream(spark, kafka.bootstrap, backlog, **options), alignment)
+    query = stream.writeStream.foreachBatch(take).option("checkpointLocation", str(tmp_path))
+    assert query.trigger(availableNow=True).start().awaitTermination(120)
+    assert [offset for _, offsets in seen for offset in offsets] == list(range(3 * LEAST))
+    assert max(made for made, _ in seen) == tasks
