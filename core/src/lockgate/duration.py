@@ -30,9 +30,7 @@ NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in nanoseconds. It may be negative, but some functions reject
-    negative values.
-    """
+    """A length of time in nanoseconds. It may be negative, which some functions reject."""
 
     nanos: int
 

@@ -21,9 +21,7 @@ class InvalidValue(LockgateError, ValueError):
 
 
 class UnreadableBytes(InvalidValue):
-    """Serialised state ends too early or breaks its own format. `field` names the part that could
-    not be read.
-    """
+    """Serialised state ends too early or breaks its format; `field` names the unreadable part."""
 
 
 class UnknownName(LockgateError, LookupError):
@@ -94,9 +92,7 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """The command's epoch is not the newest of its reader, `current_epoch`: another registration
-    has fenced it.
-    """
+    """Another registration, with `current_epoch`, has fenced the epoch of the command."""
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(

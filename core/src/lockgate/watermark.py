@@ -15,9 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def add(watermark: int, milliseconds: int) -> int:
-    """`watermark + milliseconds`, saturating; MIN and MAX absorb. `milliseconds` may be
-    negative.
-    """
+    """`watermark + milliseconds` (which may be negative), saturating; MIN and MAX absorb."""
     if watermark in (MIN, MAX):
         return watermark
     return max(MIN, min(MAX, watermark + milliseconds))

@@ -91,9 +91,7 @@ def check(
 
 
 def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for: int | None) -> list[str]:
-    """Return why a group is not healthy, a sentence each. `readers` are all of them, each with its
-    `source`.
-    """
+    """Return why a group is not healthy, a sentence each. `readers`: all, with their `source`."""
     reasons = [f"the expected source {source} has not reported" for source in group["waiting_for"]]
     drift = group["drift_ms"]
     if max_drift is not None and drift is not None and drift > max_drift:

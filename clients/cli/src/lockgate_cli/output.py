@@ -54,9 +54,7 @@ def print_item(item: Any, output: Output) -> None:
 
 @contextmanager
 def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on standard error, if that is a terminal. Yield how to move it, to a
-    share of 1.
-    """
+    """Show a progress bar on standard error, if that is a terminal; yield how to set its share."""
     console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     hidden = not (shown and console.is_terminal)
@@ -83,9 +81,7 @@ class Terminal(Console):
 
 
 def _yaml(answer: Any) -> str:
-    """Return the answer in YAML: in ASCII where YAML itself would leave a mark of direction
-    unescaped.
-    """
+    """Return the answer in YAML: in ASCII where YAML would leave a mark of direction unescaped."""
     text = str(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True)).removesuffix("\n")
     if text.replace("\n", "").isprintable():
         return text

@@ -28,9 +28,7 @@ registers again.
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show `view`, made for the width of the terminal, again and again. Raise a fault of the first
-    request.
-    """
+    """Show `view`, made for a width, again and again. Raise the fault of the first request."""
     with _ending():
         shown = view(console.width)
         screen = Live(shown, console=console, auto_refresh=False, screen=True)

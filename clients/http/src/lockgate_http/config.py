@@ -154,9 +154,7 @@ def _check_files(given: Coordinator) -> None:
 
 
 def is_address(url: object) -> bool:
-    """Return whether a URL can be that of a coordinator. One with a user, a password or a query
-    cannot.
-    """
+    """Return whether a URL can be a coordinator's: without user, password and query."""
     if not isinstance(url, str) or not url.isprintable() or " " in url:
         return False
     try:

@@ -27,9 +27,7 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Give free splits to readers, and say which splits are to be given back. O(readers + splits
-    that move).
-    """
+    """Give free splits to readers, and ask for surplus ones. O(readers + splits that move)."""
     if work.now_ms < work.now.assigning_at:
         return
     living = dict(work.newest())

@@ -74,9 +74,7 @@ def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Take the split from its reader: it is free at its final position, under a number that no
-    older message has.
-    """
+    """Free the reader's split at its final position, under a number that no older message has."""
     if claim(work, reader, claimed) is Claim.COUNTS:
         work.give_up(reader, claimed.split.split_id, work.number())
 

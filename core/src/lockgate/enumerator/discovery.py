@@ -64,9 +64,7 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number of the request to this reader to list the splits now; None: there
-    is none.
-    """
+    """Return the number of the request to this reader to list the splits now; None for none."""
     if enumerator.static:
         return None
     living = enumerator.newest()
@@ -112,9 +110,7 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the number of the last list: its time, or the beginning of a history that has no list
-    yet.
-    """
+    """Return the number of the last list: its time; without one, the beginning of the history."""
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

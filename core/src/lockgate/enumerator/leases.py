@@ -66,9 +66,7 @@ def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Step
 
 
 def after_jumps(enumerator: Enumerator, jumps: Iterable[ClockJump]) -> Enumerator:
-    """Return the enumerator with its times moved by jumps of the store's clock
-    (`group.clock_jumps`).
-    """
+    """Return the enumerator with its times moved by jumps of the store's clock."""
     for jump in jumps:
         readers = {
             id: replace(reader, heard_at=later(reader.heard_at, jump)) for id, reader in enumerator.readers.items()

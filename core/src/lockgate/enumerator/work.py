@@ -70,9 +70,7 @@ class Work:
         return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
 
     def holder(self, id: str) -> ReaderId | None:
-        """Return the reader that holds a split. An index of all splits is made once for an
-        exchange.
-        """
+        """Return the reader that holds a split, by an index that an exchange makes once."""
         if self._holders is None:
             self._holders = {id: reader for reader in self.readers for id in self.held(reader)}
         return self._holders.get(id)
@@ -138,9 +136,7 @@ class Work:
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """Remove the doubt about a split of this reader: who else presents it may read on for a
-        lease.
-        """
+        """Remove the doubt about a split: who else presents it may read on for a lease."""
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
             self.set(assigning_at=until)

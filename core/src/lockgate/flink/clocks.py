@@ -44,9 +44,7 @@ class ProcessingTime(RelativeClock, Protocol):
         """Return the processing time in ms."""
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` once, when `at_ms` has come. A time that has passed is due at the next
-        occasion.
-        """
+        """Call `callback` once, when `at_ms` has come; soon, if it has passed."""
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
         """Call `callback` every `period_ms`, first in `period_ms` from now."""

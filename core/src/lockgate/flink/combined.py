@@ -132,9 +132,7 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
-        """Make an input idle or active. Returns True if the combined watermark rose. Raises
-        `UnknownName` as above.
-        """
+        """Make an input idle or active. Returns and raises as `update_watermark` does."""
         self._part(index).set_idle(idle)
         return self._combined.update()
 

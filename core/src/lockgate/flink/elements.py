@@ -58,9 +58,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """`backlog`: the records that follow are old, and are worked off. Throughput counts there, not
-    latency.
-    """
+    """`backlog`: the records that follow are old; their throughput counts, not their latency."""
 
     backlog: bool
 

@@ -73,9 +73,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):
-    """For event times that never fall within a split: bounded out-of-orderness with a delay of
-    0.
-    """
+    """Bounded out-of-orderness with a delay of 0: event times never fall within a split."""
 
     def __init__(self) -> None:
         super().__init__(Duration(0))

@@ -35,9 +35,7 @@ class SplitListener(Protocol):
         """Handle a rise of the output's own watermark."""
 
     def on_idle(self, idle: bool) -> None:
-        """Handle an output that was marked idle or active. Called each time, not only on
-        changes.
-        """
+        """Handle an output that was marked idle or active, also without a change."""
 
 
 class _Output:

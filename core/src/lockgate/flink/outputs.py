@@ -113,9 +113,7 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the reader's output, which writes to `output`. Raises `WrongState` when there is
-        one already.
-        """
+        """Return the reader's output, into `output`. Raises `WrongState` if there is one."""
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)
@@ -154,9 +152,7 @@ class TimestampsAndWatermarks:
             clock.resume()
 
     def back_pressure(self, started: bool) -> None:
-        """Pause all clocks while the stream downstream cannot take more. The same call twice
-        changes nothing.
-        """
+        """Pause all clocks while the stream downstream cannot take more."""
         if started == self._back_pressured:
             return
         self._back_pressured = started

@@ -20,9 +20,7 @@ class WatermarkUpdateListener(Protocol):
         """Handle a rise of the source's watermark."""
 
     def update_idle(self, idle: bool) -> None:
-        """Handle the whole source becoming idle or active. Called after the stream has
-        received it.
-        """
+        """Handle the source becoming idle or active, after the stream has received it."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
         """Handle a rise of a split's own watermark."""

@@ -80,9 +80,7 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """Return the split of these bytes; `version` is ignored. Raises `UnreadableBytes` or
-        `InvalidValue`.
-        """
+        """Return the split; `version` is ignored. Raises `UnreadableBytes`, `InvalidValue`."""
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]
         topic = self._part(data, _LENGTH.size, length, "topic")
         numbers = self._part(data, _LENGTH.size + length, _NUMBERS.size, "partition and offsets")

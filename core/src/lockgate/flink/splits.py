@@ -52,9 +52,7 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Flink's own constructor, which checks the offsets and nothing else. Raises
-        `InvalidValue`.
-        """
+        """Make a split as Flink does: only offsets are checked. Raises `InvalidValue`."""
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True
@@ -116,9 +114,7 @@ class KafkaPartitionSplitState:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Equal to its split, and to a state of an equal split. As in Flink, the current offset
-        does not count.
-        """
+        """Compare the splits alone, as Flink does. `other` may be a split."""
         return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
 
     def __hash__(self) -> int:

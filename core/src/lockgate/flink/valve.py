@@ -30,9 +30,7 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """Combines `channels` input channels into one output. Raises `InvalidValue` for a negative
-    number.
-    """
+    """Combines `channels` inputs into one output. Raises `InvalidValue` for a negative number."""
 
     def __init__(self, channels: int, output: DataOutput) -> None:
         if channels < 0:

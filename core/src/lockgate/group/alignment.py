@@ -103,9 +103,7 @@ def decide(group: Group, now: Now) -> Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the event as of `now`, and the group that has announced it: the same object if no
-    value has changed.
-    """
+    """Return the event as of `now`, and the group, which is the same object if no value changed."""
     group = _settled(group, now)
     decision = _decided(group, now)
     observed = group.config.mode is Mode.OBSERVE
@@ -167,9 +165,7 @@ def _capped(group: Group, ceiling: int, now: Now) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """Return the readers that hold the group. A missing expected source holds through its first
-    reader.
-    """
+    """Return the readers that hold the group; for a missing expected source, its first one."""
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

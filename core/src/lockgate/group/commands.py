@@ -39,9 +39,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Take reports, each with the name of its source. Reports that are neighbours in one turn are
-    taken together.
-    """
+    """Take reports, each with its source's name. Neighbours in one turn are taken together."""
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
 
@@ -110,9 +108,7 @@ class RemoveLost:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The configuration versions that a condition names. `any` stands for every version of a group
-    that exists.
-    """
+    """Configuration versions, for a condition. `any`: every version of a group that exists."""
 
     named: frozenset[int] = frozenset()
     any: bool = False

@@ -111,9 +111,7 @@ def silent_ms(group: Group, now_ms: int) -> int:
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group that a command finds at `now_ms`: after an outage, leases and waits are
-    longer by the silence.
-    """
+    """Return the group that a command finds: after an outage, leases and waits are longer."""
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
         return group
@@ -128,9 +126,7 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now: Now) -> Group:
-    """Return the group in which each reader whose lease has ended is marked lost, and its reach is
-    gone. O(such readers).
-    """
+    """Return the group with the readers lost, without reach, whose leases have ended."""
     group = _judged_anew(group, now.ms)
     first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)
     if first is None or first > judged_ms:
@@ -181,9 +177,7 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 
 
 def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
-    """Return the group with all its times moved back. Revisions and epochs stay, since they only
-    rise. O(readers).
-    """
+    """Return the group with all times moved back, but for revisions and epochs. O(readers)."""
     return replace(with_times_moved(group, lambda time_ms: time_ms + by_ms, now_ms), losses_at=None)
 
 

@@ -58,9 +58,7 @@ class Draft(Generic[Split]):
 
     @property
     def target(self) -> int:
-        """The greatest event time (ms) that the next batch would read without the group's
-        ceiling.
-        """
+        """The highest event time (ms) of the next batch without the group's ceiling."""
         return self._own.target
 
     @property
@@ -70,9 +68,7 @@ class Draft(Generic[Split]):
 
     @property
     def closed(self) -> int:
-        """The event time (ms) at or below which no record is still to come, by the clock's part of
-        every h(s) alone.
-        """
+        """The event time (ms) up to which all has come, by the clock's part of every h(s)."""
         return watermark.add(self._clock_horizon(), -self._bounds.max_drift)
 
     @property
@@ -105,9 +101,7 @@ class Draft(Generic[Split]):
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan under the group's max desired watermark (ms), or another ceiling, which
-        `limit_there` names.
-        """
+        """Return the plan under the group's ceiling (ms), or the one that `limit_there` names."""
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
             target, overfull, limit = min(ceiling, target), None, limit_there
@@ -172,9 +166,7 @@ class Draft(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def _use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the part of its budget that the neediest source would use for a batch up to
-        `heads`; 1.0 is all.
-        """
+        """Return the neediest source's part of its budget for a batch up to `heads`."""
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
@@ -259,9 +251,7 @@ class Draft(Generic[Split]):
     # -- horizons, watermarks and states --
 
     def _clock_horizon(self) -> int:
-        """Return the query's own ceiling by the clock's part of every h(s): a lower bound that
-        needs no look-up.
-        """
+        """Return the query's own ceiling by the clock's part of every h(s), without a look-up."""
         clock = min(map(self._by_clock, self._backlogs), default=watermark.MAX)
         return watermark.add(clock, self._bounds.max_drift - 1)
 
@@ -282,9 +272,7 @@ class Draft(Generic[Split]):
         return self._end_watermark(split, self._bounds.disorder if disorder is None else disorder)
 
     def _end_watermark(self, split: Split, disorder: int) -> int:
-        """h(s); the clock's part of it alone while the highest event times have not been asked
-        for.
-        """
+        """h(s); the clock's part of it while the highest event times are not asked for."""
         by_clock = watermark.add(self._by_clock(split), -1)
         highest = None if self._highest is None else self._highest.get(split)
         return by_clock if highest is None else max(by_clock, highest - disorder - 1)
@@ -330,9 +318,7 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to the splits that cannot be aligned, in proportion to their
-        unread offsets.
-        """
+        """Give the budgets' rest to splits that cannot be aligned, by their unread offsets."""
         for source, budget in self._budgets.items():
             blank = {
                 split: self._backlogs[split].offsets

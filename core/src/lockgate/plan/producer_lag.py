@@ -164,9 +164,7 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Record that records are hidden behind the end: they will show nothing when they
-        appear.
-        """
+        """Record that records are hidden behind the end, which will show nothing later."""
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
@@ -215,9 +213,7 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer appends, and is further behind the clock than `bound`
-        (ms).
-        """
+        """Return whether the producer appends, further behind the clock than `bound` ms."""
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
@@ -225,9 +221,7 @@ class ProducerLag:
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """How far behind the clock (ms) a record that is still to come may be, by the shown lags; 0
-        or more.
-        """
+        """How far (ms) behind the clock the next record may be, by the lags shown."""
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
             shown = max(shown, int(MARGIN * self.state.last))
@@ -237,7 +231,5 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """Return the bound (ms) for the horizon: `expected`, but never below what the drift allows
-        anyway.
-        """
+        """Return the bound (ms) for the horizon: `expected`, or what the drift allows."""
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

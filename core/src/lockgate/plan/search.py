@@ -63,9 +63,7 @@ class Curve:
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """Return the curve through the measured points, and beyond them the shape of the curve
-        `before`.
-        """
+        """Return the curve through these points, and beyond them in the shape of `before`."""
         points = sorted(measured)
         if before is not None:
             last, use = points[-1]
@@ -85,9 +83,7 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return the event time (ms) up to which a batch from `low` on uses so much of the
-        budget.
-        """
+        """Return up to which event time (ms) a batch from `low` on uses `use`."""
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):

@@ -57,9 +57,7 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the stretch of local times that comes twice (begin, end), if `local` is inside it;
-        else None.
-        """
+        """Return the local times (begin, end) around `local` that come twice, None if none do."""
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
             bisect_right(self.changes, local + DAY, key=itemgetter(0)),
@@ -99,9 +97,7 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """Return the end of the window in which an event time (ms) lies: the next one
-        begins there.
-        """
+        """Return the end of an event time's window (ms), where the next one begins."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:

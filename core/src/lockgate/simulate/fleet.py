@@ -68,9 +68,7 @@ class RunOutcome:
 
 
 def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome of the workload under Spark as it is. `progress` is told the share that is
-    done, 0 to 1.
-    """
+    """Return the outcome under Spark as it is. `progress` gets the share done, 0 to 1."""
     readers = [NativeReader(query.in_kinds(), workload.begin) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)
     for reader, now in timeline:

@@ -61,9 +61,7 @@ class Tally:
 
 
 class VirtualReader:
-    """A query between two batches. `positions`: the next offset of each split. `watermark`: that of
-    Spark, in ms.
-    """
+    """A query between batches, with the next offset of each split, and Spark's watermark (ms)."""
 
     def __init__(self, load: QueryLoad, begin: int) -> None:
         self.load, self.tally = load, Tally()
@@ -196,9 +194,7 @@ class AlignedReader(VirtualReader):
         return draft
 
     def _lag_bound(self, name: str) -> int | None:
-        """Return what a live split's producer has shown; as in the planner never below the
-        drift.
-        """
+        """Return what a live split's producer has shown, never below the drift."""
         lag = self.splits[name].lag_ms
         return None if lag is None else max(lag, self._bounds.max_drift)
 

@@ -38,9 +38,7 @@ class SplitState(str, Enum):
 
 
 class OnLostReader(str, Enum):
-    """How a reader counts once its lease has ended: not at all, or as before, so that others
-    wait.
-    """
+    """Whether a reader counts once its lease has ended: no, or as before, so that others wait."""
 
     EXCLUDE = "exclude"
     HOLD = "hold"
@@ -61,9 +59,7 @@ class Mode(str, Enum):
 
 
 class CatchUp(str, Enum):
-    """The rule of the ceiling: minimum + drift, or also as far as the next batch of each reader
-    reaches.
-    """
+    """The rule of the ceiling: minimum + drift, or as far as each reader's next batch reaches."""
 
     JOINT = "joint"
     STRICT = "strict"
@@ -265,9 +261,7 @@ class WatermarkAlignmentEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationAnswer:
-    """The answer to a `ReaderRegistrationEvent`: the reader's new epoch, its lease, and the
-    interval of reports.
-    """
+    """The answer to a `ReaderRegistrationEvent`, with the reader's new epoch."""
 
     subtask: Count
     epoch: Positive

@@ -49,15 +49,11 @@ class Unstreamed(Unreachable):
 
 
 class Untrusted(Unreachable):
-    """The connection cannot be trusted until the configuration is changed, the client's or the
-    coordinator's.
-    """
+    """The connection cannot be trusted until the client's or the coordinator's settings change."""
 
 
 class NotRegistered(AlignmentError):
-    """The coordinator does not know this group or reader (any more): register, then report
-    again.
-    """
+    """The coordinator does not know this group or reader (any more): register and report again."""
 
 
 class Stale(AlignmentError):
@@ -120,9 +116,7 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem of an error answer. The HTTP status counts, not the one in the
-        document.
-        """
+        """Return the problem of an error answer. The HTTP status counts, not the document's."""
         try:
             document = cls.from_json(answer.json())
         except (ValueError, AttributeError):

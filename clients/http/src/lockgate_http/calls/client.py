@@ -167,9 +167,7 @@ class CoordinatorClient(Connection):
         return self._message(Event, self._send("GET", f"{self._group}/alignment"))
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
-        """Return the alignment once its revision is above `after`; None when that takes longer than
-        `wait_ms`.
-        """
+        """Return the alignment once its revision is above `after`; None after `wait_ms`."""
         query = {"after": after, "wait_ms": wait_ms}
         answer = await self._answer(
             "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
@@ -249,9 +247,7 @@ class CoordinatorClient(Connection):
         return self._decoded(lambda: from_json(Event, json.loads(data)))
 
     def _decoded(self, decode: Callable[[], T]) -> T:
-        """Return the result of `decode`. Raises `NotACoordinator` where the answer cannot be
-        decoded.
-        """
+        """Return the result of `decode`. Raises `NotACoordinator` if that fails."""
         try:
             return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:

@@ -128,9 +128,7 @@ class Connection:
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
-        """Return the answer with its whole body. Raises `NotACoordinator` if the body is too
-        long.
-        """
+        """Return the whole answer. Raises `NotACoordinator` if the body is too long."""
         body = bytearray()
         async for part in answer.aiter_raw():
             body += part

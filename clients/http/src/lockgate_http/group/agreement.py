@@ -31,9 +31,7 @@ class Agreement:
         return GroupConfig(max_drift_ms=self.max_drift, catch_up=self.catch_up)
 
     def check(self, config: GroupConfig) -> None:
-        """Raise `ConfigurationError` where the reader's settings contradict the group's, which
-        rule.
-        """
+        """Raise `ConfigurationError` if the reader's settings contradict the group's."""
         if self.chose_drift and self.max_drift != config.max_drift_ms:
             raise ConfigurationError(
                 f"{self.settings}(max_drift={as_option(self.max_drift)!r}): group {self.group} has "

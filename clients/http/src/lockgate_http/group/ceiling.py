@@ -64,9 +64,7 @@ class Ceiling:
         self.version, self.answered_at = event.config_version, asked_at
 
     def on_event(self, event: Event, now: float, lease_s: float) -> bool:
-        """Take in news. Returns whether the query has to report at once, since it cannot go by the
-        news.
-        """
+        """Take in news. Returns whether the query cannot go by it, and has to report at once."""
         if self.event is None or event.revision <= self.event.revision:
             return False
         counted = now - self.answered_at < lease_s and event.group_watermark <= self._lowest

@@ -24,9 +24,7 @@ class Member(Protocol):
     """A query in its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether the query has a report to repeat, and none was answered for so many
-        seconds.
-        """
+        """Return whether a report is to be repeated that was answered `after_s` seconds ago."""
 
     def reports(self) -> list[Report]:
         """Return the reports of its readers as of now."""

@@ -17,9 +17,7 @@ log = logging.getLogger("lockgate")
 
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
-    """Find before the reader runs that the token is refused, or that the group has another
-    configuration.
-    """
+    """Find before the reader runs that its token is refused, or the group's settings differ."""
     with CoordinatorClient(coordinator) as client:
         try:
             config = client.config()
@@ -45,9 +43,7 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Log a missing group with similar names, or raise `ConfigurationError` where the
-    query may not create it.
-    """
+    """Log similar names, or raise `ConfigurationError` if the query may not create the group."""
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
         there = f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -104,9 +104,7 @@ class Membership:
         return asks or self._given != self._ceiling_under(in_force)
 
     def epoch(self, subtask: int) -> int | None:
-        """Return the epoch of a registered reader; None before that, and where the coordinator has
-        forgotten it.
-        """
+        """Return a reader's epoch; None while the coordinator does not know the reader."""
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
@@ -159,9 +157,7 @@ class Membership:
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
-        """End the membership, and take the readers out of the group at once. Takes as long as
-        `close` at most.
-        """
+        """Take the readers out of the group at once. Takes as long as `close` at most."""
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
     # -- for the session --

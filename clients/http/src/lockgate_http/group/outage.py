@@ -66,9 +66,7 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Return whether an outage lasts: from a failed call to the next report that is
-        answered.
-        """
+        """Return whether there is one: from a failed call to the next answered report."""
         return self._since is not None
 
     @property

@@ -50,9 +50,7 @@ class Reporting:
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Return whether a report has to be repeated: none was answered for so many seconds, or
-        there is doubt.
-        """
+        """Return whether a report is to be repeated: after `after_s`, or because of a doubt."""
         if now - self._planned_at > self._max_batch_s:
             return False
         return self.in_doubt or now - answered_at >= after_s

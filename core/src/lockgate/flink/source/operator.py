@@ -120,9 +120,7 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Take the splits of a snapshot, before `open`. Raises `UnreadableBytes`, or `WrongState`
-        after `open`.
-        """
+        """Take a snapshot's splits, before `open`. Raises `UnreadableBytes`, `WrongState`."""
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)
@@ -139,9 +137,7 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """End the data at once, also while waiting. With `drain` event time reaches its end
-        downstream.
-        """
+        """End the data at once. With `drain` event time reaches its end downstream."""
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
             self._wake_up.set()
@@ -177,9 +173,7 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Poll the reader, if the mode allows it. Raises `WrongState` for another output than
-        before.
-        """
+        """Poll the reader, if the mode allows it. Raises `WrongState` for another output."""
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
             raise WrongState("a source operator writes to one output: this is another one")
         if self.mode is OperatingMode.READING:
@@ -195,17 +189,13 @@ class SourceOperator(Generic[S]):
         return AVAILABLE
 
     def back_pressure(self, started: bool) -> None:
-        """Record whether the stream downstream accepts records. The clocks of idleness are
-        paused in between.
-        """
+        """Pause the clocks of idleness while the stream downstream takes no records."""
         self._event_time.back_pressure(started)
 
     # -- the coordinator --
 
     def handle_event(self, event: object) -> None:
-        """Obeys an event from the coordinator. Raises `InvalidValue` for anything else,
-        `CannotPause`, `UnreadableBytes`.
-        """
+        """Obey the coordinator. Raises `InvalidValue`, `CannotPause`, `UnreadableBytes`."""
         if isinstance(event, WatermarkAlignmentEvent):
             self.max_desired_watermark = event.max_watermark
             self.check_watermark_alignment()

@@ -83,9 +83,7 @@ class WatermarkAssigner(Operator):
             self._set_timer()
 
     def process(self, index: int, record: Record) -> None:
-        """Take a row (rules 1 to 3, 5). Raises what the expression raises; then the row does not go
-        on.
-        """
+        """Take a row (rules 1 to 3, 5). It does not go on if the expression raises."""
         self._rows += 1
         self._end_idleness()
         watermark = self._watermark_of(record)
