@@ -15,6 +15,7 @@ from lockgate import watermark
 from lockgate.errors import Refused
 from lockgate.group.group import Group, create
 from lockgate.group.leases import tolerance_ms
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Plan
 from lockgate.wire.events import (
@@ -313,7 +314,7 @@ class Query:
         self.positions = positions = {split: self.positions.get(split, 0) for split in ends}
         view = self.fleet.view({split: self.member.logs[split] for split in ends}, positions, ends)
         backlogs = {s: Backlog(source=0, position=positions[s], end=ends[s], known_until=now) for s in ends}
-        return Draft(backlogs, view, self.member.bounds, {0: self.member.budget}), ends
+        return Draft(LogAnswers(backlogs, view, self.member.bounds, {0: self.member.budget})), ends
 
     def _report(self, report: Reported, then: Callable[[], None]) -> None:
         self._sent = report

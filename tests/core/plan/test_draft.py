@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import MOST_LOOK_UPS, Draft
 from lockgate.plan.model import Bounds, Plan
 from lockgate.plan.search import GOOD_ENOUGH, Curve
@@ -48,7 +49,7 @@ class World:
 
     def draft(self) -> Draft[str]:
         view = LogsInMemory.from_start(**self.logs)
-        return Draft(view.backlogs(REPLAY, SOURCE_OF), view, BOUNDS, self.budgets)
+        return Draft(LogAnswers(view.backlogs(REPLAY, SOURCE_OF), view, BOUNDS, self.budgets))
 
     def is_optimal(self, plan: Plan[str]) -> bool:
         ends = {split: made.end for split, made in plan.splits.items()}
@@ -91,7 +92,7 @@ def test_first_plans_over_bursts_with_small_budgets_are_all_optimal() -> None:
 
 def test_a_gap_in_the_logs_is_asked_about_once() -> None:
     view = LogsInMemory.from_start(a=[0, 10, 90_000], b=[5, 15, 95_000])
-    made = Draft(view.backlogs(REPLAY), view, BOUNDS, {0: 5})
+    made = Draft(LogAnswers(view.backlogs(REPLAY), view, BOUNDS, {0: 5}))
     made.plan()
     gaps = [sum(time <= asked for log in view.logs.values() for time in log) for asked in view.asked]
     assert len(gaps) == len(set(gaps))
@@ -110,7 +111,7 @@ def test_many_splits_of_a_few_records_take_three_look_ups_beside_the_heads() -> 
     random_ = random.Random(7)
     logs = {f"s{n}": sorted(random_.sample(range(100_000, 10_000_000), 3)) for n in range(600)}
     view = LogsInMemory.from_start(**logs)
-    made = Draft(view.backlogs(REPLAY), view, BOUNDS, {0: 100}, Curve(((0, 0.0), (10_000_000, 18.0))))
+    made = Draft(LogAnswers(view.backlogs(REPLAY), view, BOUNDS, {0: 100}, Curve(((0, 0.0), (10_000_000, 18.0)))))
     assert made.plan().offsets >= 99
     assert len(view.asked) <= 3
 
@@ -118,7 +119,9 @@ def test_many_splits_of_a_few_records_take_three_look_ups_beside_the_heads() -> 
 @given(worlds(), st.integers(-10, 110_000), st.integers(0, 200_000))
 def test_no_plan_asks_more_often_than_the_hard_cap(world: World, ceiling: int, now: int) -> None:
     view = LogsInMemory.from_start(**world.logs)
-    made = Draft(view.backlogs(now, SOURCE_OF), view, Bounds(max_drift=50, idle_timeout=1_000), world.budgets)
+    made = Draft(
+        LogAnswers(view.backlogs(now, SOURCE_OF), view, Bounds(max_drift=50, idle_timeout=1_000), world.budgets)
+    )
     stops = made.stops
     assert all(head.event_time > made.target for head in stops.values())
     made.plan(ceiling)
@@ -132,7 +135,7 @@ def test_log_made_to_defeat_the_search_is_read_to_its_end() -> None:
     )
     batches, learned = 0, None
     while any(view.positions[split] < view.ends[split] for split in view.ends):
-        made = Draft(view.backlogs(10**20), view, BOUNDS, {0: 50}, learned)
+        made = Draft(LogAnswers(view.backlogs(10**20), view, BOUNDS, {0: 50}, learned))
         plan, learned = made.plan(), made.curve
         assert 0 < plan.offsets <= 50
         assert made.look_ups <= MOST_LOOK_UPS

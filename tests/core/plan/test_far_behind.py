@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.far_behind import FAR_MS, far_behind
 from lockgate.plan.model import Bounds
@@ -46,9 +47,9 @@ def test_a_far_split_reports_the_watermark_that_the_clock_gives_it() -> None:
     view = LogsInMemory.from_start(a=[1, 2], b=[NOW])
     backlogs = {split: replace(backlog, lag_bound=500) for split, backlog in view.backlogs(NOW).items()}
     bounds = Bounds(max_drift=1_000, idle_timeout=0)
-    held = Draft(backlogs, view, bounds, {0: None})
+    held = Draft(LogAnswers(backlogs, view, bounds, {0: None}))
     assert min(held.reported_watermarks().values()) == 0
     backlogs["a"] = replace(backlogs["a"], far_behind=True)
-    free = Draft(backlogs, view, bounds, {0: None})
+    free = Draft(LogAnswers(backlogs, view, bounds, {0: None}))
     assert free.reported_watermarks() == {"a": NOW - 501, "b": NOW - 1}
     assert {split: made.end for split, made in free.plan().splits.items()} == {"a": 2, "b": 1}

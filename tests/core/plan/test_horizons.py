@@ -2,6 +2,7 @@
 
 import pytest
 
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Limit, PlannedState
 from support.logs_in_memory import LogsInMemory
@@ -18,7 +19,7 @@ def draft(logs: LogsInMemory, now: int, since: int | None = None) -> Draft[str]:
         backlogs["slow"] = Backlog(
             source=0, position=slow.position, end=slow.end, known_until=now, caught_up_since=since
         )
-    return Draft(backlogs, logs, BOUNDS, {0: None})
+    return Draft(LogAnswers(backlogs, logs, BOUNDS, {0: None}))
 
 
 def live(behind: int) -> LogsInMemory:

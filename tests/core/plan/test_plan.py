@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from lockgate import watermark
 from lockgate.errors import InvalidValue
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan, PlannedState
 from support.logs_in_memory import LogsInMemory
@@ -13,7 +14,7 @@ BOUNDS = Bounds(max_drift=1000, idle_timeout=60_000)
 
 
 def draft(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY, bounds: Bounds = BOUNDS) -> Draft[str]:
-    return Draft(logs.backlogs(now), logs, bounds, {0: budget})
+    return Draft(LogAnswers(logs.backlogs(now), logs, bounds, {0: budget}))
 
 
 def ends(plan: Plan[str]) -> dict[str, int]:
@@ -43,7 +44,7 @@ def test_without_a_budget_everything_is_read_in_one_batch() -> None:
 
 def test_the_budget_of_each_source_holds_for_itself() -> None:
     logs = LogsInMemory.from_start(orders=range(1000), payments=range(1000))
-    joint = Draft(logs.backlogs(REPLAY, {"orders": 0, "payments": 1}), logs, BOUNDS, {0: 500, 1: 10})
+    joint = Draft(LogAnswers(logs.backlogs(REPLAY, {"orders": 0, "payments": 1}), logs, BOUNDS, {0: 500, 1: 10}))
     assert ends(joint.plan()) == {"orders": 10, "payments": 10}
 
 
@@ -75,7 +76,7 @@ def test_an_open_transaction_stops_the_clock_of_its_split() -> None:
     logs = LogsInMemory.from_start(a=range(0, 100_000, 1000), b=[])
     backlogs = logs.backlogs(200_000)
     backlogs["b"] = type(backlogs["b"])(source=0, position=0, end=0, known_until=70_000)
-    assert Draft(backlogs, logs, BOUNDS, {0: None}).plan().target == 70_000 - 60_000 - 1 + 1000
+    assert Draft(LogAnswers(backlogs, logs, BOUNDS, {0: None})).plan().target == 70_000 - 60_000 - 1 + 1000
 
 
 def test_a_split_s_watermark_is_just_below_its_first_unread_record() -> None:
@@ -95,7 +96,7 @@ def test_a_split_is_idle_once_it_was_caught_up_for_the_idle_timeout() -> None:
     for since in (None, REPLAY - 59_999, REPLAY - 60_000):
         backlogs = logs.backlogs(REPLAY)
         backlogs["a"] = type(backlogs["a"])(source=0, position=1, end=1, known_until=REPLAY, caught_up_since=since)
-        states.append(Draft(backlogs, logs, BOUNDS, {0: None}).plan().splits["a"].state)
+        states.append(Draft(LogAnswers(backlogs, logs, BOUNDS, {0: None})).plan().splits["a"].state)
     assert states == [PlannedState.CAUGHT_UP, PlannedState.CAUGHT_UP, PlannedState.IDLE]
 
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate import watermark
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds
 from lockgate.plan.producer_lag import ProducerLag
@@ -79,7 +80,7 @@ def played(
             bound = lag.bound(now, bounds.max_drift)
             closed[split] = max(closed[split], now - bound)
             backlogs[split] = replace(backlogs[split], lag_bound=bound)
-        made = Draft(backlogs, view, bounds, {0: budget}, curve)
+        made = Draft(LogAnswers(backlogs, view, bounds, {0: budget}, curve))
         plan, curve = made.plan(), made.curve
         batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
         for split, offset, event_time in batch:

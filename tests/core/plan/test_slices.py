@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate import watermark
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Limit, Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
@@ -19,7 +20,7 @@ BOUNDS = Bounds(max_drift=1000, idle_timeout=60)
 
 
 def draft(logs: LogsInMemory, *, budget: int | None = None, now: int = REPLAY) -> Draft[str]:
-    return Draft(logs.backlogs(now), logs, BOUNDS, {0: budget})
+    return Draft(LogAnswers(logs.backlogs(now), logs, BOUNDS, {0: budget}))
 
 
 def sliced(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head, Plan
 from lockgate_spark.event_times import Credible
@@ -122,7 +123,9 @@ def planned_over_poison() -> tuple[Plan[Key], SourceInMemory]:
     """
     source = SourceInMemory({f"t-{n}": [0, FAR, *(k * k // (n + 1) for k in range(1, 5_000))] for n in range(20)})
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
-    return Draft(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 7_777}).plan(), source
+    return Draft(
+        LogAnswers(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 7_777})
+    ).plan(), source
 
 
 def test_the_highest_is_that_of_credible_records_however_many_others_come_last() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.plan.draft import MOST_LOOK_UPS, Draft
+from lockgate.plan.answers import MOST_LOOK_UPS, LogAnswers
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head
 from lockgate_spark import Alignment
 from lockgate_spark.event_times import Credible
@@ -84,7 +85,9 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
     for _ in range(12):
         before = source.log.look_ups
         unread = Unread.ask({0: source}, {0: positions}, 10**12, Credible(0, 10**9))
-        draft = Draft(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 5_000}, learned)
+        draft = Draft(
+            LogAnswers(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 5_000}, learned)
+        )
         plan, learned = draft.plan(), draft.curve
         positions = {split: made.end for (_, split), made in plan.splits.items()}
         source.log.remember_plan({split: made.next for (_, split), made in plan.splits.items() if made.next})
@@ -104,7 +107,7 @@ def test_a_plan_over_any_log_keeps_its_bound_on_reads_and_stops_each_split_at_th
     source = SourceInMemory({f"t-{n}": log for n, log in enumerate(logs)}, budget=budget)
     source.log = IndexedSplitLog(source.jvm)
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
-    plan = Draft(unread.backlogs(), unread, Bounds(max_drift=500, idle_timeout=60_000), {0: budget}).plan()
+    plan = Draft(LogAnswers(unread.backlogs(), unread, Bounds(max_drift=500, idle_timeout=60_000), {0: budget})).plan()
     assert source.log.look_ups <= MOST_READS + MOST_LOOK_UPS + 4 * (2 * log2(300) + 2)
     assert 0 < plan.offsets <= budget
     for (_, split), made in plan.splits.items():

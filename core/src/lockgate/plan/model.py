@@ -41,15 +41,15 @@ in proportion, as Spark would natively.
 
 **Look-ups.** The search for `T` asks the log for the position of every split at one event time
 (`lockgate.plan.search`). It begins with the curve of the last plans. A plan asks
-`draft.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
+`answers.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
 Where that does not find `T`, the batch is smaller than it could be; it is never uneven, and never
 empty for it.
 
 The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a
-`SplitLog`. This module has its vocabulary. `lockgate.plan.draft` does the work in two steps, since
-a reader reports between them: `Draft(...)` finds how far the query would get alone, and
-`Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part, it pauses after the fact
-(`SourceOperator.checkSplitWatermarkAlignment`).
+`SplitLog`. This module has its vocabulary. The work is done in three steps: `answers` asks the log
+and searches, `Draft` says how far the query would get alone, and, once the reader has reported
+that, `Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part, it pauses after
+the fact (`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping

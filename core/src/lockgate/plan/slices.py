@@ -64,7 +64,7 @@ def plan_slice(
     most = min(ceiling, draft.closed, whole_from - 1 if first < whole_from else watermark.MAX)
     last = windows.end(first) - 1
     if last <= most:
-        draft.extend(last)
+        draft = draft.extended(last)
     cut = windows.begin(min(draft.target, most) + 1) - 1
     if cut >= first:
         return draft.plan(cut, Limit.GROUP if cut == ceiling else Limit.SLICE)

@@ -9,6 +9,7 @@ batch before (`watermarkPropagator`: late events go by the watermark of one batc
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds, Head, Plan
 from lockgate.plan.search import Curve
@@ -189,7 +190,7 @@ class AlignedReader(VirtualReader):
                 lag_bound=self._lag_bound(name),
             )
         log = VirtualLog(self.splits, dict(self.positions), ends)
-        draft = Draft(backlogs, log, self._bounds, {0: self.load.budget}, self._learned)
+        draft = Draft(LogAnswers(backlogs, log, self._bounds, {0: self.load.budget}, self._learned))
         self._learned = draft.curve
         return draft
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lockgate import watermark
+from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Head, Limit, Plan
 from lockgate.plan.search import Curve
@@ -269,7 +270,7 @@ class JointPlanner:
             if self._alignment.max_out_of_orderness is None:
                 backlogs = careful(backlogs, self._sources, bounds)
             backlogs = self._producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
-            draft = Draft(backlogs, unread, bounds, budgets, self._learned)
+            draft = Draft(LogAnswers(backlogs, unread, bounds, budgets, self._learned))
             confirmed = unread.confirm(draft.target, draft.stops)
         self._drafted, self._learned = _Drafted(now, unread, draft), draft.curve
         if self._alignment.max_out_of_orderness is None:

@@ -1,0 +1,277 @@
+"""What the logs of one query's splits answer to one plan, and the search that asks them.
+
+Each answer is a request to the broker, so it is kept. Logs are asked in this order:
+
+1. the first unread record of each split (`heads`);
+2. where each split passes some event times (`cut`), until the search has its target;
+3. the highest event times in the logs, once the budgets reach beyond what the clock allows.
+
+`lockgate.plan.draft` makes the plan of what is known then. By `closed` answers that is pure: what
+was not asked for raises `Unasked`, and its caller can look again.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic
+
+from lockgate import watermark
+from lockgate.plan.model import Backlog, Bounds, Head, Limit, Split, SplitLog
+from lockgate.plan.search import AIM, MOST_PROBES, Curve, Cut, Found, greatest_within
+
+MOST_LOOK_UPS = MOST_PROBES + 7
+"""How often one plan asks a log at most: heads, highest event times, the search (in two parts, each
+of which may end with one look-up more), twice the horizon, the group's ceiling.
+"""
+
+
+class Unasked(LookupError):
+    """Closed answers lack where the logs pass `event_time` (ms), or, where that is None, the
+    highest event times.
+    """
+
+    def __init__(self, event_time: int | None) -> None:
+        super().__init__("the logs were not asked for this")
+        self.event_time = event_time
+
+
+@dataclass(slots=True)
+class _Asked(Generic[Split]):
+    """What the log has answered. `cuts`: by event time, up to which event time the same records
+    come next, and these records. `confirmed`: event times of cuts that batches may end at.
+    """
+
+    cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
+    highest: Mapping[Split, int] | None = None
+    look_ups: int = 0
+    confirmed: set[int] = field(default_factory=set)
+
+
+class LogAnswers(Generic[Split]):
+    """The input of one draft. It asks the log, searches for the target, and raises what the log
+    raises.
+
+    `budgets`: offsets per batch and source, None for no limit. `learned`: the `curve` of the
+    answers before. `heads`: the first unread record of each split; `first`: the lowest event time
+    of one, MAX without any. `found` and `horizon`: the results of the search, ms.
+    """
+
+    def __init__(
+        self,
+        backlogs: Mapping[Split, Backlog],
+        log: SplitLog[Split],
+        bounds: Bounds,
+        budgets: Mapping[int, int | None],
+        learned: Curve | None = None,
+    ) -> None:
+        self.backlogs, self.bounds, self.budgets = backlogs, bounds, budgets
+        self._log: SplitLog[Split] | None = log
+        self._learned = learned
+        self._asked = _Asked[Split]()
+        self._probes = 0
+        self.heads: Mapping[Split, Head] = {}
+        if any(backlog.offsets for backlog in backlogs.values()):
+            self._asked.look_ups += 1
+            self.heads = log.heads()
+        self.blank = {split for split, backlog in backlogs.items() if backlog.offsets and split not in self.heads}
+        self.first = _lowest(self.heads)
+        self._unread = dict.fromkeys((backlog.source for backlog in backlogs.values()), 0)
+        for split in self.heads:
+            self._unread[backlogs[split].source] += backlogs[split].offsets
+        self.horizon = self.clock_horizon()
+        self.found = self._search()
+        self.cut(self.found.target)
+
+    def closed(self) -> "LogAnswers[Split]":
+        """Return the same answers without the log, with the cut at the target confirmed."""
+        closed = copy.copy(self)
+        closed._log = None
+        closed._asked.confirmed.add(self.found.target)
+        return closed
+
+    def add(
+        self,
+        lacking: Unasked,
+        log: SplitLog[Split],
+        confirm: Callable[[int, Mapping[Split, Head]], bool],
+    ) -> None:
+        """Ask the log for what is lacking. `confirm`: whether these are the first records above an
+        event time (ms); if not, the log is asked again.
+        """
+        asking = copy.copy(self)
+        asking._log = log
+        event_time = lacking.event_time
+        if event_time is None:
+            asking.ask_highest()
+            return
+        while not confirm(event_time, asking.cut(event_time)) and event_time >= self.first:
+            self._asked.cuts = {
+                asked: cut for asked, cut in self._asked.cuts.items() if not asked <= event_time <= cut[0]
+            }
+        self._asked.confirmed.add(event_time)
+
+    @property
+    def look_ups(self) -> int:
+        """How often the log was asked so far."""
+        return self._asked.look_ups
+
+    def cut(self, event_time: int) -> Mapping[Split, Head]:
+        """Return the first unread record above `event_time` of each split.
+
+        The log is not asked about either end of time, nor twice about one gap.
+        """
+        if event_time < self.first:
+            return self.heads
+        if event_time == watermark.MAX:
+            return {}
+        for asked, (until, heads) in self._asked.cuts.items():
+            if asked <= event_time <= until:
+                return heads
+        if self._log is None:
+            raise Unasked(event_time)
+        self._asked.look_ups += 1
+        heads = self._log.first_after(event_time)
+        self._asked.cuts[event_time] = (max(event_time, _lowest(heads) - 1), heads)
+        return heads
+
+    def stops(self, event_time: int) -> Mapping[Split, Head]:
+        """Return `cut(event_time)`, for a batch to end there: closed answers have to be confirmed
+        for that.
+        """
+        if self._log is None and event_time not in self._asked.confirmed:
+            raise Unasked(event_time)
+        return self.cut(event_time)
+
+    def ask_highest(self) -> Mapping[Split, int]:
+        """Return the highest event times (ms) in the logs."""
+        if self._asked.highest is None:
+            if self._log is None:
+                raise Unasked(None)
+            self._asked.look_ups += 1
+            self._asked.highest = self._log.highest()
+        return self._asked.highest
+
+    @property
+    def limit(self) -> Limit:
+        """The reason why the query alone would go no further."""
+        if self.found.target < self.horizon:
+            return Limit.BUDGET
+        return Limit.HORIZON if self.cut(self.found.target) else Limit.END
+
+    @property
+    def curve(self) -> Curve | None:
+        """The curve for the next draft, by this one and those before; None: none has measured."""
+        measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
+        return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
+
+    # -- the greatest T within the budgets and the horizon --
+
+    def _search(self) -> Found:
+        found = self._within(self.first - 1)
+        if found.target < self.horizon or not self.cut(found.target):
+            return found
+        # The budgets reach beyond what the clock alone allows. The logs may allow more.
+        self.ask_highest()
+        by_logs = watermark.add(min(map(self.own_end_watermark, self.backlogs)), self.bounds.max_drift)
+        self.horizon = max(self.horizon, by_logs)
+        return self._within(max(found.target, self.first - 1)) if found.target < self.horizon else found
+
+    def _within(self, low: int) -> Found:
+        if low >= self.horizon or self.use({}) <= 1:  # all unread records fit the budgets
+            return Found(self.horizon, None)
+        most = max(1, MOST_PROBES - self._probes)
+        return greatest_within(self.look, low, self.horizon, self._first_guess(low), most, self._has_asked_enough)
+
+    def _has_asked_enough(self) -> bool:
+        return self._log is None or self._log.read_budget_spent
+
+    def _first_guess(self, low: int) -> int:
+        if self._learned is not None:
+            return self._learned.reaches(low, AIM)
+        # No plan came before this one: take the backlog to be even between its first record and
+        # the last one in the logs.
+        last = max(self.ask_highest().values(), default=low)
+        return low + int((last - low) * AIM / self.use({}))
+
+    def look(self, event_time: int) -> Cut:
+        """Return the use of a batch up to `event_time` (ms), and where the next records lie."""
+        asked = self.look_ups
+        heads = self.cut(event_time)
+        self._probes += self.look_ups - asked
+        spent = self._spent(heads)
+        return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
+
+    def use(self, heads: Mapping[Split, Head]) -> float:
+        """Return the part of its budget that the neediest source would use for a batch up to
+        `heads`; 1.0 is all.
+        """
+        return self._part(self._spent(heads))
+
+    def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
+        """Return the offsets of each source in a batch up to `heads`, of splits that can be
+        aligned.
+        """
+        offsets = dict(self._unread)
+        for split, head in heads.items():
+            backlog = self.backlogs[split]
+            offsets[backlog.source] -= max(0, backlog.end - max(backlog.position, head.offset))
+        return offsets
+
+    def _part(self, spent: Mapping[int, int]) -> float:
+        return max(
+            (spent.get(source, 0) / budget for source, budget in self.budgets.items() if budget is not None),
+            default=0.0,
+        )
+
+    def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
+        """Return the lowest event time at which the first records in `heads` alone are more than
+        what is left of a budget; MAX without one.
+        """
+        times: dict[int, list[int]] = {}
+        for split, head in heads.items():
+            times.setdefault(self.backlogs[split].source, []).append(head.event_time)
+        found = watermark.MAX
+        for source, unread in times.items():
+            budget = self.budgets.get(source)
+            left = len(unread) if budget is None else budget - spent[source]
+            if 0 <= left < len(unread):
+                found = min(found, sorted(unread)[left])
+        return found
+
+    # -- horizons --
+
+    def clock_horizon(self) -> int:
+        """Return the query's own ceiling by the clock's part of every h(s): a lower bound that
+        needs no look-up.
+        """
+        clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
+        return watermark.add(clock, self.bounds.max_drift - 1)
+
+    def by_clock(self, split: Split) -> int:
+        """Return the event time (ms) below which nothing is still to come, since the producer is no
+        further behind the clock than its bound.
+        """
+        backlog = self.backlogs[split]
+        return watermark.add(
+            backlog.known_until, -(self.bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)
+        )
+
+    def own_end_watermark(self, split: Split) -> int:
+        """h(s) for the query itself, with more disorder where few records of a split were seen. The
+        group goes by the disorder that was seen.
+        """
+        disorder = self.backlogs[split].disorder
+        return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
+
+    def end_watermark(self, split: Split, disorder: int) -> int:
+        """h(s); the clock's part of it alone while the highest event times have not been asked
+        for.
+        """
+        by_clock = watermark.add(self.by_clock(split), -1)
+        highest = None if self._asked.highest is None else self._asked.highest.get(split)
+        return by_clock if highest is None else max(by_clock, highest - disorder - 1)
+
+
+def _lowest(heads: Mapping[Split, Head]) -> int:
+    """Return the event time (ms) of the first of these records, MAX without any."""
+    return min((head.event_time for head in heads.values()), default=watermark.MAX)
