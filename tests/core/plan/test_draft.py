@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockgate.plan.answers import LogAnswers
-from lockgate.plan.draft import MOST_LOOK_UPS, Draft
+from lockgate.plan.answers import MOST_LOOK_UPS, LogAnswers
+from lockgate.plan.draft import Draft
 from lockgate.plan.model import Bounds, Plan
 from lockgate.plan.search import GOOD_ENOUGH, Curve
 from lockgate.watermark import MAX
@@ -100,7 +100,7 @@ def test_a_gap_in_the_logs_is_asked_about_once() -> None:
 
 @given(worlds(), st.integers(0, 100_000))
 def test_first_unread_records_bound_the_search_if_they_break_a_budget(world: World, event_time: int) -> None:
-    bound = world.draft().look(event_time).full
+    bound = world.draft().answers.look(event_time).full
     assert bound == MAX or world.use(world.ends(bound)) > 1
 
 

@@ -25,8 +25,8 @@ from statistics import quantiles
 from typing import NamedTuple
 
 from lockgate.plan.producer_lag import MARGIN
-from lockgate_spark.planning.care import LONGEST_CARE_S
 from lockgate_spark.planning.disorder import ENOUGH, most_learned
+from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S
 from seeded.figures import misstated
 from seeded.played import Batch, Lane, Look, Played, Record, Run, Split
 from seeded.scenario import HOUR_MS, MINUTE_MS, SECOND_MS, Query, Scenario, Stop
@@ -40,7 +40,7 @@ NEVER_HELD_MS = 24 * HOUR_MS  # a producer that is further behind holds nobody
 REMEMBERED_MS = HOUR_MS  # a lag, in full
 WATCHED_MS = 3.5 * SECOND_MS  # a new run sees whether a partition appends, that has shown nothing for longer
 # a new query watches for so long whether a split that has shown nothing appends
-RUN_S = 5.0 + LONGEST_CARE_S
+RUN_S = 5.0 + LONGEST_WATCH_S
 # beyond native's own; or native's own once more, on a machine that is busy
 FRESH_P50_S, FRESH_P99_S = 1.0, 3.0
 # by then a plan has compared `ENOUGH` records of a split, although it samples only some of them

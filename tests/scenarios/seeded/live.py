@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from lockgate_spark.planning.care import LONGEST_CARE_S
+from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S
 from seeded.feeds import FEED_MS, Numbers, backlog, in_transactions, interval, steadily
 from seeded.scenario import (
     MINUTE_MS,
@@ -32,7 +32,7 @@ from seeded.scenario import (
 from seeded.shapes import readable
 
 SETTLES_S = 4.0
-CAREFUL_S = 5.0 + LONGEST_CARE_S  # a new query has looked at its silent partitions by then
+CAREFUL_S = 5.0 + LONGEST_WATCH_S  # a new query has looked at its silent partitions by then
 ALONE_MS = 3_500  # a producer shows itself for so long before the others come
 COUNTED = (Operator.COUNT, Operator.DEDUP)
 

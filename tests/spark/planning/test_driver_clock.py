@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockgate_spark import Alignment
-from lockgate_spark.planning import care
+from lockgate_spark.planning import startup_grace
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import KAFKAS, Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
@@ -105,8 +105,8 @@ class Live:
 
 @pytest.fixture(autouse=True)
 def _short_care(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(care, "CARE_S", 1.0)
-    monkeypatch.setattr(care, "SHORT_CARE_S", 0.3)
+    monkeypatch.setattr(startup_grace, "WATCH_S", 1.0)
+    monkeypatch.setattr(startup_grace, "SHORT_WATCH_S", 0.3)
 
 
 # -- the driver's clock jumps --

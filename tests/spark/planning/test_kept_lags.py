@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lockgate.plan.producer_lag import ProducerLag, Shown
-from lockgate_spark.planning import care
+from lockgate_spark.planning import startup_grace
 from lockgate_spark.planning.kept_lags import KeptLags
 from support.broken_texts import broken
 from support.live_world import HOUR, MINUTE, SECOND, START, Feed, World, lags, nothing
@@ -22,8 +22,8 @@ KEY = (0, "a-1")
 @pytest.fixture(autouse=True, scope="module")
 def _short_care() -> "pytest.FixtureRequest":
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(care, "CARE_S", 1.0)
-        patch.setattr(care, "SHORT_CARE_S", 0.3)
+        patch.setattr(startup_grace, "WATCH_S", 1.0)
+        patch.setattr(startup_grace, "SHORT_WATCH_S", 0.3)
         yield
 
 

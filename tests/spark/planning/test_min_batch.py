@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate_spark import align
-from lockgate_spark.planning.min_batch import Least, MinBatch
+from lockgate_spark.planning.min_batch import put_off
+from lockgate_spark.planning.steps import Least, PlanBasis
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from support.queries import WindowedCount, kafka_stream
@@ -21,40 +22,42 @@ def plan(*sizes: int, limit: Limit = Limit.END) -> Plan[tuple[int, str]]:
     return Plan(target=0, ceiling=0, limit=limit, splits=splits, look_ups=0)
 
 
-@pytest.fixture
-def patience() -> MinBatch:
-    """After a batch at 100 s; ten offsets are worth another, or 60 s."""
-    made = MinBatch()
-    made.least = {0: Least(10, 60_000)}
-    assert not is_put_off(made, plan(1), 100.0), "the first batch waits for nothing"
-    return made
+LEAST: dict[int, Least | None] = {0: Least(10, 60_000)}  # ten offsets are worth a batch, or 60 s
 
 
-def is_put_off(patience: MinBatch, made: Plan[tuple[int, str]], now: float) -> bool:
-    return patience.put_off(made, now).offsets == 0
+def is_put_off(made: Plan[tuple[int, str]], since_s: float | None, least: dict[int, Least | None] = LEAST) -> bool:
+    """Whether a plan is put off so long after the last batch."""
+    since_ms = None if since_s is None else since_s * 1000
+    # the rule asks for neither look, draft nor ceiling
+    basis = PlanBasis(look=None, draft=None, ceiling=None, least=least, since_batch_ms=since_ms)  # type: ignore[arg-type]
+    return put_off(made, basis).offsets == 0
 
 
-def test_a_small_batch_is_put_off_until_it_has_grown_or_the_delay_has_passed(patience: MinBatch) -> None:
-    assert is_put_off(patience, plan(9), 101.0)
-    assert not is_put_off(patience, plan(10), 102.0)
-    assert is_put_off(patience, plan(9), 161.0), "the delay counts from the last batch"
-    assert not is_put_off(patience, plan(9), 162.0)
+def test_the_first_batch_waits_for_nothing() -> None:
+    assert not is_put_off(plan(1), None)
 
 
-def test_as_soon_as_one_source_has_enough_the_others_come_along(patience: MinBatch) -> None:
-    patience.least = {0: Least(10, 60_000), 1: Least(100, 60_000)}
-    assert is_put_off(patience, plan(9, 99), 101.0)
-    assert not is_put_off(patience, plan(3, 100), 101.0)
+def test_a_small_batch_is_put_off_until_it_has_grown_or_the_delay_has_passed() -> None:
+    assert is_put_off(plan(9), 1.0)
+    assert not is_put_off(plan(10), 2.0)
+    assert is_put_off(plan(9), 59.0)
+    assert not is_put_off(plan(9), 60.0)
 
 
-def test_a_source_without_a_minimum_waits_for_nobody(patience: MinBatch) -> None:
-    assert not is_put_off(patience, plan(1, 1), 101.0)
-    assert is_put_off(patience, plan(1, 0), 102.0), "it has nothing to read"
+def test_as_soon_as_one_source_has_enough_the_others_come_along() -> None:
+    least = {**LEAST, 1: Least(100, 60_000)}
+    assert is_put_off(plan(9, 99), 1.0, least)
+    assert not is_put_off(plan(3, 100), 1.0, least)
+
+
+def test_a_source_without_a_minimum_waits_for_nobody() -> None:
+    assert not is_put_off(plan(1, 1), 1.0)
+    assert is_put_off(plan(1, 0), 2.0), "it has nothing to read"
 
 
 @pytest.mark.parametrize("limit", [Limit.BUDGET, Limit.GROUP])
-def test_where_waiting_brings_no_more_nothing_is_put_off(patience: MinBatch, limit: Limit) -> None:
-    assert not is_put_off(patience, plan(1, limit=limit), 101.0)
+def test_where_waiting_brings_no_more_nothing_is_put_off(limit: Limit) -> None:
+    assert not is_put_off(plan(1, limit=limit), 1.0)
 
 
 def sizes(query: WindowedCount) -> list[int]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lockgate_spark.planning import care
+from lockgate_spark.planning import startup_grace
 from support.marked_logs import Entry, JvmMarkedLog, Kind, MarkedSource
 from support.sessions import BEGAN_S, MINUTE, NOW_MS, TimeInMemory, session
 
@@ -19,7 +19,7 @@ def test_what_is_said_of_an_open_transaction_names_it_and_waits_for_no_0_s(
     lag_s: int, open_s: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """a-1 commits each second up to a transaction that stays open; its records are `lag_s` late."""
-    monkeypatch.setattr(care, "CARE_S", 0.5)
+    monkeypatch.setattr(startup_grace, "WATCH_S", 0.5)
     time, jvm = TimeInMemory(), JvmMarkedLog({}, entries={"a-0": [], "a-1": []}, window=50)
     one = session(MarkedSource(jvm), time=time, max_drift="1 minute")
     positions = {"a-0": 0, "a-1": 0}

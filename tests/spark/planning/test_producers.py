@@ -7,15 +7,15 @@ import logging
 import pytest
 
 from lockgate.plan.model import Limit
-from lockgate_spark.planning import care
+from lockgate_spark.planning import startup_grace
 from support.live_world import DELAY, HOUR, MINUTE, SECOND, START, Feed, World, commits, lags, nothing
 from support.runs import RunInMemory
 
 
 @pytest.fixture(autouse=True)
 def _short_care(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(care, "CARE_S", 1.0)
-    monkeypatch.setattr(care, "SHORT_CARE_S", 0.3)
+    monkeypatch.setattr(startup_grace, "WATCH_S", 1.0)
+    monkeypatch.setattr(startup_grace, "SHORT_WATCH_S", 0.3)
 
 
 @pytest.mark.parametrize("by", [30 * SECOND, 30 * MINUTE, 3 * HOUR])
@@ -144,7 +144,7 @@ def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(
     wakes = START + 30 * SECOND
     world = World(lambda now: [now - 10 * MINUTE] if now == wakes else ()).play(900)
     world.restart()
-    monkeypatch.setattr(care, "CARE_S", 3600.0)
+    monkeypatch.setattr(startup_grace, "WATCH_S", 3600.0)
     world.play(30)
     assert world.behind_s == pytest.approx(10 * 60 * 1.25 - 20, abs=15)
 

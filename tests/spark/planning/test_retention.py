@@ -145,7 +145,8 @@ def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: p
 
 def retained(session: AlignedRun) -> dict[int, tuple[int, str]]:
     """When (minutes before now) the first record of a paused split is deleted, and of which."""
-    found = session._planner._retention.retained()
+    made = session._planner._exchange.made
+    found = {} if made is None else session._planner._retention.retained(made.cut, made.basis.look.unread)
     return {i: ((NOW_MS - each.until) // MINUTE, each.split) for i, each in found.items()}
 
 

@@ -11,7 +11,8 @@ from lockgate_http.duration import milliseconds
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery
 from lockgate_spark.config import bounds_of
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.start_checks import TooShort, check_event_time, delay_of, own_bounds
+from lockgate_spark.planning.bounds import delay_of, own_bounds
+from lockgate_spark.planning.start_checks import DelayCheck, check_event_time
 from lockgate_spark.query_watermark import Origin, QueryWatermark
 from support.runs import RunInMemory, SourceInMemory
 
@@ -92,7 +93,7 @@ def test_a_disorder_that_was_seen_takes_half_of_a_group_s_drift_at_most() -> Non
 def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_that_has_doubled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    short = TooShort()
+    short = DelayCheck()
     for disorder in (0, 1_000, 2_000, 9_999, 10_000, 11_000):
         short.warn(
             10_500,

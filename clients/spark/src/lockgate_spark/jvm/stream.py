@@ -29,7 +29,7 @@ from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.sample import Sampled
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.planning.min_batch import Least
+from lockgate_spark.planning.steps import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
 log = logging.getLogger("lockgate")

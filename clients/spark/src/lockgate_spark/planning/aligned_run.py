@@ -23,11 +23,11 @@ from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source
-from lockgate_spark.planning.held_plan import HeldPlans, Timed
+from lockgate_spark.planning.held_plan import HeldPlans
 from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait
-from lockgate_spark.planning.joint import JointPlanner
-from lockgate_spark.planning.min_batch import Least, MinBatch
+from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.steps import Least, Planned
 from lockgate_spark.report.findings import BatchLoss
 from lockgate_spark.report.observation import Beside
 from lockgate_spark.report.run_report import RunReport
@@ -76,14 +76,14 @@ class AlignedRun:
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
         self._ticks = ticks
-        self._planner = JointPlanner(alignment, run, membership, self.sources, clock, ticks)
+        self._planner = Planner(alignment, run, membership, self.sources, clock, ticks)
         self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
-        self._min_batch, self._idle_wait = MinBatch(), IdleWait()
+        self._idle_wait = IdleWait()
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
         if report is not None:
             report.count_beside(self._beside)
-        self._held_made: Timed | None = None
+        self._held_plan: Planned | None = None
         self._leader: int | None = None
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
@@ -108,13 +108,13 @@ class AlignedRun:
         """The view of the plan with which the query waits at this moment; None while it waits for
         nothing.
         """
-        held = self._held_made
-        return None if held is None else describe(held[0], replace(self._planner.context(*held), before=self.view))
+        held = self._held_plan
+        return None if held is None else describe(held.plan, replace(self._planner.context(held), before=self.view))
 
     @property
     def max_drift(self) -> int | None:
         """What the plans keep to, in ms; None before the first one."""
-        return None if self.view is None else self._planner.max_drift
+        return None if self.view is None else self._planner.bounds.now().max_drift
 
     @property
     def waits(self) -> Waits:
@@ -124,7 +124,7 @@ class AlignedRun:
     @property
     def has_draft(self) -> bool:
         """Return whether Kafka has answered for the first plan."""
-        return self._planner.has_draft
+        return self._planner.looker.last is not None
 
     @property
     def left(self) -> str:
@@ -134,7 +134,7 @@ class AlignedRun:
     @property
     def disorder(self) -> int:
         """How far out of order (ms) the plans take the records of one split to be."""
-        return self._planner.disorder
+        return self._planner.bounds.now().disorder
 
     @property
     def slice(self) -> BatchSlice | None:
@@ -143,7 +143,8 @@ class AlignedRun:
         """
         if self.view is not None:
             return self.view.slice
-        return None if self._planner.slices is None else self._planner.slices.replayed
+        slices = self._planner.looker.slices
+        return None if slices is None else slices.replayed
 
     def add(self, index: int, source: Source) -> None:
         """Add a source to the joint plan."""
@@ -155,7 +156,7 @@ class AlignedRun:
         `budget`: offsets, None for no limit. `least`: the smallest batch worth reading.
         """
         self.sources[index].budget = budget
-        self._min_batch.least[index] = least
+        self._planner.least[index] = least
         if self._leader is None:
             self._leader = index
         if index == self._leader:
@@ -260,7 +261,7 @@ class AlignedRun:
             ahead=observer.dry_run.ahead,
             offsets_ahead=observer.dry_run.offsets_ahead,
             left_out=observer.left_out.total,
-            max_drift_ms=0 if self.view is None else self._planner.max_drift,
+            max_drift_ms=self.max_drift or 0,
             failed_plans=observer.dry_run.has_failed,
             seen=observer.sees_watermark,
         )
@@ -277,31 +278,31 @@ class AlignedRun:
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
         positions = {i: start if i == index else self._position(i) for i in self.sources}
-        made = self._planner.plan(positions)
-        if self._held.holds(made[0]):
+        planner, planned = self._planner, self._planner.plan(positions)
+        if self._held.holds(planned):
             try:
-                made = self._held.wait(
-                    made, lambda: self._planner.plan(positions), self._show_held, lambda: self._planner.careful
+                planned = self._held.wait(
+                    planned,
+                    lambda: planner.plan(positions),
+                    self._show_held,
+                    lambda: planner.looker.producers.careful,
                 )
             finally:
-                self._held_made = None
-        plan, seconds = made
-        if not self.run.available_now and self.alignment.mode != "observe":
-            plan = self._min_batch.put_off(plan, self._ticks())
+                self._held_plan = None
         longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
-        self._idle_wait.begin(plan, self._planner.unread, self._ticks(), longest)
-        ends = self._planner.carry_out(plan, seconds)
+        self._idle_wait.begin(planned.plan, planned.basis.look.unread, self._ticks(), longest)
+        ends = planner.carry_out(planned)
         if self._round is not None and len(ends) > 1:
             self._round.keep(index, ends)
         if self._gauges is not None and self.view is not None:
             self._gauges.show(self.view)
         return ends
 
-    def _show_held(self, made: Timed) -> None:
+    def _show_held(self, planned: Planned) -> None:
         """Status and gauges move while the query waits for a better plan than this one."""
-        self._held_made = made
+        self._held_plan = planned
         if self._gauges is not None:
-            self._gauges.show_held(made[0], self._planner.context(*made))
+            self._gauges.show_held(planned.plan, self._planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Note the answer to a source. If all its topics are gone, Spark keeps the offsets that it

@@ -17,15 +17,13 @@ from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.steps import Planned
 from lockgate_spark.telemetry.waits import blocked_by
 
 STEP_S = 0.1  # a held plan looks this often whether the query still runs
 # A record that is stamped ahead of the clock by less than this is waited for.
 _SOON_S = 1.0
 _STALLED_S = 2.0  # a horizon that has not risen for so long will not rise in this run
-
-Timed = tuple[Plan[Key], float]
-"""A plan, and the seconds that it took."""
 
 
 class HeldPlans:
@@ -44,14 +42,19 @@ class HeldPlans:
         self._alignment, self._run, self._membership = alignment, run, membership
         self._ticks, self._sleep = ticks, sleep
 
-    def holds(self, plan: Plan[Key]) -> bool:
+    def holds(self, planned: Planned) -> bool:
         """Return whether the plan is held. A window that is still open is left to the next run."""
-        waits = bool(plan.paused) and plan.limit is not Limit.SLICE
+        plan = planned.plan
+        waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
         return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
 
     def wait(
-        self, held: Timed, plan_again: Callable[[], Timed], show: Callable[[Timed], None], careful: Callable[[], bool]
-    ) -> Timed:
+        self,
+        held: Planned,
+        plan_again: Callable[[], Planned],
+        show: Callable[[Planned], None],
+        careful: Callable[[], bool],
+    ) -> Planned:
         """Return the first plan that may be carried out, or the last one that was held.
 
         `show` shows a plan that is held. `careful`: whether a split whose producer has shown
@@ -59,12 +62,12 @@ class HeldPlans:
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
-        (plan, _), made = held, held
-        horizon = plan.ceiling
-        while self.holds(plan):
-            show(made)
-            self._step(plan)
-            plan, _ = made = plan_again()
+        planned, horizon = held, held.plan.ceiling
+        while self.holds(planned):
+            show(planned)
+            self._step(planned.plan)
+            planned = plan_again()
+            plan = planned.plan
             now = self._ticks()
             if plan.limit is Limit.HORIZON and (careful() or (now - since < _SOON_S and _is_soon(plan))):
                 risen = now
@@ -78,7 +81,7 @@ class HeldPlans:
             if now - risen > _STALLED_S:
                 break
             self._check_max_wait(now - since, plan)
-        return made
+        return planned
 
     def pause(self, seconds: float) -> None:
         """Wait until there is news of the group, or the run ends."""

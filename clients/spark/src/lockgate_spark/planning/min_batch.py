@@ -6,54 +6,26 @@ source, the delay counts from the last batch, and the first batch is not put off
 only if waiting makes it larger: not where the budget or the group is the limit.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from lockgate.plan.model import Limit, Plan
 from lockgate_spark.logs.unread import Key
+from lockgate_spark.planning.steps import PlanBasis
 
 
-class Least(NamedTuple):
-    """The smallest batch of one source, in offsets, and how long (ms) it is waited for."""
-
-    offsets: int
-    delay_ms: int
-
-
-class MinBatch:
-    """Puts off the small batches of one run. Times are of a monotonic clock, in seconds."""
-
-    def __init__(self) -> None:
-        self.least: dict[int, Least | None] = {}
-        self._last_batch: float | None = None
-
-    def put_off(self, plan: Plan[Key], now: float) -> Plan[Key]:
-        """Return the plan, or one that reads nothing while the plan is too small.
-
-        A plan that reads something counts as the beginning of a batch.
-        """
-        sizes = _sizes(plan)
-        if not any(sizes.values()):
-            return plan
-        if self._last_batch is not None and plan.limit in (Limit.END, Limit.HORIZON):
-            waited_ms = (now - self._last_batch) * 1000
-            if all(self._is_short(source, size, waited_ms) for source, size in sizes.items() if size):
-                return replace(
-                    plan,
-                    splits={key: split._replace(end=split.position, next=None) for key, split in plan.splits.items()},
-                )
-        self._last_batch = now
-        return plan
-
-    def _is_short(self, source: int, size: int, waited_ms: float) -> bool:
-        least = self.least.get(source)
-        return least is not None and size < least.offsets and waited_ms < least.delay_ms
-
-
-def _sizes(plan: Plan[Key]) -> Mapping[int, int]:
-    """Offsets by source."""
+def put_off(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
+    """Return the plan, or one that reads nothing while the plan is too small."""
     sizes: dict[int, int] = {}
     for (source, _), split in plan.splits.items():
         sizes[source] = sizes.get(source, 0) + split.end - split.position
-    return sizes
+    if not any(sizes.values()) or basis.since_batch_ms is None or plan.limit not in (Limit.END, Limit.HORIZON):
+        return plan
+    if not all(_is_short(basis, source, size) for source, size in sizes.items() if size):
+        return plan
+    splits = {key: split._replace(end=split.position, next=None) for key, split in plan.splits.items()}
+    return replace(plan, splits=splits)
+
+
+def _is_short(basis: PlanBasis, source: int, size: int) -> bool:
+    least, waited_ms = basis.least.get(source), basis.since_batch_ms or 0.0
+    return least is not None and size < least.offsets and waited_ms < least.delay_ms

@@ -3,8 +3,8 @@ them.
 
 If the user sets `idle_timeout`, it is a promise for all splits, and the measured lags are only
 compared with it. If not, each split's bound is the lag that its own producer has shown
-(`lockgate.plan.producer_lag`), after a careful beginning (`care`). The lags are kept beside the
-checkpoint for the next run.
+(`lockgate.plan.producer_lag`), after a careful beginning (`startup_grace`). The lags are kept
+beside the checkpoint for the next run.
 
 With event-time slices, a window is closed at least a minute after its end, and later if a producer
 has shown a larger lag.
@@ -17,7 +17,6 @@ from datetime import datetime, timezone
 
 from lockgate import watermark
 from lockgate.duration import spoken
-from lockgate.plan.draft import Draft
 from lockgate.plan.far_behind import FAR_MS, far_behind
 from lockgate.plan.model import Backlog, Bounds, Head, Limit
 from lockgate.plan.producer_lag import GRACE_MS, MARGIN, REMEMBERED_MS, ProducerLag, Shown
@@ -28,9 +27,9 @@ from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.names import named
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.ahead import Ahead
-from lockgate_spark.planning.care import UNKNOWN_MS, Care
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
+from lockgate_spark.planning.startup_grace import UNKNOWN_MS, StartupGrace
 from lockgate_spark.planning.too_late import TooLate
 from lockgate_spark.planning.traces import traces_of
 
@@ -47,7 +46,7 @@ class Producers:
         self._at_least = bounds_of(alignment).idle_timeout if alignment.slice is not None else None
         self._limit = milliseconds("Alignment(max_lag)", alignment.max_lag)
         self._kept, self._clock = kept, clock
-        self._care, self._ahead = Care(clock.ticks), Ahead(clock.ticks)
+        self._grace, self._ahead = StartupGrace(clock.ticks), Ahead(clock.ticks)
         self._moved = 0  # by how much the clock was moved, as far as the lags have moved along
         self._lags: dict[Key, ProducerLag] = {}
         self._shown: dict[Key, int] = {}  # the most of this run
@@ -100,7 +99,7 @@ class Producers:
     @property
     def careful(self) -> bool:
         """Return whether a split that has shown nothing is waited for."""
-        return self._care.goes_on()
+        return self._grace.goes_on()
 
     def why(self, key: Key, now: int) -> str:
         """Return why a split may still bring old records, at `now` (wall clock in ms), as the end
@@ -185,7 +184,7 @@ class Producers:
                 if heads[key].event_time <= spark_watermark:
                     self._too_late.still_comes(key, max(0, looked_at - heads[key].event_time), end_before)
         self._look_at_unknown(unread, now)
-        for key in self._care.take_over():
+        for key in self._grace.take_over():
             self._lags[key].is_silent()
         if spark_watermark > MIN:
             self._too_late.look(unread, spark_watermark)
@@ -219,17 +218,17 @@ class Producers:
             self._warn(key, lag, bound, max_drift)
         return backlogs
 
-    def held(self, draft: Draft[Key], unread: Unread, now: int, in_group: bool) -> None:
-        """To be called with each plan. If a record is held back, the wait for splits that have
-        shown nothing begins. In a group the reports may hold other queries, so the wait begins at
-        once.
+    def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
+        """Begin the wait for splits that have shown nothing, if a record is held back. To be called
+        with each plan. `limit`: of the query alone. In a group the reports may hold other queries,
+        so the wait begins at once.
         """
-        if self.learns and self._at_least is None and (in_group or draft.limit is Limit.HORIZON):
+        if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
-            unknown = [key for key in here if not self._lags[key].known and not self._care.watches(key)]
+            unknown = [key for key in here if not self._lags[key].known and not self._grace.watches(key)]
             if unknown:
                 traces = traces_of(unknown, unread, self._lags)
-                self._care.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
+                self._grace.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
 
     def sum_up(self) -> None:
         """Log what the run has not logged yet."""
@@ -277,7 +276,7 @@ class Producers:
 
     def _learned(self, key: Key, shown: int) -> None:
         self._shown[key] = max(shown, self._shown.get(key, 0))
-        self._care.end(key)
+        self._grace.end(key)
         self._first.pop(key, None)
         if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._logged:
             self._logged[key] = shown

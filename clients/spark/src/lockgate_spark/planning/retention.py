@@ -20,7 +20,7 @@ necessary.
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ from lockgate_spark.logs.requests import KafkaRequests, Offsets
 from lockgate_spark.logs.topics import TopicConfig, TopicConfigs, topic_of
 from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.stamps import OldestStamp
-from lockgate_spark.telemetry.view import BatchAlignment
+from lockgate_spark.planning.steps import PlanBasis, Planned
 
 log = logging.getLogger("lockgate")
 
@@ -68,8 +68,22 @@ class Retained(NamedTuple):
     split: str
 
 
+def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
+    """Return the plan, with the records in danger of its paused splits."""
+    safe_from, ends, splits = basis.safe_from, basis.look.unread.ends, dict(plan.splits)
+    left = {i: _left(plan, i, budget) for i, budget in basis.look.answers.budgets.items()}
+    for key in sorted(plan.paused if safe_from else (), key=lambda key: _next_time(splits[key])):
+        made, end = splits[key], ends[key[0]][key[1]]
+        taken = min(left[key[0]], min(safe_from.get(key, 0), end) - made.end)
+        if taken > 0:
+            left[key[0]] -= taken
+            state = PlannedState.PAUSED if made.end + taken < end else PlannedState.ACTIVE
+            splits[key] = made._replace(end=made.end + taken, next=None, state=state)
+    return replace(plan, splits=splits)
+
+
 class Retention:
-    """Read early the records of one run that are in danger.
+    """Which records of one run are in danger, and what was read early for it.
 
     A record is in danger in the last `margin` (a share) of its retention; with 0 none is. `tells`:
     whether `retained` is asked for.
@@ -82,47 +96,26 @@ class Retention:
         self._configs: dict[int, TopicConfigs] = {}
         self._edges: dict[int, Edge] = {}
         self._before: dict[int, Edge] = {}  # the one before each of these, for how fast logs grow
-        self._made: tuple[Plan[Key], Unread] | None = None  # the last plan, before anything is read early
-        self._planned: dict[
-            Key, tuple[SplitPlan, int]
-        ] = {}  # by the last plan: what it would have been, and the offsets read early
+        self._known: Collection[Key] = ()
         self._logged_at: dict[Key, int] = {}
         self._read_early: Counter[Key] = Counter()
 
-    def read_early(self, plan: Plan[Key], unread: Unread, now: int) -> Plan[Key]:
-        """Return the plan, with the records in danger of its paused splits. `now`: wall clock in
-        ms.
+    def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
+        """Return the first offset of each split that is not in danger, if the plan pauses one.
+
+        `plan`: cut at the ceiling. `now`: wall clock in ms.
         """
-        self._planned, self._made = {}, (plan, unread)
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
         if not self._margin or not plan.paused:
-            return plan
-        safe_from = {
-            (i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()
-        }
-        splits = dict(plan.splits)
-        left = {i: _left(plan, i, source.budget) for i, source in unread.sources.items()}
-        for key in sorted(plan.paused, key=lambda key: _next_time(splits[key])):
-            made, end = splits[key], unread.ends[key[0]][key[1]]
-            taken = min(left[key[0]], min(safe_from.get(key, 0), end) - made.end)
-            if taken > 0:
-                left[key[0]] -= taken
-                # An index by another event time does not know when Kafka has stamped the record.
-                indexed = isinstance(unread.sources[key[0]].log, IndexedSplitLog)
-                self._planned[key] = made._replace(next=None) if indexed else made, taken
-                state = PlannedState.PAUSED if made.end + taken < end else PlannedState.ACTIVE
-                splits[key] = made._replace(end=made.end + taken, next=None, state=state)
-        return replace(plan, splits=splits) if self._planned else plan
-
-    def retained(self) -> dict[int, Retained]:
-        """By source, when Kafka deletes the first unread record of the paused split that is next
-        to lose one, by the last plan. Sources without such a split, or of which that is unknown,
-        are left out. Asks Kafka nothing.
-        """
-        if self._made is None:
             return {}
-        plan, unread = self._made
+        return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
+
+    def retained(self, plan: Plan[Key], unread: Unread) -> dict[int, Retained]:
+        """By source, when Kafka deletes the first unread record of the paused split that is next
+        to lose one, by a plan that was cut at the ceiling. Sources without such a split are left
+        out, and those of which that is unknown. Asks Kafka nothing.
+        """
         found = dict[int, Retained]()
         indexed = {i for i, source in unread.sources.items() if isinstance(source.log, IndexedSplitLog)}
         for (i, split), made in plan.splits.items():  # thousands, with each plan
@@ -155,34 +148,27 @@ class Retention:
         left = offset - (kept.end - kept.offsets)
         return last.asked_at + max(0, left) * apart_ms // grown
 
-    def show(self, view: BatchAlignment, plan: Plan[Key]) -> BatchAlignment:
-        """Return the view of the plan that is carried out, with the records that it reads early.
-        Log and count them.
+    def note(self, planned: Planned, now: int) -> dict[Key, int]:
+        """Return how many offsets of each split a plan that is carried out reads early. Log and
+        count them. `now`: wall clock in ms.
         """
-        kept = {
-            key: planned for key, planned in self._planned.items() if plan.splits[key].end > plan.splits[key].position
-        }
-        for key, (made, offsets) in kept.items():
+        if planned.put_off:
+            return {}
+        self._known, sources = planned.plan.splits, planned.basis.look.unread.sources
+        taken = {key: made.end - planned.cut.splits[key].end for key, made in planned.plan.splits.items()}
+        early = {key: offsets for key, offsets in taken.items() if offsets > 0}
+        for key, offsets in early.items():
             self._read_early[key] += offsets
-            self._warn(key, made, offsets, int(view.planned_at * 1000), plan.splits)
-        if not kept:
-            return view
-        called = set(names(kept, plan.splits).values())
-        partitions = tuple(
-            replace(p, read_early=kept[p.source, p.partition][1]) if (p.source, p.partition) in kept else p
-            for p in view.partitions
-        )
-        return replace(
-            view,
-            partitions=partitions,
-            read_early=tuple(sorted(called)),
-            resumed=tuple(name for name in view.resumed if name not in called),
-        )
+            made = planned.cut.splits[key]
+            # An index by another event time does not know when Kafka has stamped the record.
+            indexed = isinstance(sources[key[0]].log, IndexedSplitLog)
+            self._warn(key, made._replace(next=None) if indexed else made, offsets, now)
+        return early
 
     def sum_up(self) -> None:
         """Log how many offsets of each partition were read early."""
         if self._read_early:
-            called = names(self._read_early, () if self._made is None else self._made[0].splits)
+            called = names(self._read_early, self._known)
             log.info(
                 "offsets read early because of retention, by partition: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self._read_early.items())),
@@ -213,7 +199,7 @@ class Retention:
                 self._look_at_stamps(i, unread, plan, now)
         return known.safe_from
 
-    def _warn(self, key: Key, made: SplitPlan, taken: int, now: int, among: Iterable[Key]) -> None:
+    def _warn(self, key: Key, made: SplitPlan, taken: int, now: int) -> None:
         if now - self._logged_at.get(key, -_LOGGED_AGAIN_MS) < _LOGGED_AGAIN_MS:
             return
         self._logged_at[key] = now
@@ -221,7 +207,7 @@ class Retention:
         log.warning(
             "%s: reading early from offset %d to %d, although it is paused, because Kafka %s (%s). Older rows of other "
             "partitions may become late. Raise the topic's retention, or speed up the partitions that are behind",
-            named(key, among),
+            named(key, self._known),
             made.end,
             made.end + taken,
             _due(made.next, config, now),

@@ -3,8 +3,8 @@ rule is in `lockgate.plan.slices`.
 
 A batch that Spark replays from the checkpoint was planned by a run that has ended. It must get the
 same slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where
-its batch begins and ends, and up to where windows are torn (`torn`). A slice is kept before Spark
-logs those offsets: the last one may never have become a batch, the one before it has.
+its batch begins and ends, and up to where windows are torn (`interrupted_slices`). A slice is kept
+before Spark logs those offsets: the last one may never have become a batch, the one before it has.
 """
 
 import json
@@ -20,13 +20,16 @@ from lockgate.plan.model import Plan
 from lockgate.plan.slices import Slice, plan_slice, slice_of
 from lockgate.plan.windows import Windows
 from lockgate.wire.codec import from_json, to_json
-from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.fields import JsonForm, Meta
+from lockgate_http.duration import milliseconds
+from lockgate_spark.config import EPOCH, Alignment
 from lockgate_spark.logs.behind import out_of_order
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
+from lockgate_spark.planning.interrupted_slices import ByKey, InterruptedSlices, Seen
 from lockgate_spark.planning.memory import Memory, remembered
-from lockgate_spark.planning.torn import ByKey, Seen, Torn
+from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.steps import PlanBasis
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 
 log = logging.getLogger("lockgate")
@@ -100,12 +103,22 @@ class Slices:
         self._begun_without = bool(logged) and self._last is None
         self._handed_out = max((one.slice.end for one in kept), default=watermark.MIN)
         if self._last is None:
-            self._torn = Torn(windows, {}, {})
+            self._torn = InterruptedSlices(windows, {}, {})
         else:
-            self._torn = Torn(windows, self._last.torn, self._last.ends)
+            self._torn = InterruptedSlices(windows, self._last.torn, self._last.ends)
         self._seen: Seen | None = None
         self._warned: set[str] = set()
         self._replayed: BatchSlice | None = None
+
+    @classmethod
+    def of(cls, alignment: Alignment, run: Run, sources: Mapping[int, Source]) -> "Slices | None":
+        """Return the slices of a run that Spark has opened; None if its batches are not cut so."""
+        if alignment.slice is None:
+            return None
+        logged = {i: offsets for i in sources if (offsets := run.logged_offsets(i)) is not None}
+        size, zone = milliseconds("Alignment(slice)", alignment.slice), alignment.slice_zone
+        windows = Windows(size) if zone == EPOCH else Windows(size, run.zone(zone))
+        return cls(windows, run.memory(), logged, sources)
 
     @property
     def replayed(self) -> BatchSlice | None:
@@ -126,28 +139,18 @@ class Slices:
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Look at where the next plans begin. `disorder`: ms; `now`: wall clock in ms."""
+        """Look at where the next plan begins, and, if a window may be read whole, whether records
+        before that were deleted. `disorder`: ms; `now`: wall clock in ms.
+        """
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
-
-    def plan(self, draft: Draft[Key], ceiling: int, event: WatermarkAlignmentEvent | None) -> Plan[Key]:
-        """Return the plan under the group's ceiling that ends where a window ends.
-
-        `event`: the coordinator's last event.
-        """
-        holds_group = (
-            event is not None and min(draft.watermarks.values(), default=watermark.MAX) <= event.group_watermark
-        )
-        plan = plan_slice(draft, ceiling, self.windows, holds_group, self._whole_from(draft.first))
-        if plan.offsets == 0 or self._seen is None or not self._torn.look_at_begins(self._seen):
-            return plan
-        return plan_slice(draft, ceiling, self.windows, holds_group, self._whole_from(draft.first))
+        if draft.first != watermark.MAX and draft.closed >= self.windows.end(draft.first) - 1:
+            self._torn.look_at_begins(self._seen)
 
     def reach(self, draft: Draft[Key]) -> int:
         """How far (ms) the next batch gets if the group's ceiling is left out."""
-        alone = plan_slice(
-            draft, watermark.MAX, self.windows, holds_group=False, whole_from=self._whole_from(draft.first)
-        )
+        whole_from = self.whole_from(draft.first)
+        alone = plan_slice(draft, watermark.MAX, self.windows, holds_group=False, whole_from=whole_from)
         return min(draft.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
@@ -174,7 +177,7 @@ class Slices:
         self._warn(shown)
         return shown
 
-    def _whole_from(self, first: int) -> int:
+    def whole_from(self, first: int) -> int:
         """Where the first window begins that can be whole; MIN where that is at the start of the
         next slice.
         """
@@ -204,6 +207,15 @@ class Slices:
                 watermark.instant(shown.end),
                 ", ".join(news[:_NAMED]) + (f" and {len(news) - _NAMED} more" if len(news) > _NAMED else ""),
             )
+
+
+def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
+    """Return the plan that ends where a window ends, if batches are to end so."""
+    if basis.windows is None:
+        return plan
+    draft, event = basis.draft, basis.ceiling.event
+    holds_group = event is not None and min(draft.watermarks.values(), default=watermark.MAX) <= event.group_watermark
+    return plan_slice(draft, basis.ceiling.at, basis.windows, holds_group, basis.whole_from)
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:

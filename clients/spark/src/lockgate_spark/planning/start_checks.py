@@ -1,70 +1,25 @@
 """The checks of a query at its first plan: rows that are lost already, a watermark delay that is
-too short, and a watermark on another event time than the aligned one.
-
-**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
-in `lockgate.plan.model`. If event time is in the payload, a batch may hold records that are later
-than its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ delay` is needed.
-`delay` is that of the query's own `withWatermark`, which is known once the query runs. Spark takes
-the lowest of several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max`
-the shortest.
+too short, and a watermark on another event time than the aligned one. The condition is in `bounds`.
 """
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 
 from lockgate import watermark
 from lockgate.duration import spoken
 from lockgate.plan.model import Bounds
 from lockgate_http.duration import as_option
-from lockgate_spark.config import Alignment, bounds_of
+from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.planning.disorder import most_learned
+from lockgate_spark.planning.bounds import delay_of, needed_delay
 from lockgate_spark.planning.origins import check_origins
 from lockgate_spark.query_watermark import KAFKAS, POLICY, Checkpointed, QueryWatermark
 
 log = logging.getLogger("lockgate")
 
 
-def delay_of(run: Checkpointed) -> int | None:
-    """How far (ms) Spark's watermark stays behind what the aligned sources have brought; None where
-    the query has none on them.
-    """
-    delays = [each.delay_ms for each in run.watermarks() if each.aligned]
-    if not delays:
-        return None
-    return min(delays) if run.takes_highest() else max(delays)
-
-
-def needed_delay(bounds: Bounds, in_payload: bool) -> int:
-    """Return the watermark delay (ms) with which no row is late."""
-    return bounds.max_drift + (bounds.disorder if in_payload else 0)
-
-
-def own_bounds(
-    alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
-) -> Bounds:
-    """Return the query's bounds.
-
-    If the user set no `max_drift`, it is what the watermark delay leaves, if that is less than the
-    default; in a group the group's value applies. If the user set no `max_out_of_orderness`, it is
-    what was `seen`, up to half of the drift. `idle_timeout` does not depend on the delay.
-    """
-    set_by_user = bounds_of(alignment)
-    drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
-    room = delay if alignment.max_drift is None and alignment.coordinator is None else None
-    if room is not None and disorder < room < drift:
-        drift = room
-    if alignment.max_out_of_orderness is None:
-        # In the payload the drift gives way to the disorder, which is at most half of what is left.
-        disorder = min(seen, most_learned(drift), seen if room is None or not in_payload else room // 3)
-    if room is not None and in_payload and disorder < room - disorder < drift:
-        drift = room - disorder
-    return replace(set_by_user, max_drift=drift, disorder=disorder)
-
-
-class TooShort:
+class DelayCheck:
     """Warns where the delay of a run is too short for what its plans go by; once more where that
     has doubled.
     """

@@ -1,5 +1,5 @@
 """When records were last appended to some splits, looked up once, when the wait for these splits
-begins (`care.Traces`).
+begins (`startup_grace.Traces`).
 
 Kafka has that time if it stamps records itself (`message.timestamp.type=LogAppendTime`), even if
 event time is in the payload. Otherwise only the log's end shows it, by whether it moves.
@@ -12,7 +12,7 @@ from lockgate.plan.producer_lag import ProducerLag
 from lockgate_spark.logs.requests import KafkaRequests
 from lockgate_spark.logs.topics import topic_of
 from lockgate_spark.logs.unread import Key, Unread
-from lockgate_spark.planning.care import Traces
+from lockgate_spark.planning.startup_grace import Traces
 
 _ENOUGH = 4  # offsets between two records that tell how far apart records are
 

@@ -76,8 +76,8 @@ class Observer:
 
     def planned(
         self, plan: Plan[Key], unread: Unread, draft: Draft[Key], producers: ProducerLags, context: PlanContext
-    ) -> BatchAlignment:
-        """Return the view of the plan that is carried out.
+    ) -> None:
+        """Make the view of the plan that is carried out.
 
         The observer adds to `context` the previous view, the records left out, and whether the plan
         is applied.
@@ -95,7 +95,8 @@ class Observer:
             view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
             if plan.offsets:  # a wait is logged by `waits`
                 self._behind.log(view)
-        return replace(self._out_of_order.show(view, self._sources), rows_saved=self._estimate(plan, unread, draft))
+        view = self._out_of_order.show(view, self._sources)
+        self.view = replace(view, rows_saved=self._estimate(plan, unread, draft))
 
     @property
     def rows_saved(self) -> int | None:

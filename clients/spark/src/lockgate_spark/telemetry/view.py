@@ -181,7 +181,8 @@ class BatchAlignment:
 class PlanContext:
     """What a view shows besides the plan itself.
 
-    `coordinator`, `operator_pause`, `out_of_orderness` and `applied` are as in `BatchAlignment`.
+    `coordinator`, `operator_pause`, `slice`, `out_of_orderness` and `applied` are as in
+    `BatchAlignment`.
 
     Attributes:
         planned_at: Wall clock (s).
@@ -194,6 +195,7 @@ class PlanContext:
         far_behind: Partitions that no other one waits for.
         left_out: How many records of each partition were found that take no part.
         left_out_so_far: The same for the run, for partitions where it has changed.
+        read_early: How many offsets of each partition are read early, where some are.
 
     """
 
@@ -209,6 +211,8 @@ class PlanContext:
     far_behind: Collection[Key] = ()
     left_out: Mapping[Key, int] = field(default_factory=dict)
     left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
+    read_early: Mapping[Key, int] = field(default_factory=dict)
+    slice: BatchSlice | None = None
     out_of_orderness: int = 0
     applied: bool = True
 
@@ -225,7 +229,8 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
     left_out_so_far = {**counted, **context.left_out_so_far}
     paused, made = plan.paused, plan.splits
     called = names(made, made)
-    read_on = (key for key in since if key in made and made[key].end > made[key].position)
+    early = {key: called[key] for key in context.read_early}
+    resumed = (key for key in since if key in made and made[key].end > made[key].position)
     return BatchAlignment(
         target=plan.target,
         read_limit=plan.ceiling,
@@ -244,12 +249,15 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 paused_since=since.get(key, context.planned_at) if key in paused else None,
                 stopped_ms=_stopped_ms(s, context.stopped.get(key, 0), context) if key in paused else 0,
                 left_out_so_far=left_out_so_far.get(key, 0),
+                read_early=context.read_early.get(key, 0),
                 far_behind=key in context.far_behind,
             )
             for key, s in made.items()
         ),
         paused=tuple(sorted(called[key] for key in paused)),
-        resumed=tuple(sorted(called[key] for key in read_on)),
+        resumed=tuple(sorted(called[key] for key in resumed if key not in early)),
+        read_early=tuple(sorted(early.values())),
+        slice=context.slice,
         group_watermark=None if group is None else group.group_watermark,
         blocked_by=() if group is None else group.blocked_by,
         bounded_by=called[slowest] if slowest is not None and plan.limit is Limit.HORIZON else None,

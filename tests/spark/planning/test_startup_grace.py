@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lockgate_spark.planning import care
-from lockgate_spark.planning.care import CARE_S, LONGEST_CARE_S, SHORT_CARE_S, Traces
+from lockgate_spark.planning import startup_grace
+from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S, SHORT_WATCH_S, WATCH_S, Traces
 from support.live_world import HOUR, MINUTE, SECOND, START, World, nothing
 
 DAY = 24 * HOUR
@@ -14,7 +14,7 @@ LATELY = Traces(newest=START - MINUTE, still_since=START)
 
 @pytest.mark.parametrize("behind", [0, MINUTE, 3 * HOUR, 23 * HOUR])
 def test_the_wait_is_long_however_far_behind_the_last_record_is(behind: int) -> None:
-    assert replace(LATELY, newest=START - behind).watch_s(START, HOUR, DAY) == CARE_S
+    assert replace(LATELY, newest=START - behind).watch_s(START, HOUR, DAY) == WATCH_S
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,15 @@ def test_the_wait_is_long_however_far_behind_the_last_record_is(behind: int) -> 
     ids=["empty", "so old that nobody waits", "the end has not moved for an hour", "stamped by Kafka an hour ago"],
 )
 def test_the_wait_is_short_where_nothing_was_appended_lately(silent: Traces) -> None:
-    assert silent.watch_s(START, HOUR, DAY) == SHORT_CARE_S
+    assert silent.watch_s(START, HOUR, DAY) == SHORT_WATCH_S
 
 
 def test_a_record_that_kafka_stamped_lately_is_waited_for_whatever_its_event_time() -> None:
-    assert replace(LATELY, newest=START - 20 * HOUR, stamped_at=START - MINUTE).watch_s(START, HOUR, DAY) == CARE_S
+    assert replace(LATELY, newest=START - 20 * HOUR, stamped_at=START - MINUTE).watch_s(START, HOUR, DAY) == WATCH_S
 
 
 @pytest.mark.parametrize(
-    ("apart_s", "watched_s"), [(1, CARE_S), (6, 9.0), (8, 12.0), (20, LONGEST_CARE_S), (21, CARE_S), (600, CARE_S)]
+    ("apart_s", "watched_s"), [(1, WATCH_S), (6, 9.0), (8, 12.0), (20, LONGEST_WATCH_S), (21, WATCH_S), (600, WATCH_S)]
 )
 def test_a_split_with_records_some_seconds_apart_is_watched_for_longer(apart_s: int, watched_s: float) -> None:
     assert replace(LATELY, apart_ms=apart_s * SECOND).watch_s(START, HOUR, DAY) == watched_s
@@ -59,17 +59,17 @@ def slept_s(newest: int, apart: int, config: str = "") -> float:
 
 @pytest.fixture(autouse=True)
 def _true_care(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(care, "CARE_S", CARE_S)
+    monkeypatch.setattr(startup_grace, "WATCH_S", WATCH_S)
 
 
 @pytest.mark.parametrize(
     ("newest", "apart", "config", "seconds"),
     [
-        (START - 3 * HOUR, SECOND, "", CARE_S),
+        (START - 3 * HOUR, SECOND, "", WATCH_S),
         (START - 3 * HOUR, 8 * SECOND, "", 12.0),
-        (START - 3 * HOUR, 8 * SECOND, "LogAppendTime", SHORT_CARE_S),
-        (START - MINUTE, SECOND, "LogAppendTime", CARE_S),
-        (START - 2 * DAY, SECOND, "", SHORT_CARE_S),
+        (START - 3 * HOUR, 8 * SECOND, "LogAppendTime", SHORT_WATCH_S),
+        (START - MINUTE, SECOND, "LogAppendTime", WATCH_S),
+        (START - 2 * DAY, SECOND, "", SHORT_WATCH_S),
     ],
 )
 def test_a_first_plan_waits_by_what_the_log_tells(newest: int, apart: int, config: str, seconds: float) -> None:
@@ -78,8 +78,8 @@ def test_a_first_plan_waits_by_what_the_log_tells(newest: int, apart: int, confi
 
 def test_a_slow_producer_three_hours_behind_loses_nothing_at_the_first_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the clock goes on by ten seconds with each one that is waited: a record in 40 s."""
-    monkeypatch.setattr(care, "CARE_S", 1.0)
-    monkeypatch.setattr(care, "LONGEST_CARE_S", 60.0)
+    monkeypatch.setattr(startup_grace, "WATCH_S", 1.0)
+    monkeypatch.setattr(startup_grace, "LONGEST_WATCH_S", 60.0)
     ago = range(START - 4 * HOUR, START, 40 * SECOND)
     before = {"a-0": list(ago), "a-1": [at for at in ago if at < START - 3 * HOUR]}
     world = World(lambda now: [now - 3 * HOUR] if now % (40 * SECOND) == 0 else [], before=before)

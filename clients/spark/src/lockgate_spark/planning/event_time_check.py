@@ -22,7 +22,7 @@ MOST_SPLITS = 64
 _MOST_NAMES = 20
 
 
-class NoTimes:
+class EventTimeCheck:
     """Finds the sources whose event time is never given, for one run."""
 
     def __init__(self) -> None:

@@ -23,9 +23,9 @@ from lockgate_spark.logs.unread import Key
 UNKNOWN_MS = 86_400_000
 """How far behind the clock a producer may be that has shown nothing yet."""
 
-CARE_S = 5.0
-SHORT_CARE_S = 2.0
-LONGEST_CARE_S = 30.0
+WATCH_S = 5.0
+SHORT_WATCH_S = 2.0
+LONGEST_WATCH_S = 30.0
 _GAPS = 1.5  # a split whose records are so far apart shows itself within so many gaps
 
 
@@ -51,12 +51,12 @@ class Traces:
         silent = self.still_since < now - recent_ms
         stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms
         if silent or stamped_long_ago or self.newest is None or self.newest < now - far_ms:
-            return SHORT_CARE_S
+            return SHORT_WATCH_S
         gaps_s = _GAPS * self.apart_ms / 1000
-        return gaps_s if CARE_S < gaps_s <= LONGEST_CARE_S else CARE_S
+        return gaps_s if WATCH_S < gaps_s <= LONGEST_WATCH_S else WATCH_S
 
 
-class Care:
+class StartupGrace:
     """The waits of one run. `ticks`: a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:

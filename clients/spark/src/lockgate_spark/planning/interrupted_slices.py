@@ -1,5 +1,5 @@
-"""Torn windows: some of their records were deleted, or lie before the offset at which the query
-begins to read.
+"""Interrupted slices: those in which a window is torn, since some of its records were deleted, or
+lie before the offset at which the query begins to read.
 
 **The rule.** A split is read without a gap under two conditions. Its next batch begins where the
 last one ended, or at offset 0; and its log begins no later. Elsewhere records are missing:
@@ -41,7 +41,7 @@ class Seen:
     now: int
 
 
-class Torn:
+class InterruptedSlices:
     """The torn windows of one run. `upto`: up to which event time (ms) the windows of each split
     are torn, without the disorder. `ends`: where the last batch before this run ended.
     """
@@ -60,9 +60,8 @@ class Torn:
             if moved:
                 self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
 
-    def look_at_begins(self, seen: Seen) -> bool:
-        """Look whether logs now begin after the positions, and return whether that is new."""
-        news = False
+    def look_at_begins(self, seen: Seen) -> None:
+        """Look whether logs now begin after the positions."""
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.requests.begins(), seen.unread.positions[i]
             gone = [
@@ -70,8 +69,6 @@ class Torn:
             ]
             if gone:
                 self._measure(i, gone, begins, seen)
-                news = True
-        return news
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
         """Note the batch that was planned: its ends, and the event time (ms) at which its slice

@@ -1,0 +1,107 @@
+"""The bounds of one query's plans, in ms: what the user has set, what the watermark delay leaves,
+what the group says, and what was measured.
+
+**The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
+in `lockgate.plan.model`. If event time is in the payload, a batch may hold records that are later
+than its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ delay` is needed.
+`delay` is that of the query's own `withWatermark`, which is known once the query runs. Spark takes
+the lowest of several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max`
+the shortest.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from lockgate.plan.model import Bounds
+from lockgate_http.group.membership import Membership
+from lockgate_spark.config import Alignment, bounds_of
+from lockgate_spark.logs.unread import Source
+from lockgate_spark.planning.disorder import measured, most_learned
+from lockgate_spark.query_watermark import Checkpointed
+
+
+def delay_of(run: Checkpointed) -> int | None:
+    """How far (ms) Spark's watermark stays behind what the aligned sources have brought; None where
+    the query has none on them.
+    """
+    delays = [each.delay_ms for each in run.watermarks() if each.aligned]
+    if not delays:
+        return None
+    return min(delays) if run.takes_highest() else max(delays)
+
+
+def needed_delay(bounds: Bounds, in_payload: bool) -> int:
+    """Return the watermark delay (ms) with which no row is late."""
+    return bounds.max_drift + (bounds.disorder if in_payload else 0)
+
+
+def own_bounds(
+    alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
+) -> Bounds:
+    """Return the query's bounds.
+
+    If the user set no `max_drift`, it is what the watermark delay leaves, if that is less than the
+    default; in a group the group's value applies. If the user set no `max_out_of_orderness`, it is
+    what was `seen`, up to half of the drift. `idle_timeout` does not depend on the delay.
+    """
+    set_by_user = bounds_of(alignment)
+    drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
+    room = delay if alignment.max_drift is None and alignment.coordinator is None else None
+    if room is not None and disorder < room < drift:
+        drift = room
+    if alignment.max_out_of_orderness is None:
+        # In the payload the drift gives way to the disorder, which is at most half of what is left.
+        disorder = min(seen, most_learned(drift), seen if room is None or not in_payload else room // 3)
+    if room is not None and in_payload and disorder < room - disorder < drift:
+        drift = room - disorder
+    return replace(set_by_user, max_drift=drift, disorder=disorder)
+
+
+class QueryBounds:
+    """The bounds of one run as of now. Spark's plan of the query must be known before the first
+    call.
+    """
+
+    def __init__(
+        self, alignment: Alignment, run: Checkpointed, membership: Membership | None, sources: Mapping[int, Source]
+    ) -> None:
+        self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
+        self._seen = 0
+
+    def measure(self) -> None:
+        """Take in how far out of order the records were that the logs have shown."""
+        self._seen = measured(self._sources)
+
+    def now(self) -> Bounds:
+        """Return the bounds by all that was measured so far."""
+        return self._by(self._seen)
+
+    def in_order(self) -> Bounds:
+        """Return the bounds as they would be if no record were out of order."""
+        return self._by(0)
+
+    @property
+    def most_disorder(self) -> int:
+        """The largest out-of-orderness (ms) that plans allow for."""
+        bounds = self.now()
+        return bounds.disorder if self.are_promised else most_learned(bounds.max_drift)
+
+    @property
+    def are_promised(self) -> bool:
+        """Return whether the user has set how far out of order records are."""
+        return self._alignment.max_out_of_orderness is not None
+
+    @cached_property
+    def delay(self) -> int | None:
+        """The delay (ms) of the query's watermark; None without one."""
+        return delay_of(self._run)
+
+    @property
+    def in_payload(self) -> bool:
+        """Return whether the event time of a source is in the payload."""
+        return any(source.event_time is not None for source in self._sources.values())
+
+    def _by(self, seen: int) -> Bounds:
+        drift = None if self._membership is None else self._membership.max_drift
+        return own_bounds(self._alignment, self.delay, seen, in_payload=self.in_payload, group_drift=drift)

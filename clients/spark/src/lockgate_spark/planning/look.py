@@ -1,0 +1,158 @@
+"""The look at the logs with which each plan begins: what Kafka is asked for it, as one value.
+
+A draft searches for the event time up to which its budgets reach, and what it asks next follows
+from the last answer. So the search is part of the look, and the steps behind it are pure. A step
+that lacks an answer all the same, such as where the logs pass the group's ceiling, raises
+`Unasked`. `Looker.add` asks for it, and the step begins again.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from lockgate import watermark
+from lockgate.plan.answers import LogAnswers, Unasked
+from lockgate.plan.search import Curve
+from lockgate_http.group.membership import Membership
+from lockgate_spark.config import Alignment, credible_at
+from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.unread import Source, Unread
+from lockgate_spark.planning.bounds import QueryBounds
+from lockgate_spark.planning.disorder import careful
+from lockgate_spark.planning.driver_clock import DriverClock
+from lockgate_spark.planning.event_time_check import EventTimeCheck
+from lockgate_spark.planning.kept_lags import KeptLags
+from lockgate_spark.planning.producers import Producers
+from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.slices import Slices
+from lockgate_spark.planning.start_checks import DelayCheck, check_event_time, warn_at_start
+from lockgate_spark.planning.steps import Look, draft
+from lockgate_spark.telemetry.observer import Observer
+
+_SAMPLE_S = 1.0  # the least time between two looks at how far records are out of order
+
+
+class Looker:
+    """Looks at the logs of one run, and keeps what one look has learned for the next.
+
+    Spark must have opened all sources before the first look. `slices`: the windows at which batches
+    end, if they do. `last`: the last look, None before the first one.
+    """
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None,
+        sources: Mapping[int, Source],
+        bounds: QueryBounds,
+        clock: DriverClock,
+        observer: Observer,
+    ) -> None:
+        self._alignment, self._run, self._membership, self._sources = alignment, run, membership, sources
+        self._bounds, self._clock, self._observer = bounds, clock, observer
+        self._observes = alignment.mode == "observe"
+        self.last: Look | None = None
+        self._learned: Curve | None = None
+        self._event_time_check, self._delay_check = EventTimeCheck(), DelayCheck()
+        self._sampled_at: float | None = None
+
+    @cached_property
+    def slices(self) -> Slices | None:
+        """The windows at which batches end, if they do."""
+        return None if self._observes else Slices.of(self._alignment, self._run, self._sources)
+
+    @cached_property
+    def producers(self) -> Producers:
+        """The lags of the splits' producers."""
+        kept = None if self._observes else KeptLags(self._run.memory("lags-"), int(self._clock() * 1000))
+        return Producers(self._alignment, self._clock, kept)
+
+    @property
+    def requests(self) -> int:
+        """How many requests were made to Kafka in this run."""
+        return sum(source.log.look_ups for source in self._sources.values())
+
+    def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
+        """Look at what is unread behind the positions. The last look is returned while it holds,
+        unless `again` asks for a new one.
+
+        `read_upto`: event time (ms) up to which batches of this run have read.
+        """
+        now, last = self._clock(), self.last
+        self.producers.follow(self._sources)
+        unread = Unread.ask(self._sources, positions, int(now * 1000), credible_at(self._alignment, int(now * 1000)))
+        if last is None:
+            self._begin(unread)
+        self._event_time_check.check(unread)
+        self._learn_lags(unread, int(now * 1000), read_upto)
+        if last is None or again or not last.holds(unread, now):
+            self._sample(unread, now)
+            self._delay_check.warn(self._bounds.delay, self._bounds.now(), self._bounds.in_payload)
+            last = self.last = self._search(unread, now)
+        in_group = self._membership is not None
+        self.producers.watch(last.answers.limit, last.unread, int(self._clock() * 1000), in_group)
+        if self.slices is not None:
+            self.slices.look(draft(last), last.unread, last.bounds.disorder, int(last.asked_at * 1000))
+        return last
+
+    def add(self, look: Look, lacking: Unasked) -> None:
+        """Ask Kafka for what a step behind the look has lacked."""
+        look.answers.add(lacking, look.unread, look.unread.confirm)
+
+    def sum_up(self) -> None:
+        """Log what is left to log at the end of the run, and keep the producers' lags."""
+        if self.last is not None:
+            self.producers.sum_up()
+            self.producers.keep(self._bounds.now().max_drift, at_once=True)
+
+    def _begin(self, unread: Unread) -> None:
+        """Check the query and warn once, as soon as Spark's plan of it is known."""
+        payloads = (source.event_time is not None for source in self._sources.values())
+        check_event_time(self._run, payloads, self._alignment)
+        warn_at_start(self._run, unread, self._bounds.now())
+        self._observer.begin(self._run)
+        self.producers.begin(self._bounds.now().max_drift)
+
+    def _learn_lags(self, unread: Unread, now: int, read_upto: int) -> None:
+        """Measure the producers' lags, and count records that came too late."""
+        delay = self._bounds.delay
+        spark_watermark = watermark.MIN if delay is None else watermark.add(read_upto, -delay)
+        self.producers.look(unread, now, self._bounds.most_disorder, max(spark_watermark, self._stored_watermark))
+        self.producers.keep(self._bounds.now().max_drift)
+
+    def _sample(self, unread: Unread, now: float) -> None:
+        """Look now and then at a few of the records that are about to be read."""
+        if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
+            self._sampled_at = now
+            for i, source in self._sources.items():
+                source.log.sample(unread.positions[i], unread.ends[i])
+        self._bounds.measure()
+
+    def _search(self, unread: Unread, now: float) -> Look:
+        """Return the look whose answers are enough for a draft. `now`: when Kafka was asked what is
+        unread.
+        """
+        bounds = self._bounds.now()
+        budgets = {i: source.budget for i, source in self._sources.items()}
+        apart_ms = 0 if self._membership is None else int(self._membership.update_interval_s * 1000)
+        confirmed = False
+        # Each look-up that turns out to have found no record asks for another round: a few for each
+        # source at most.
+        while not confirmed:
+            backlogs = unread.backlogs()
+            if not self._bounds.are_promised:
+                backlogs = careful(backlogs, self._sources, bounds)
+            backlogs = self.producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
+            answers = LogAnswers(backlogs, unread, bounds, budgets, self._learned)
+            confirmed = unread.confirm(answers.found.target, answers.cut(answers.found.target))
+        self._learned = answers.curve
+        learned = None if self._bounds.are_promised else bounds.disorder
+        steps = self._bounds.in_order().max_drift, bounds.max_drift - bounds.disorder
+        self._observer.drafted(self._bounds.most_disorder, learned, steps)
+        return Look(now, unread, bounds, answers.closed())
+
+    @cached_property
+    def _stored_watermark(self) -> int:
+        """Spark's watermark (ms) in the checkpoint when this run began; MIN without one."""
+        stored = None if self._observes else self._run.logged_watermark()
+        return watermark.MIN if stored is None else stored

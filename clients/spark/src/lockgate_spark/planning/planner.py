@@ -1,0 +1,175 @@
+"""One plan for all sources of a run, step by step. `planning.steps` says what each step is."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from lockgate import watermark
+from lockgate.plan.draft import Draft
+from lockgate.plan.model import Head, Limit
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.source_status import SourceStatus
+from lockgate_spark.config import Alignment, retention_share_of
+from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.logs.unread import Key, Source
+from lockgate_spark.planning.bounds import QueryBounds
+from lockgate_spark.planning.ceiling import Exchange
+from lockgate_spark.planning.driver_clock import DriverClock
+from lockgate_spark.planning.look import Looker
+from lockgate_spark.planning.min_batch import put_off
+from lockgate_spark.planning.query_facts import QueryFacts
+from lockgate_spark.planning.retention import Retention, read_early
+from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.slices import window_aligned
+from lockgate_spark.planning.steps import Ceiling, Filter, Least, Look, PlanBasis, Planned, answered, cut, draft
+from lockgate_spark.planning.waiting import blocker, left_over, see_wait
+from lockgate_spark.telemetry.observer import Observer
+from lockgate_spark.telemetry.view import PlanContext
+from lockgate_spark.telemetry.waits import Waits
+
+log = logging.getLogger("lockgate")
+
+FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
+"""What a plan goes through once it is cut at the ceiling; the last one makes it wait as a whole."""
+
+
+class Planner:
+    """Makes the plans of one run. `clock`: wall clock in seconds. `ticks`: a monotonic clock, in
+    seconds. `least`: by source, the smallest batch worth reading.
+    """
+
+    def __init__(
+        self,
+        alignment: Alignment,
+        run: Run,
+        membership: Membership | None,
+        sources: Mapping[int, Source],
+        clock: Callable[[], float],
+        ticks: Callable[[], float],
+    ) -> None:
+        self._run, self._membership, self._sources, self._ticks = run, membership, sources, ticks
+        self._observes = alignment.mode == "observe"
+        self.clock, self.observer = DriverClock(clock, ticks), Observer(alignment, sources)
+        self.bounds = QueryBounds(alignment, run, membership, sources)
+        self.looker = Looker(alignment, run, membership, sources, self.bounds, self.clock, self.observer)
+        self._retention = Retention(retention_share_of(alignment), tells=membership is not None)
+        self.facts = QueryFacts(ticks)
+        self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
+        self._exchange = Exchange(membership, self.looker, self._retention, self.facts, self.observer)
+        self.least: dict[int, Least | None] = {}
+        self._carried_out: Planned | None = None  # the last one
+        self._batch_at: float | None = None  # when that of the last batch was
+        self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
+
+    def plan(self, positions: Mapping[int, Offsets]) -> Planned:
+        """Return the plan for the records after the positions."""
+        began, asked = self._ticks(), self.looker.requests
+        look, drafted, ceiling = self._offer(positions)
+        if self.bounds.now() != look.bounds:  # the group's first answer has brought its drift
+            look, drafted, ceiling = self._offer(positions, again=True)
+        first_cut = plan = answered(partial(cut, drafted, ceiling), look, self.looker)
+        now = int(self.clock() * 1000)
+        basis = self._basis(look, drafted, ceiling, self._retention.look(plan, look.unread, now))
+        for keep in FILTERS:
+            before, plan = plan, answered(partial(keep, plan, basis), look, self.looker)
+        plan, waits = replace(plan, look_ups=self.looker.requests - asked), plan.offsets == 0 < before.offsets
+        planned = Planned(plan, basis, first_cut, waits, self._ticks() - began)
+        if not self._observes:  # nothing is paused there
+            self._exchange.made = planned
+            see_wait(planned, self.waits, self._membership, self.looker.producers, now)
+        return planned
+
+    def carry_out(self, planned: Planned) -> dict[int, Offsets]:
+        """Return where each source's batch ends by the plan. The logs and the slices take note of
+        it, and the observer shows it.
+        """
+        plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
+        ends: dict[int, Offsets] = {i: {} for i in self._sources}
+        stops: dict[int, dict[str, Head]] = {i: {} for i in self._sources}
+        for (i, split), made in plan.splits.items():
+            ends[i][split] = made.end
+            if made.next is not None and made.next.offset == made.end:
+                stops[i][split] = made.next
+        for i, source in self._sources.items():
+            source.log.remember_plan(stops[i])
+        self._show(planned)
+        self._carried_out, self._exchange.states = planned, {key: made.state for key, made in plan.splits.items()}
+        if plan.offsets:
+            # The target lies above the last records where all of them are read.
+            reach = answered(lambda: drafted.reach, look, self.looker)
+            self._read_upto = max(self._read_upto, min(plan.target, reach, self._now()))
+            self._batch_at = self._ticks()
+        return ends
+
+    def reports(self) -> dict[int, SourceStatus] | None:
+        """Return the report of each source by the last look; None before the first one."""
+        look = self.looker.last
+        return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
+
+    def context(self, planned: Planned) -> PlanContext:
+        """Return what a view shows besides this plan."""
+        membership, producers = self._membership, self.looker.producers
+        return PlanContext(
+            planned_at=self.clock(),
+            seconds=planned.seconds,
+            group=None if membership is None else membership.last,
+            coordinator=None if membership is None else membership.coordination,
+            operator_pause=None if membership is None else membership.paused,
+            slowest=blocker(planned, producers),
+            lags=producers.shown,
+            stopped=producers.stopped,
+            far_behind=producers.far_behind,
+            out_of_orderness=self.bounds.now().disorder,
+        )
+
+    @property
+    def left(self) -> str:
+        """What a run under `availableNow` has left to the next one, in sentences; else empty."""
+        last, has_read = self._carried_out, self._read_upto != watermark.MIN
+        if last is None or not self._run.available_now:
+            return ""
+        return left_over(last, self.looker.producers, has_read=has_read, now=self._now())
+
+    def sum_up(self) -> None:
+        """Log the totals at the end of the run, and keep the producers' lags for the next one."""
+        self.waits.close()
+        last = self._carried_out
+        if last is not None and last.plan.limit in (Limit.SLICE, Limit.HORIZON) and self.left:
+            log.warning("%s", self.left)
+        self.observer.sum_up()
+        self._retention.sum_up()
+        self.looker.sum_up()
+
+    # -- inside --
+
+    def _offer(self, positions: Mapping[int, Offsets], *, again: bool = False) -> tuple[Look, Draft[Key], Ceiling]:
+        """Look, and return how far the query gets alone, and how far the group lets it."""
+        look = self.looker.look(positions, self._read_upto, again=again)
+        drafted = draft(look)
+        return look, drafted, self._exchange.ceiling(look, drafted)
+
+    def _basis(self, look: Look, drafted: Draft[Key], ceiling: Ceiling, safe_from: Mapping[Key, int]) -> PlanBasis:
+        slices = self.looker.slices
+        return PlanBasis(
+            look=look,
+            draft=drafted,
+            ceiling=ceiling,
+            windows=None if slices is None else slices.windows,
+            whole_from=watermark.MIN if slices is None else slices.whole_from(drafted.first),
+            safe_from=safe_from,
+            least={} if self._observes or self._run.available_now else self.least,
+            since_batch_ms=None if self._batch_at is None else (self._ticks() - self._batch_at) * 1000,
+        )
+
+    def _show(self, planned: Planned) -> None:
+        """Let the observer show a plan that is carried out, and keep its slice."""
+        look, drafted, slices = planned.basis.look, planned.basis.draft, self.looker.slices
+        context = self.context(planned)
+        read = self._retention.note(planned, int(context.planned_at * 1000))
+        taken = None if slices is None else slices.take(planned.plan, drafted.first, look.unread, look.bounds.disorder)
+        context = replace(context, read_early=read, slice=taken)
+        self.observer.planned(planned.plan, look.unread, drafted, self.looker.producers, context)
+
+    def _now(self) -> int:
+        return int(self.clock() * 1000)
