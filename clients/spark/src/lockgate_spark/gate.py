@@ -1,4 +1,6 @@
-"""`gate`, which makes each batch of a query on any source wait until the group allows it."""
+"""`gate`, which holds whole batches in foreachBatch until the group allows them. It works with any
+source; `align` pauses partitions instead, where Spark asks a Kafka source for its `latestOffset`.
+"""
 
 from dataclasses import replace
 

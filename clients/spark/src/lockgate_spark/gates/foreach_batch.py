@@ -29,7 +29,7 @@ Work = Callable[[DataFrame, int], object]
 """A foreachBatch function."""
 
 
-class _Inspecting:
+class _WithEventTimes:
     """A foreachBatch function that reads the event times of each batch before `fn` gets it. One
     object may serve several queries, and several runs of one.
     """
@@ -54,12 +54,12 @@ class _Inspecting:
         return span
 
 
-class GatedFunction(_Inspecting):
+class GatedFunction(_WithEventTimes):
     """Hands each batch on once the query's group allows it."""
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         side = side_of(batch)
-        with side.said_first():
+        with side.log_errors_briefly():
             run = side.run_of(batch)
             gate = self._gate(batch, run, side)
 
@@ -68,7 +68,7 @@ class GatedFunction(_Inspecting):
             side.check_running(batch, run)
 
         with persisted(batch):
-            with side.said_first(), stoppable(run):
+            with side.log_errors_briefly(), stoppable(run):
                 gate.admit(self._inspect(batch, batch_id), step, batch_id)
             self._fn(batch, batch_id)
             gate.done()
@@ -89,7 +89,7 @@ class GatedFunction(_Inspecting):
         return running.of_run(Gate, run.query_id, run.run_id, make)
 
 
-class ObservedFunction(_Inspecting):
+class ObservedFunction(_WithEventTimes):
     """Hands each batch on at once, and logs whether a gate would have held it."""
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:

@@ -1,26 +1,5 @@
-"""A gate: the batches of a query on any source wait, as a whole, until the query's group allows
-them.
-
-lockgate does not plan the reads of such a query: Spark chooses a batch before its event times can
-be seen. So the whole batch waits, on its way to the user's function.
-
-**The rule.** A batch with event times `lowest` to `highest` goes on once the group's ceiling is at
-least `lowest`. So it begins within the drift, and goes beyond the ceiling by its own span at most.
-The source's options limit the size of a batch.
-
-**The report.** Let `top` be the highest event time so far, this batch included. No record that is
-still to come, in this batch or later, is older than min(lowest, top - disorder). While a batch
-waits or is processed, the watermark is that - 1, and the next report can reach the batch's
-`highest`. After the batch, the watermark is top - disorder - 1. A group's drift is above the
-disorder. So a gate that holds its group finds its own batch below the ceiling: as long as any query
-has a batch, some query may go on.
-
-**Out of order.** The report is wrong if a later batch holds records below it, because the source
-gives them out of order by more than `disorder`. The group has then gone on without them. If they
-lie below it by more than the drift, the gate warns.
-
-**Idle.** A gate cannot see whether the source has more. Once no batch with an event time has come
-for `idle_timeout` after it was due, the gate holds no other query until the next batch comes.
+"""One run of one gated query: its batches wait, as a whole, until its group allows them. The rule
+is in `gates.rule`.
 """
 
 import logging
@@ -32,17 +11,15 @@ from typing import Protocol
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import Limit
-from lockgate_http.duration import milliseconds
 from lockgate_http.errors import AlignmentError
 from lockgate_http.group.membership import Membership
-from lockgate_http.group.outage import Coordination
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.event_times import Span
+from lockgate_spark.gates.rule import GateState
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
-from lockgate_spark.telemetry.waits import Wait, Waits, blocked_by, for_coordinator, for_group, for_operator
+from lockgate_spark.telemetry.waits import Waits, check_max_wait, for_member
 
 log = logging.getLogger("lockgate")
 
@@ -93,9 +70,8 @@ class Gate:
         self._bounds = bounds_of(alignment)
         self._idle_after_s = self._bounds.idle_timeout / 1000 + run.interval_s
         self.waits = Waits(f"{membership.source}/0", now, clock)
-        self._top = watermark.MIN
+        self._state = GateState(self._bounds.disorder)
         self._below = 0  # the furthest that a batch lay below the report, of those that were warned of
-        self._batch: Span | None = None
         self._busy = False
         self._since = now()  # when the last batch was done
         self._lock = threading.Lock()  # reports leave in the order in which they were made
@@ -119,13 +95,13 @@ class Gate:
             if span is None:
                 return
             self._check_order(span, batch_id)
-            self._batch, self._top = span, max(self._top, span.highest)
+            self._state = self._state.with_batch(span)
             ceiling = self._exchange()
         waited = ceiling < span.lowest
         while ceiling < span.lowest:
-            self.waits.seen(self._wait(span))
+            self.waits.seen(for_member(self.membership, span.lowest))
             self._show(self._describe(span, ceiling, waited), self._now() - began)
-            self._check_hold(self._now() - began, span)
+            self._check_max_wait(self._now() - began, span)
             step()
             with self._lock:
                 ceiling = self._exchange()
@@ -137,9 +113,9 @@ class Gate:
         """Note that the admitted batch was processed. An error is left to the next batch."""
         with self._lock:
             self._busy = False
-            if self._batch is None:
+            if self._state.batch is None:
                 return
-            self._batch, self._since = None, self._now()
+            self._state, self._since = self._state.done(), self._now()
             self._report()
 
     def tick(self) -> None:
@@ -180,16 +156,8 @@ class Gate:
     # -- inside; with the lock held --
 
     def _status(self) -> SourceStatus | None:
-        if self._batch is None and self._now() - self._since >= self._idle_after_s:
-            return SourceStatus(watermark.MAX, None, idle=True)
-        if self._top == watermark.MIN:
-            return None
-        lowest = self._top - self._bounds.disorder
-        if self._batch is None:
-            return SourceStatus(lowest - 1, None)
-        lowest = min(lowest, self._batch.lowest)
-        offers = self.membership.joint and self._batch.highest >= lowest
-        return SourceStatus(lowest - 1, self._batch.highest if offers else None)
+        idle = self._now() - self._since >= self._idle_after_s
+        return self._state.status(joint=self.membership.joint, idle=idle)
 
     def _exchange(self) -> int:
         status = self._status()
@@ -216,9 +184,8 @@ class Gate:
         """Warn of a batch below the report by more than the drift, and of further ones only where
         they lie twice as far below.
         """
-        reported = self._top - self._bounds.disorder - 1
-        below, drift = reported - span.lowest, self.membership.max_drift or self._bounds.max_drift
-        if self._top == watermark.MIN or below <= max(drift, 2 * self._below):
+        below, drift = self._state.below_report(span), self.membership.max_drift or self._bounds.max_drift
+        if below <= max(drift, 2 * self._below):
             return
         self._below = below
         log.warning(
@@ -229,27 +196,15 @@ class Gate:
             batch_id,
             watermark.instant(span.lowest),
             watermark.instant(span.highest),
-            watermark.instant(reported),
+            watermark.instant(span.lowest + below),
             spoken(below),
-            spoken(self._top - span.lowest),
+            spoken(self._state.top - span.lowest),
         )
 
-    def _check_hold(self, held_s: float, span: Span) -> None:
-        most = self.alignment.max_wait
-        if most is not None and self.run.available_now and held_s * 1000 > milliseconds("Alignment(max_wait)", most):
-            event = self.membership.last
-            allowed = spoken(milliseconds("Alignment(max_wait)", most))
-            raise WaitedTooLong(
-                f"the batch from {watermark.instant(span.lowest)} on has waited for {spoken_s(held_s)}, "
-                f"and max_wait is {allowed}; {blocked_by(event)}"
-            )
-
-    def _wait(self, span: Span) -> Wait:
-        if self.membership.coordination is Coordination.HOLDING:
-            return for_coordinator(self.membership.last)
-        if self.membership.paused is not None:
-            return for_operator(self.membership.group, self.membership.paused)
-        return for_group(self.membership.group, self.membership.last, span.lowest)
+    def _check_max_wait(self, waited_s: float, span: Span) -> None:
+        if self.run.available_now:
+            what = f"the batch from {watermark.instant(span.lowest)} on has waited for {spoken_s(waited_s)}"
+            check_max_wait(self.alignment, waited_s, what, self.membership.last)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
         """`held_s`: for how long the batch has been held so far; None: it is handed on."""

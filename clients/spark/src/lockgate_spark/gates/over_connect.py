@@ -82,7 +82,7 @@ class ConnectSide:
             raise Stopped()
 
     @contextmanager
-    def said_first(self) -> Iterator[None]:
+    def log_errors_briefly(self) -> Iterator[None]:
         """Log an error as one sentence, before Spark shows it with its stack."""
         try:
             yield

@@ -36,7 +36,7 @@ class Side(Protocol):
     def check_running(self, batch: Any, run: Any) -> None:
         """Raise `Stopped` after `query.stop()`."""
 
-    def said_first(self) -> AbstractContextManager[None]:
+    def log_errors_briefly(self) -> AbstractContextManager[None]:
         """Log an error as one sentence, before Spark shows it with its stack."""
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from lockgate_spark.errors import Stopped
 from lockgate_spark.event_times import TIME
 from lockgate_spark.jvm.event_time import OF_ANY, unless_it_fails
-from lockgate_spark.jvm.failures import said_first
+from lockgate_spark.jvm.failures import log_errors_briefly
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.jvm.spark_gauges import spark_gauges
 from lockgate_spark.planning.aligned_run import AlignedRun
@@ -42,9 +42,9 @@ class ClassicSide:
         """Raise `Stopped` after `query.stop()`."""
         check_running(batch.sparkSession, run)
 
-    def said_first(self) -> AbstractContextManager[None]:
+    def log_errors_briefly(self) -> AbstractContextManager[None]:
         """Log an error as one sentence, before Spark shows it with its stack."""
-        return said_first()
+        return log_errors_briefly()
 
 
 def event_times(batch: DataFrame, event_time: str) -> DataFrame:

@@ -169,7 +169,7 @@ class Selected:
 
 
 @contextmanager
-def said_first() -> Iterator[None]:
+def log_errors_briefly() -> Iterator[None]:
     """Log an error of the client inside a foreachBatch function as one sentence.
 
     Spark shows it later, below the Python traceback that PySpark's callback prints.

@@ -17,7 +17,7 @@ from lockgate_spark.logs.unread import Key, Unread
 from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import Retention
-from lockgate_spark.planning.steps import Ceiling, Look, Planned, answered
+from lockgate_spark.planning.steps import Look, PlanCeiling, Planned, answered
 from lockgate_spark.telemetry.observer import Observer
 
 
@@ -39,14 +39,14 @@ class Exchange:
         self.made: Planned | None = None  # the last plan
         self.states: Mapping[Key, PlannedState] = {}  # of the splits, by the last plan that was carried out
 
-    def ceiling(self, look: Look, draft: Draft[Key]) -> Ceiling:
+    def ceiling(self, look: Look, draft: Draft[Key]) -> PlanCeiling:
         """Report the sources to the group, and return its ceiling. Raises what
         `Membership.exchange` does.
         """
         if self._membership is None:
-            return Ceiling()
+            return PlanCeiling()
         reports = answered(lambda: self.reports(look, draft), look, self._looker)
-        return Ceiling(self._membership.exchange(reports), self._membership.last)
+        return PlanCeiling(self._membership.exchange(reports), self._membership.last)
 
     def reports(self, look: Look, draft: Draft[Key]) -> dict[int, SourceStatus]:
         """Return the report of each source."""

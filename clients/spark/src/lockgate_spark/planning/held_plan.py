@@ -9,16 +9,14 @@ data, so there the wait lasts until something may be read, or is left to the nex
 from collections.abc import Callable
 
 from lockgate import watermark
-from lockgate.duration import spoken, spoken_s
+from lockgate.duration import spoken_s
 from lockgate.plan.model import Limit, Plan
-from lockgate_http.duration import milliseconds
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.errors import WaitedTooLong
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.steps import Planned
-from lockgate_spark.telemetry.waits import blocked_by
+from lockgate_spark.telemetry.waits import check_max_wait
 
 STEP_S = 0.1  # a held plan looks this often whether the query still runs
 # A record that is stamped ahead of the clock by less than this is waited for.
@@ -80,7 +78,9 @@ class HeldPlans:
                 horizon, risen = plan.ceiling, now
             if now - risen > _STALLED_S:
                 break
-            self._check_max_wait(now - since, plan)
+            what = f"nothing above {watermark.instant(plan.ceiling)} could be read for {spoken_s(now - since)}"
+            event = None if self._membership is None else self._membership.last
+            check_max_wait(self._alignment, now - since, what, event)
         return planned
 
     def pause(self, seconds: float) -> None:
@@ -101,16 +101,6 @@ class HeldPlans:
         producers may be behind. A record that is stamped 2099 is not waited for.
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
-
-    def _check_max_wait(self, held_s: float, plan: Plan[Key]) -> None:
-        longest = self._alignment.max_wait
-        if longest is not None and held_s * 1000 > milliseconds("Alignment(max_wait)", longest):
-            event = None if self._membership is None else self._membership.last
-            allowed = spoken(milliseconds("Alignment(max_wait)", longest))
-            raise WaitedTooLong(
-                f"nothing above {watermark.instant(plan.ceiling)} could be read for {spoken_s(held_s)}, and "
-                f"max_wait is {allowed}; {blocked_by(event)}"
-            )
 
 
 def _first_held(plan: Plan[Key]) -> int:

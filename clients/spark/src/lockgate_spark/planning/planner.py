@@ -22,7 +22,7 @@ from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import Retention, read_early
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import window_aligned
-from lockgate_spark.planning.steps import Ceiling, Filter, Least, Look, PlanBasis, Planned, answered, cut, draft
+from lockgate_spark.planning.steps import Filter, Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft
 from lockgate_spark.planning.waiting import blocker, left_over, see_wait
 from lockgate_spark.telemetry.observer import Observer
 from lockgate_spark.telemetry.view import PlanContext
@@ -109,17 +109,24 @@ class Planner:
 
     def context(self, planned: Planned) -> PlanContext:
         """Return what a view shows besides this plan."""
-        membership, producers = self._membership, self.looker.producers
+        membership, producers, slowest = (
+            self._membership,
+            self.looker.producers,
+            blocker(planned, self.looker.producers),
+        )
+        now = self.clock()
         return PlanContext(
-            planned_at=self.clock(),
+            planned_at=now,
             seconds=planned.seconds,
             group=None if membership is None else membership.last,
             coordinator=None if membership is None else membership.coordination,
             operator_pause=None if membership is None else membership.paused,
-            slowest=blocker(planned, producers),
+            slowest=slowest,
+            why="" if slowest is None else producers.why(slowest, int(now * 1000)),
             lags=producers.shown,
             stopped=producers.stopped,
             far_behind=producers.far_behind,
+            rows_too_late=producers.too_late,
             out_of_orderness=self.bounds.now().disorder,
         )
 
@@ -143,13 +150,13 @@ class Planner:
 
     # -- inside --
 
-    def _offer(self, positions: Mapping[int, Offsets], *, again: bool = False) -> tuple[Look, Draft[Key], Ceiling]:
+    def _offer(self, positions: Mapping[int, Offsets], *, again: bool = False) -> tuple[Look, Draft[Key], PlanCeiling]:
         """Look, and return how far the query gets alone, and how far the group lets it."""
         look = self.looker.look(positions, self._read_upto, again=again)
         drafted = draft(look)
         return look, drafted, self._exchange.ceiling(look, drafted)
 
-    def _basis(self, look: Look, drafted: Draft[Key], ceiling: Ceiling, safe_from: Mapping[Key, int]) -> PlanBasis:
+    def _basis(self, look: Look, drafted: Draft[Key], ceiling: PlanCeiling, safe_from: Mapping[Key, int]) -> PlanBasis:
         slices = self.looker.slices
         return PlanBasis(
             look=look,
@@ -169,7 +176,7 @@ class Planner:
         read = self._retention.note(planned, int(context.planned_at * 1000))
         taken = None if slices is None else slices.take(planned.plan, drafted.first, look.unread, look.bounds.disorder)
         context = replace(context, read_early=read, slice=taken)
-        self.observer.planned(planned.plan, look.unread, drafted, self.looker.producers, context)
+        self.observer.planned(planned.plan, look.unread, drafted, context)
 
     def _now(self) -> int:
         return int(self.clock() * 1000)

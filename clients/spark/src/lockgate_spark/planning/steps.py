@@ -72,7 +72,7 @@ def draft(look: Look) -> Draft[Key]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ceiling:
+class PlanCeiling:
     """The event time (ms) that a plan must not exceed, and the coordinator's last event. Without a
     group: MAX, and None.
     """
@@ -81,7 +81,7 @@ class Ceiling:
     event: WatermarkAlignmentEvent | None = None
 
 
-def cut(draft: Draft[Key], ceiling: Ceiling) -> Plan[Key]:
+def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
     """Return the plan that keeps to the ceiling."""
     return draft.plan(ceiling.at)
 
@@ -108,7 +108,7 @@ class PlanBasis:
 
     look: Look
     draft: Draft[Key]
-    ceiling: Ceiling
+    ceiling: PlanCeiling
     windows: Windows | None = None
     whole_from: int = watermark.MIN
     safe_from: Mapping[Key, int] = field(default_factory=dict)

@@ -7,12 +7,11 @@ from lockgate import watermark
 from lockgate.plan.model import Limit, Plan
 from lockgate.plan.windows import Windows
 from lockgate_http.group.membership import Membership
-from lockgate_http.group.outage import Coordination
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key
 from lockgate_spark.planning.producers import Producers
 from lockgate_spark.planning.steps import Planned
-from lockgate_spark.telemetry.waits import Wait, Waits, for_coordinator, for_group, for_operator, for_split, for_window
+from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, for_window
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
@@ -48,11 +47,7 @@ def wait_of(
         return None
     first = first_paused(plan)
     if plan.limit is Limit.GROUP and membership is not None:
-        if membership.coordination is Coordination.HOLDING:
-            return for_coordinator(membership.last)
-        if membership.paused is not None:
-            return for_operator(membership.group, membership.paused)
-        return for_group(membership.group, membership.last, None if first is None else first[1])
+        return for_member(membership, None if first is None else first[1])
     if plan.limit is Limit.HORIZON and (named := why()) is not None:
         return for_split(*named, plan.ceiling, brief=brief)
     if plan.limit is Limit.SLICE and windows is not None and first is not None:

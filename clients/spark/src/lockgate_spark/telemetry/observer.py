@@ -6,9 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Protocol
 
-from lockgate.duration import spoken
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Plan
 from lockgate_spark.config import Alignment
@@ -23,25 +21,6 @@ from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
 log = logging.getLogger("lockgate")
-
-
-class ProducerLags(Protocol):
-    """The measured lags of the splits' producers behind the clock."""
-
-    @property
-    def shown(self) -> Mapping[Key, int]:
-        """The largest lag (ms) of each producer in this run."""
-
-    @property
-    def too_late(self) -> int:
-        """How many offsets came too late: below Spark's watermark, and later than their producer
-        had shown, or behind a record that is stamped ahead of the clock.
-        """
-
-    def why(self, key: Key, now: int) -> str:
-        """Why a split may still bring old records, at `now` (wall clock in ms): the end of a
-        sentence that begins with the split.
-        """
 
 
 class Observer:
@@ -74,9 +53,7 @@ class Observer:
         self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned, steps)
 
-    def planned(
-        self, plan: Plan[Key], unread: Unread, draft: Draft[Key], producers: ProducerLags, context: PlanContext
-    ) -> None:
+    def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
         """Make the view of the plan that is carried out.
 
         The observer adds to `context` the previous view, the records left out, and whether the plan
@@ -88,14 +65,9 @@ class Observer:
             self.left_out.count(key, records)
         so_far = {key: self.left_out.so_far(key) for key in left_out}
         context = replace(context, before=self.view, left_out=left_out, left_out_so_far=so_far, applied=applied)
-        view = describe(plan, context)
-        view = replace(view, rows_too_late=producers.too_late)
-        if view.behind_ms and view.bounded_by is not None and context.slowest is not None:
-            why = producers.why(context.slowest, int(context.planned_at * 1000))
-            view = replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {why}")
-            if plan.offsets:  # a wait is logged by `waits`
-                self._behind.log(view)
-        view = self._out_of_order.show(view, self._sources)
+        view = self._out_of_order.show(describe(plan, context), self._sources)
+        if view.behind and plan.offsets:  # a wait is logged by `waits`
+            self._behind.log(view)
         self.view = replace(view, rows_saved=self._estimate(plan, unread, draft))
 
     @property

@@ -1,8 +1,9 @@
 """The view of a plan, as foreachBatch functions, Spark's progress and gauges show it."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from lockgate.duration import spoken
 from lockgate.plan.clock import AHEAD_MS
 from lockgate.plan.model import Limit, Plan, PlannedState, SplitPlan
 from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
@@ -181,8 +182,8 @@ class BatchAlignment:
 class PlanContext:
     """What a view shows besides the plan itself.
 
-    `coordinator`, `operator_pause`, `slice`, `out_of_orderness` and `applied` are as in
-    `BatchAlignment`.
+    `coordinator`, `operator_pause`, `slice`, `rows_too_late`, `out_of_orderness` and `applied` are
+    as in `BatchAlignment`.
 
     Attributes:
         planned_at: Wall clock (s).
@@ -190,6 +191,7 @@ class PlanContext:
         before: View of the previous plan.
         group: The coordinator's last event.
         slowest: The partition that limits the plan, or is stopped.
+        why: Why it may still bring old records, as the end of a sentence.
         lags: Lags of the producers, ms.
         stopped: How long (ms) partitions have been stopped at records ahead of the clock.
         far_behind: Partitions that no other one waits for.
@@ -206,6 +208,7 @@ class PlanContext:
     coordinator: Coordination | None = None
     operator_pause: SourcePause | None = None
     slowest: Key | None = None
+    why: str = ""
     lags: Mapping[Key, int] = field(default_factory=dict)
     stopped: Mapping[Key, int] = field(default_factory=dict)
     far_behind: Collection[Key] = ()
@@ -213,6 +216,7 @@ class PlanContext:
     left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
     read_early: Mapping[Key, int] = field(default_factory=dict)
     slice: BatchSlice | None = None
+    rows_too_late: int = 0
     out_of_orderness: int = 0
     applied: bool = True
 
@@ -231,7 +235,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
     called = names(made, made)
     early = {key: called[key] for key in context.read_early}
     resumed = (key for key in since if key in made and made[key].end > made[key].position)
-    return BatchAlignment(
+    view = BatchAlignment(
         target=plan.target,
         read_limit=plan.ceiling,
         limited_by=plan.limit,
@@ -267,8 +271,12 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         coordinator=context.coordinator,
         operator_pause=context.operator_pause,
         out_of_orderness=context.out_of_orderness,
+        rows_too_late=context.rows_too_late,
         applied=context.applied,
     )
+    if not view.behind_ms or view.bounded_by is None:
+        return view
+    return replace(view, behind=f"{spoken(view.behind_ms)} behind the clock: {view.bounded_by} {context.why}")
 
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:

@@ -17,6 +17,11 @@ from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
 from lockgate.printable import printable
 from lockgate.wire.events import Blocker, SourcePause, WatermarkAlignmentEvent
+from lockgate_http.duration import milliseconds
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.outage import Coordination
+from lockgate_spark.config import Alignment
+from lockgate_spark.errors import WaitedTooLong
 
 log = logging.getLogger("lockgate")
 
@@ -84,6 +89,24 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
         f"lockgate resume {group} {pause.source}"
     )
     return Wait(WaitKind.OPERATOR, operator(pause), "an operator", why)
+
+
+def for_member(membership: Membership, next_at: int | None) -> Wait:
+    """Return what a member of a group waits for at its read limit, be it the group, an operator, or
+    the coordinator. `next_at`: event time (ms) of the next record.
+    """
+    if membership.coordination is Coordination.HOLDING:
+        return for_coordinator(membership.last)
+    if membership.paused is not None:
+        return for_operator(membership.group, membership.paused)
+    return for_group(membership.group, membership.last, next_at)
+
+
+def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
+    """Raise `WaitedTooLong` after `max_wait`. `what`: the beginning of its sentence."""
+    allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
+    if allowed is not None and waited_s * 1000 > allowed:
+        raise WaitedTooLong(f"{what}, and max_wait is {spoken(allowed)}; {blocked_by(event)}")
 
 
 def operator(pause: SourcePause) -> str:
