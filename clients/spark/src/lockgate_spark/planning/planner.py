@@ -73,8 +73,8 @@ class Planner:
         basis = self._basis(look, drafted, ceiling, self._retention.look(plan, look.unread, now))
         for keep in FILTERS:
             before, plan = plan, answered(partial(keep, plan, basis), look, self.looker)
-        plan, waits = replace(plan, look_ups=self.looker.requests - asked), plan.offsets == 0 < before.offsets
-        planned = Planned(plan, basis, first_cut, waits, self._ticks() - began)
+        plan, is_put_off = replace(plan, look_ups=self.looker.requests - asked), plan.offsets == 0 < before.offsets
+        planned = Planned(plan, basis, first_cut, is_put_off, self._ticks() - began)
         if not self._observes:  # nothing is paused there
             self._exchange.made = planned
             see_wait(planned, self.waits, self._membership, self.looker.producers, now)
@@ -109,12 +109,8 @@ class Planner:
 
     def context(self, planned: Planned) -> PlanContext:
         """Return what a view shows besides this plan."""
-        membership, producers, slowest = (
-            self._membership,
-            self.looker.producers,
-            blocker(planned, self.looker.producers),
-        )
-        now = self.clock()
+        membership, producers, now = self._membership, self.looker.producers, self.clock()
+        slowest = blocker(planned, producers)
         return PlanContext(
             planned_at=now,
             seconds=planned.seconds,
