@@ -59,6 +59,8 @@ SAMPLE = {
     "environments/test_jobs_anywhere.py": ("an_aligned_job_loses_no_row",),
     "spark/test_refusals.py": (),
     "spark/jvm/test_failures.py": (),
+    "spark/jvm/test_members.py": (),
+    "spark/jvm/test_divided_ranges.py": (),
     "spark/jvm/test_zone.py": (),
     "spark/jvm/test_deep_plans.py": (),
     "spark/logs/test_event_time.py": (),
