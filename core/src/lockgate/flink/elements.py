@@ -1,16 +1,8 @@
 """The elements of a stream: records, and between them watermarks, statuses, latency markers and
 record attributes.
 
-A channel carries five kinds of elements in one order (Flink's `StreamElement`):
-
-* a record with its event time;
-* a watermark: no record at or below it is still to come;
-* a status: IDLE (do not wait for this stream) or ACTIVE (wait again);
-* a latency marker, which measures how long the way takes;
-* record attributes, which say whether a source still works off a backlog.
-
-There are two kinds of receivers. A generator writes to a `WatermarkOutput`. A `DataOutput` takes
-whole streams.
+A channel carries these five kinds of elements in one order (Flink's `StreamElement`). There are two
+kinds of receivers. A generator writes to a `WatermarkOutput`. A `DataOutput` takes whole streams.
 """
 
 from dataclasses import dataclass
@@ -47,8 +39,8 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """A source sends it at `marked_at_ms` of its own clock. Operators pass it on in order with the
-    records around it.
+    """Measures how long the way takes: a source sends it at `marked_at_ms` of its own clock, and
+    operators pass it on in order with the records around it.
     """
 
     marked_at_ms: int

@@ -2,17 +2,8 @@
 
 A generator looks at each event, and may emit at once (`on_event`). It may also emit at each
 interval (`on_periodic_emit`, every 200 ms by default). Its watermarks need not rise, since the
-receiver drops those that do not. The generators here are Flink's:
-
-- bounded out-of-orderness: an event may come up to `delay` after a later one. So after an event at
-  t no event at or below t − delay − 1 is still to come. (− 1: an event *at* t − delay may be.) It
-  emits on every periodic call, an unchanged value too, and MIN before the first event. The delay
-  counts in whole milliseconds;
-- ascending (monotonous) timestamps: bounded with a delay of 0;
-- punctuated: an event itself may carry a watermark. It emits per event;
-- none: it never emits.
-
-For a generator of your own, derive from `WatermarkGenerator`.
+receiver drops those that do not. The generators here are Flink's. For one of your own, derive from
+`WatermarkGenerator`.
 """
 
 from abc import ABC, abstractmethod
@@ -52,8 +43,10 @@ class NoWatermarks(WatermarkGenerator):
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
-    """The highest event time − delay − 1. Raises `InvalidValue` for a negative delay, or one beyond
-    64 bits of milliseconds.
+    """The highest event time − delay − 1: an event may come up to `delay` after a later one, so one
+    *at* the highest time − delay is still to come. It emits on every periodic call, an unchanged
+    value too, and MIN before the first event. The delay counts in whole milliseconds. Raises
+    `InvalidValue` for a negative delay, or one beyond 64 bits.
     """
 
     only_highest_counts = True

@@ -176,9 +176,20 @@ class SourceOperator(Generic[S]):
         """Poll the reader, if the mode allows it. Raises `WrongState` for another output."""
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
             raise WrongState("a source operator writes to one output: this is another one")
+        if self.mode is OperatingMode.OUTPUT_NOT_INITIALIZED:
+            self._initialise(output)
         if self.mode is OperatingMode.READING:
             return self._read()
-        return self._emit_next_not_reading(output)
+        if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
+            return DataInputStatus.NOTHING_AVAILABLE
+        if self.mode is OperatingMode.DATA_FINISHED:
+            if self._strategy.alignment.enabled:
+                self.watermark.latest = MAX
+                self._sample_and_report()
+            return DataInputStatus.END_OF_INPUT
+        drained = self.mode is OperatingMode.SOURCE_DRAINED
+        self.mode = OperatingMode.DATA_FINISHED
+        return DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
 
     def availability(self) -> Signal:
         """Return a signal that is set when `emit_next` has something to do."""
@@ -257,21 +268,6 @@ class SourceOperator(Generic[S]):
         if self._reader is None:
             raise WrongState("the operator has no reader yet: call open() first")
         return self._reader
-
-    def _emit_next_not_reading(self, output: DataOutput) -> DataInputStatus:
-        if self.mode is OperatingMode.OUTPUT_NOT_INITIALIZED:
-            self._initialise(output)
-            return self._read()
-        if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
-            return DataInputStatus.NOTHING_AVAILABLE
-        if self.mode is OperatingMode.DATA_FINISHED:
-            if self._strategy.alignment.enabled:
-                self.watermark.latest = MAX
-                self._sample_and_report()
-            return DataInputStatus.END_OF_INPUT
-        drained = self.mode is OperatingMode.SOURCE_DRAINED
-        self.mode = OperatingMode.DATA_FINISHED
-        return DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
 
     def _initialise(self, output: DataOutput) -> None:
         alignment = self._strategy.alignment

@@ -1,10 +1,8 @@
 """Watermark strategies of Flink's SQL: three ways to have watermarks in a table.
 
 * Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first. Time alone
-  waits too long when there are many rows, and a count alone when there are few.
-  - `AscendingTimestamps`: the highest time seen − 1. (A row *at* that time may still come.)
-  - `BoundedOutOfOrderTimestamps`: the highest time seen − delay. There is no − 1: a row exactly
-    `delay` late counts as late.
+  waits too long when there are many rows, and a count alone when there are few. These are
+  `BoundedOutOfOrderTimestamps` and `AscendingTimestamps`.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark. They come at once, and
   there are many.
 * `PreserveWatermarks`: no watermarks of its own. The stream keeps those that it carries, as a plain
@@ -15,7 +13,6 @@ assigner in mid-stream can run them. The generator itself counts the rows; the c
 `on_periodic_emit` keeps the time.
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
 
 from lockgate.duration import Duration
@@ -25,22 +22,23 @@ from lockgate.flink.generators import PunctuatedWatermarks, WatermarkGenerator
 from lockgate.watermark import MIN
 
 
-class PeriodicWatermarks(WatermarkGenerator):
-    """Emits by time (`on_periodic_emit`) and by count: after `every_rows` rows, None for never.
-    Raises `InvalidValue` for a count below 1.
+class BoundedOutOfOrderTimestamps(WatermarkGenerator):
+    """The highest time seen − delay. There is no − 1: a row exactly `delay` late counts as late.
+
+    Emits by time (`on_periodic_emit`) and by count: after `every_rows` rows, None for never. Raises
+    `InvalidValue` for a negative delay or a count below 1.
     """
 
-    def __init__(self, every_rows: int | None = None) -> None:
+    def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
+        if delay.nanos < 0:
+            raise InvalidValue("delay", f"must be 0 or more, not {delay}")
         if every_rows is not None and every_rows < 1:
             raise InvalidValue("every_rows", f"must be 1 or more, or None, not {every_rows}")
         self.only_highest_counts = every_rows is None
+        self._delay_ms = delay.to_millis("delay")
         self._every_rows = every_rows
         self._rows = 0
         self._highest = MIN
-
-    @abstractmethod
-    def watermark(self, highest: int) -> int:
-        """Return the watermark after `highest` as the highest time seen (MIN: none)."""
 
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
         self._highest = max(self._highest, timestamp)
@@ -50,29 +48,16 @@ class PeriodicWatermarks(WatermarkGenerator):
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         self._rows = 0
-        output.emit_watermark(max(MIN, self.watermark(self._highest)))
+        output.emit_watermark(max(MIN, self._highest - self._delay_ms))
 
 
-class AscendingTimestamps(PeriodicWatermarks):
-    """SQL's ascending timestamps: the highest time seen − 1. The DataStream API's have the same
-    name in `lockgate.flink.generators`.
+class AscendingTimestamps(BoundedOutOfOrderTimestamps):
+    """The highest time seen − 1: a row *at* that time may still come. The DataStream API's have the
+    same name in `lockgate.flink.generators`.
     """
 
-    def watermark(self, highest: int) -> int:
-        return highest - 1
-
-
-class BoundedOutOfOrderTimestamps(PeriodicWatermarks):
-    """The highest time seen − delay. Raises `InvalidValue` for a negative delay."""
-
-    def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
-        super().__init__(every_rows)
-        if delay.nanos < 0:
-            raise InvalidValue("delay", f"must be 0 or more, not {delay}")
-        self._delay_ms = delay.to_millis("delay")
-
-    def watermark(self, highest: int) -> int:
-        return highest - self._delay_ms
+    def __init__(self, every_rows: int | None = None) -> None:
+        super().__init__(Duration.of(ms=1), every_rows)
 
 
 class Punctuated(PunctuatedWatermarks):
