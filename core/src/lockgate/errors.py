@@ -25,14 +25,10 @@ class UnreadableBytes(InvalidValue):
 
 
 class UnknownName(LockgateError, LookupError):
-    """No such thing is registered. `kind` is its kind (channel, output, split, …), `name` the name
-    that was asked for.
-    """
+    """No such channel, output, split or the like is registered."""
 
     def __init__(self, kind: str, name: object, expectation: str) -> None:
         super().__init__(f"{kind} {name!r} is unknown: {expectation}")
-        self.kind = kind
-        self.name = name
 
 
 class WrongState(LockgateError, RuntimeError):
@@ -71,7 +67,6 @@ class UnknownGroup(Refused):
 
     def __init__(self, group: str) -> None:
         super().__init__(f"there is no group {group!r}: create it, or register a reader, which creates it")
-        self.group = group
 
 
 class UnknownSource(Refused):
@@ -79,7 +74,6 @@ class UnknownSource(Refused):
 
     def __init__(self, group: str, source: str) -> None:
         super().__init__(f"group {group!r} has no reader of source {source!r}: register one")
-        self.source = source
 
 
 class UnknownReader(Refused):
@@ -87,8 +81,6 @@ class UnknownReader(Refused):
 
     def __init__(self, group: str, source: str, subtask: int) -> None:
         super().__init__(f"reader {subtask} of source {source!r} is not in group {group!r}: register it")
-        self.source = source
-        self.subtask = subtask
 
 
 class StaleEpoch(Refused):

@@ -17,7 +17,7 @@ both (`alignment`). Nothing here does I/O or reads a clock: time is an argument,
   repetition would refuse (`Act`), so the repetition gets the first one's answer.
 
 Follows `SourceCoordinator` with its `WatermarkAggregator`, which holds the same in the memory of
-one job, and is gone with the job. Used by the coordinator service.
+one job, and is gone with the job.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,4 @@
-"""One reader of a group: what it has reported, and what is on its way to it.
-
-Used by `readers`, and by every module above it.
-"""
+"""One reader of a group: what it has reported, and what is on its way to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ of them and takes 0.1 ms. Neighbours share a shelf, so that a batch, which names
 copies few shelves in each of its turns.
 
 Nothing is shared that changes, so versions cost nothing to keep and may be compared by identity:
-`moved_since` looks into the shelves that differ. Used by `group`, and by every module above it.
+`moved_since` looks into the shelves that differ.
 """
 
 from collections.abc import Collection, Iterator, Mapping

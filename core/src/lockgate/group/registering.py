@@ -12,7 +12,7 @@ A command makes a new group, or raises a `Refused` and changes nothing.
   (`leases`).
 
 Flink's `SourceCoordinator` fences by the attempt of a subtask, and has one job. Owners and takeover
-replace the knowledge of its job manager. Used by `turn`.
+replace the knowledge of its job manager.
 """
 
 from collections.abc import Iterable, Mapping

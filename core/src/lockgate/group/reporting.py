@@ -12,7 +12,7 @@ A command makes a new group, or raises a `Refused` and changes nothing.
   watermark, never lower it, and only where the last report named the splits: a task sees no splits
   but its own.
 
-Follows Flink's `SourceCoordinator.handleReportedWatermark`. Used by `turn`.
+Follows Flink's `SourceCoordinator.handleReportedWatermark`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -9,8 +9,6 @@ very many faults is read no further.
 Unknown fields are ignored, so that either side may be the newer one. In a message that is `CLOSED`
 they are faults. A field with a default may be absent; one that may be None may be null as well. All
 fields are written, null where they are None.
-
-Used by the coordinator's API and by the clients.
 """
 
 import re
