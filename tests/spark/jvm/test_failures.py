@@ -16,7 +16,7 @@ from pyspark.sql.streaming import StreamingQueryException
 
 from lockgate_spark import Alignment, Coordinator, UnsupportedQuery, align, gate
 from lockgate_spark.jvm.failures import MOST_CHARACTERS, Selected, java_cause, sentence
-from lockgate_spark.jvm.stand_in import Answers
+from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -133,7 +133,7 @@ def test_a_gate_that_is_refused_says_so_in_one_line_and_py4j_says_nothing(
     assert record.getMessage().startswith("ConfigurationError: gate(event_time='value = 0'): it is of type boolean")
 
 
-class Sleeper(Answers):
+class Sleeper(SparkProxy):
     """A `Callable` that fails as what it calls does."""
 
     ANSWERS = ("call",)
@@ -149,7 +149,7 @@ def thrown(spark: SparkSession, calls: Callable[[], object]) -> Any:
     sleeper = Sleeper(spark._jsparkSession, spark.sparkContext._gateway)
     sleeper.calls = calls  # type: ignore[method-assign]
     with pytest.raises((Py4JJavaError, IllegalArgumentException)) as error:
-        sleeper.in_java.call()
+        sleeper.java_proxy.call()
     return java_cause(error.value)
 
 

@@ -36,7 +36,7 @@ def test_a_plan_that_fails_amid_query_stop_is_a_stop_and_any_other_one_an_error(
     stream = object.__new__(Stream)
     stream._index, stream.late, stream._watch = 0, None, SimpleNamespace(topics=None)  # type: ignore[assignment]
     stream._selected = Selected("b:9092", "subscribe", "t")
-    stream._session = SimpleNamespace(  # type: ignore[assignment]
+    stream._aligned = SimpleNamespace(  # type: ignore[assignment]
         run=SimpleNamespace(is_active=lambda: active), alignment=SimpleNamespace(mode="align"), latest_offset=closed
     )
     start = SimpleNamespace(json=lambda: '{"t": {"0": 5}}')

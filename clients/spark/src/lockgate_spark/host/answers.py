@@ -22,7 +22,7 @@ from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
 from lockgate_spark.jvm.relation import rewritten
-from lockgate_spark.jvm.stand_in import Answering
+from lockgate_spark.jvm.stand_in import JavaCallback
 from lockgate_spark.jvm.stream import Stream, opened
 from lockgate_spark.logs.requests import Offsets
 
@@ -33,11 +33,11 @@ _LEFT = "round"
 class _Decorated(NamedTuple):
     """An aligned table, as a plan reads it."""
 
-    in_java: Any
+    java_proxy: Any
     late: LateRows | None
 
 
-class HostAnswers(Answering):
+class HostAnswers(JavaCallback):
     """Answers the Java class `Host`. One object serves all sessions of the driver."""
 
     def __init__(self, driver: Driver) -> None:
@@ -126,11 +126,11 @@ class HostAnswers(Answering):
         return table if made is None or not made.options().isEmpty() else made.spark()
 
     def open(
-        self, half: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
+        self, stand_in: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
     ) -> Stream:
         """Open a stream of a run.
 
-        `half` is Spark's object in its place, and `kept` what the run keeps. `ends_fixed_at` is
+        `stand_in` is Spark's object in its place, and `kept` what the run keeps. `ends_fixed_at` is
         when `availableNow` fixed the source's ends (ms), if another host did.
         """
         alignment = _asked(table)
@@ -150,7 +150,7 @@ class HostAnswers(Answering):
         stream = opened(
             run,
             checkpoint,
-            lambda run, index: Stream(java, gateway, selected, run, index, source.event_time, late, half),
+            lambda run, index: Stream(java, gateway, selected, run, index, source.event_time, late, stand_in),
         )
         stream.fixed_at = ends_fixed_at
         return stream

@@ -87,8 +87,9 @@ class LateRows:
         )
         return df.observe(self.place.name, *counts)._jdf.queryExecution().analyzed()
 
-    def begin(self, checkpoint: str, half: Any) -> "LateCount | None":
-        """Return the count of one source, `half`, for the run that opens it with this checkpoint.
+    def begin(self, checkpoint: str, stand_in: Any) -> "LateCount | None":
+        """Return the count of one source, by its Java half, for the run that opens it with this
+        checkpoint.
 
         While another run is active it cannot count, since each query has its own watermark: it then
         raises `UnsupportedQuery`, or returns None if `lenient`.
@@ -102,7 +103,7 @@ class LateRows:
             )
         self._run, self.windows = run, None
         self._set()
-        return LateCount(self, run, half)
+        return LateCount(self, run, stand_in)
 
     def expect(self) -> None:
         """Set the watermark that filters the next batch; call it before each batch."""
@@ -134,8 +135,8 @@ class LateCount:
     that was no new batch.
     """
 
-    def __init__(self, rows: LateRows, run: QueryRun, half: Any) -> None:
-        self._rows, self._run, self._half = rows, run, half
+    def __init__(self, rows: LateRows, run: QueryRun, stand_in: Any) -> None:
+        self._rows, self._run, self._stand_in = rows, run, stand_in
         self._counted = -1  # the last batch whose rows were counted
         self.last: Counter[str] = Counter()
         self.total: Counter[str] = Counter()
@@ -152,7 +153,7 @@ class LateCount:
         if number is None or number == self._counted:
             return
         self._counted = number
-        places = self._run.counted(self._rows.place.name, self._half)
+        places = self._run.counted(self._rows.place.name, self._stand_in)
         self.batch = _together(places, self._rows.watermark, self._rows.windows is not None)
         self.last, self.exact = Counter(self.batch.late), self.batch.counted_once
         self.untimed = self.batch.early + self.batch.untimed

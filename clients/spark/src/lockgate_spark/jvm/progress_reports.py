@@ -44,40 +44,40 @@ Reader = tuple[int, int]
 
 def report_progress(batch: DataFrame) -> None:
     """Report the progress of `batch`, as the public `report_progress` does."""
-    session = aligned_run_of(batch)
-    if not enabled(batch.sparkSession.conf) or (session is not None and session.alignment.mode == "observe"):
+    aligned = aligned_run_of(batch)
+    if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
-    if session is None or session.membership is None or session.alignment.coordinator is None:
+    if aligned is None or aligned.membership is None or aligned.alignment.coordinator is None:
         raise UnsupportedQuery(
             "report_progress(batch) needs a query that is aligned through a coordinator, and its own batch"
         )
-    view = session.view
+    view = aligned.view
     if view is None:
         return  # a batch replayed from the checkpoint: no plan of this run, and no registration yet
-    rows = _by_split(batch, session, view)
-    if session.membership.coordination is not Coordination.CONNECTED:
+    rows = _by_split(batch, aligned, view)
+    if aligned.membership.coordination is not Coordination.CONNECTED:
         # an outage, which was warned of: nobody would hear it, and the batch would wait for the
         # timeout
         return
     send = _sender(
-        session.alignment.coordinator,
-        session.membership.source,
-        _readers(session.membership, view),
+        aligned.alignment.coordinator,
+        aligned.membership.source,
+        _readers(aligned.membership, view),
         QueryRun.of_batch(batch).batch_id,
-        session.disorder,
+        aligned.disorder,
     )
-    _log_change(session, _sent(session, rows, send))
+    _log_change(aligned, _sent(aligned, rows, send))
 
 
-def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> DataFrame:
+def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
     """Return one row for each split, in one partition: topic, partition, end (offset), rows,
     event_time (the highest that takes part, ms, or null).
     """
     # as the plan that made the batch
-    credible = credible_at(session.alignment, int(view.planned_at * 1000))
+    credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
     ms = F.col("ms")
     try:
-        taken = batch.select("topic", "partition", "offset", _event_time(batch, session, view).alias("ms"))
+        taken = batch.select("topic", "partition", "offset", _event_time(batch, aligned, view).alias("ms"))
     except AnalysisException as error:
         raise UnsupportedQuery(
             "report_progress(batch) needs Kafka's columns topic, partition and offset, and those that event time "
@@ -89,11 +89,11 @@ def _by_split(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> Da
     return taken.groupBy("topic", "partition").agg(*counted).coalesce(1)
 
 
-def _event_time(batch: DataFrame, session: AlignedRun, view: BatchAlignment) -> Column:
+def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Column:
     """Event time in ms. Sources of one query may have different ones; they are told apart by their
     topics.
     """
-    found = {i: _in_ms(batch, source.event_time) for i, source in session.sources.items()}
+    found = {i: _in_ms(batch, source.event_time) for i, source in aligned.sources.items()}
     first, *others = found
     column = found[first]
     for i in others:
@@ -153,10 +153,10 @@ def _sender(
     return send
 
 
-def _sent(session: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
+def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
     """Why a report was not taken; None where all were."""
     try:
-        with stoppable(session.run):
+        with stoppable(aligned.run):
             refused = rows.rdd.mapPartitions(send).collect()
     except Stopped:
         raise
@@ -166,16 +166,16 @@ def _sent(session: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
     return refused[0] if refused else None
 
 
-def _log_change(session: AlignedRun, why: str | None) -> None:
+def _log_change(aligned: AlignedRun, why: str | None) -> None:
     """One warning when reports begin to fail, and a line when they are taken again."""
-    assert session.membership is not None
-    failed, session.progress_fails = session.progress_fails, why is not None
+    assert aligned.membership is not None
+    failed, aligned.progress_fails = aligned.progress_fails, why is not None
     if why is not None and not failed:
-        group, source = session.membership.group, session.membership.source
+        group, source = aligned.membership.group, aligned.membership.source
         log.warning(
             "group %s: the progress report of %s failed, and the batch continues without it: %s", group, source, why
         )
     elif why is None and failed:
         log.warning(
-            "group %s: progress reports of %s succeed again", session.membership.group, session.membership.source
+            "group %s: progress reports of %s succeed again", aligned.membership.group, aligned.membership.source
         )

@@ -218,12 +218,12 @@ class QueryRun:
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
-    def counted(self, name: str, half: Any) -> list[CountedPlace]:
+    def counted(self, name: str, stand_in: Any) -> list[CountedPlace]:
         """Return what the last batch has counted by `DataFrame.observe` of this name, for each
         place in its plan that reads the stream of this half.
         """
         plan = self.execution.lastExecution().executedPlan()
-        places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, half)
+        places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, stand_in)
         return [
             CountedPlace.of(json.loads(counts), int(tasks), parse(start), parse(end))
             for counts, tasks, start, end in places

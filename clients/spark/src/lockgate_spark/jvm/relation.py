@@ -11,7 +11,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name
 
 Decorate = Callable[[Any, Any], Any]
-"""Makes an aligned table, with its stand-in `in_java`, out of Spark's and the stream's options."""
+"""Makes an aligned table, with its `java_proxy`, out of Spark's and the stream's options."""
 
 Bare = Callable[[Any], Any]
 
@@ -68,7 +68,7 @@ class _Rewriter:
         identity = self._gateway.jvm.java.lang.System.identityHashCode
         # Without the V1 relation Spark cannot fall back to a source that cannot be aligned.
         replaced = {
-            identity(relation.table()): table.in_java,
+            identity(relation.table()): table.java_proxy,
             identity(relation.v1Relation()): self._gateway.jvm.scala.Option.empty(),
         }
         values = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy

@@ -19,7 +19,7 @@ _LENT = 64  # more than the threads of Java that call one object at once
 _STOPPED = ""
 
 
-class Answering:
+class JavaCallback:
     """Answers calls of Java, by the name of the method."""
 
     class Java:
@@ -35,7 +35,7 @@ class Answering:
             result = getattr(self, method)(*arguments)
         except Exception as error:
             return self._told(method, error)
-        return self._lend(result.in_java if isinstance(result, Answers) else result)
+        return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
 
     def is_stopped(self) -> bool:
         """Return whether the query was told to stop, so that an error may be its consequence."""
@@ -76,26 +76,27 @@ class Answering:
         return other is self
 
 
-class Answers(Answering):
+class SparkProxy(JavaCallback):
     """Answers the methods `ANSWERS` in the place of Spark's object `_java`. `INTERFACES`: those by
-    which Spark calls the object. `half`: a Java half that is there already, and calls this object.
+    which Spark calls the object. `stand_in`: a Java half that is there already, and calls this
+    object.
     `tasks`: changes the tasks that Spark has planned for a batch, a function in Java.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()
     INTERFACES: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, java: Any, gateway: Any, half: Any = None, tasks: Any = None) -> None:
+    def __init__(self, java: Any, gateway: Any, stand_in: Any = None, tasks: Any = None) -> None:
         super().__init__()
         self._java, self._gateway = java, gateway
-        self._half = half or self._new_half(tasks)
-        self.in_java = self._half.proxy() if half is None else self
+        self._stand_in = stand_in or self._new_stand_in(tasks)
+        self.java_proxy = self._stand_in.proxy() if stand_in is None else self
         """What Java gets: in the place of Spark's object, or for the half that is there."""
 
     def because(self, cause: Any) -> None:
-        self._half.because(cause)
+        self._stand_in.because(cause)
 
-    def _new_half(self, tasks: Any) -> Any:
+    def _new_stand_in(self, tasks: Any) -> Any:
         parts = self._gateway.jvm.java.util.ArrayList()
         given = (self._java, self, ",".join(self.ANSWERS), ",".join(self.INTERFACES))
         for part in given if tasks is None else (*given, tasks):

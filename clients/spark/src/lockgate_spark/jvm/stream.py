@@ -21,7 +21,7 @@ from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import LateCount, LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
-from lockgate_spark.jvm.stand_in import Answers
+from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watch import Watch
 from lockgate_spark.jvm.watermarks import NAMED, source_index
 from lockgate_spark.logs.indexed import IndexedSplitLog
@@ -41,28 +41,28 @@ _SAMPLE_MS = 10_000  # the longest look at the last records
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
-OpenSession = Callable[[str], AlignedRun]
-"""Finds or opens the session of the query run that opens the source with this checkpoint."""
+OpenRun = Callable[[str], AlignedRun]
+"""Finds or opens the aligned run of the query that opens the source with this checkpoint."""
 
 
-class Table(Answers):
+class Table(SparkProxy):
     """The Kafka table; reads through `ScanBuilder`."""
 
     ANSWERS = ("newScanBuilder",)
     INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
 
     def __init__(
-        self, java: Any, gateway: Any, open_session: OpenSession, event_time: EventTime | None, late: LateRows | None
+        self, java: Any, gateway: Any, open_run: OpenRun, event_time: EventTime | None, late: LateRows | None
     ) -> None:
         super().__init__(java, gateway)
         self.late = late
-        self._opens = (open_session, event_time, late)
+        self._opens = (open_run, event_time, late)
 
     def newScanBuilder(self, options: Any) -> "ScanBuilder":
         return ScanBuilder(self._java.newScanBuilder(options), self._gateway, Selected.by(options), *self._opens)
 
 
-class ScanBuilder(Answers):
+class ScanBuilder(SparkProxy):
     """Builds `Scan`."""
 
     ANSWERS = ("build",)
@@ -76,7 +76,7 @@ class ScanBuilder(Answers):
         return Scan(self._java.build(), self._gateway, *self._opens)
 
 
-class Scan(Answers):
+class Scan(SparkProxy):
     """Opens `Stream` for a query run."""
 
     ANSWERS = ("toMicroBatchStream", "toContinuousStream")
@@ -87,16 +87,16 @@ class Scan(Answers):
         java: Any,
         gateway: Any,
         selected: Selected,
-        open_session: OpenSession,
+        open_run: OpenRun,
         event_time: EventTime | None,
         late: LateRows | None,
     ) -> None:
         super().__init__(java, gateway)
-        self._selected, self._open_session, self._event_time, self._late = selected, open_session, event_time, late
+        self._selected, self._open_run, self._event_time, self._late = selected, open_run, event_time, late
 
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
         return opened(
-            self._open_session(checkpoint),
+            self._open_run(checkpoint),
             checkpoint,
             lambda run, index: Stream(
                 self._java.toMicroBatchStream(checkpoint),
@@ -118,8 +118,8 @@ class Scan(Answers):
         )
 
 
-class Stream(Answers):
-    """The source of one query run, and the session's `Source`."""
+class Stream(SparkProxy):
+    """The source of one query run, and its run's `Source`."""
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
     INTERFACES = tuple(
@@ -132,17 +132,17 @@ class Stream(Answers):
         java: Any,
         gateway: Any,
         selected: Selected,
-        session: AlignedRun,
+        aligned: AlignedRun,
         index: int,
         event_time: EventTime | None,
         late: LateRows | None,
-        half: Any = None,
+        stand_in: Any = None,
     ) -> None:
-        divide = half is None and late is None and session.alignment.mode != "observe" and not selected.sets_tasks()
-        super().__init__(java, gateway, half, _divided_ranges(gateway, java) if divide else None)
+        divide = stand_in is None and late is None and aligned.alignment.mode != "observe" and not selected.sets_tasks()
+        super().__init__(java, gateway, stand_in, _divided_ranges(gateway, java) if divide else None)
         self._late_rows, self.event_time = late, event_time
         self.late: LateCount | None = None
-        self._selected, self._session, self._index = selected, session, index
+        self._selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
@@ -163,26 +163,26 @@ class Stream(Answers):
     def count_late_rows(self, checkpoint: str) -> None:
         """Begin to count, or say why it cannot. Raises `UnsupportedQuery` as `LateRows.begin`."""
         if self._late_rows is None:
-            self._session.tell_uncounted("the count is switched off for this query")
+            self._aligned.tell_uncounted("the count is switched off for this query")
             return
-        self.late = self._late_rows.begin(checkpoint, self._half)
+        self.late = self._late_rows.begin(checkpoint, self._stand_in)
         if self.late is None:
-            self._session.tell_uncounted(
+            self._aligned.tell_uncounted(
                 "another query reads the same aligned DataFrame; call align() again for each query"
             )
 
     def is_stopped(self) -> bool:
-        return not self._session.run.is_active()
+        return not self._aligned.run.is_active()
 
     def explained(self, error: Exception) -> Exception:
         return self._selected.explained(error, self._watch.topics)
 
     def _decide(self, start: Any, limit: Any) -> Any:
-        if self._session.alignment.mode == "observe":
+        if self._aligned.alignment.mode == "observe":
             native = self._java.latestOffset(start, limit)
-            self._session.observe(self._index, parse(start.json()), _most_rows(limit), _offsets(native))
+            self._aligned.observe(self._index, parse(start.json()), _most_rows(limit), _offsets(native))
             return native
-        end = self._session.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
+        end = self._aligned.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
         # Without an end no topic matches: for None Spark waits, and runs no batch.
         return self._java.deserializeOffset(render(end)) if end else None
 
@@ -207,19 +207,19 @@ class Stream(Answers):
         return metrics
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
-        metrics = self._session.tell_progress(self._index)
+        metrics = self._aligned.tell_progress(self._index)
         if self.late is not None:
             self.late.take()
             metrics |= late_metrics(self.late.last, self.late.exact, self.late.untimed)
-            self._session.tell_late(self._index, self.late.total.total())
-        self._session.tell_batch(self._index, None if self.late is None else self.late.batch)
+            self._aligned.tell_late(self._index, self.late.total.total())
+        self._aligned.tell_batch(self._index, None if self.late is None else self.late.batch)
         return metrics
 
     def stop(self) -> None:
         try:
-            if self.late is not None and self._session.alignment.mode != "observe":
+            if self.late is not None and self._aligned.alignment.mode != "observe":
                 self.late.sum_up()
-            self._session.close()
+            self._aligned.close()
             self._watch.close()
         finally:
             self._java.stop()
@@ -248,30 +248,30 @@ class Stream(Answers):
         return ends
 
 
-def opened(session: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
-    """Return the stream that `make` makes of a session and an index, as its source."""
+def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
+    """Return the stream that `make` makes of an aligned run and an index, as its source."""
     try:
         index = source_index(checkpoint)
         name = checkpoint.rstrip("/").rpartition("/")[2]
-        if index in session.sources:
+        if index in aligned.sources:
             raise ConfigurationError(
                 f'readStream.name("{name}"): another source of the query has the same number, {index}. Give one '
                 "another name"
             )
-        stream = make(session, index)
-        session.add(index, stream)
-        if index >= NAMED and session.membership is not None:
+        stream = make(aligned, index)
+        aligned.add(index, stream)
+        if index >= NAMED and aligned.membership is not None:
             log.info(
                 'group %s: source "%s" is reader %s/%d',
-                session.membership.group,
+                aligned.membership.group,
                 name,
-                session.membership.source,
+                aligned.membership.source,
                 index,
             )
         stream.count_late_rows(checkpoint)
         return stream
     except Exception:
-        session.end()
+        aligned.end()
         raise
 
 
