@@ -1,7 +1,6 @@
 """Groups: configure, list, inspect, delete."""
 
 import re
-from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
@@ -15,6 +14,8 @@ from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.fields import Json
+from lockgate_coordinator.access.guard import TOKEN
+from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.api.audit import audited, differences, operator
 from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import ETAG, Responses, answer, route
@@ -25,7 +26,6 @@ from lockgate_coordinator.api.parts import (
     Limit,
     SourceName,
     TheCoordinator,
-    Visible,
     act_of,
 )
 from lockgate_coordinator.service.coordinator import Coordinator
@@ -77,12 +77,15 @@ async def configure(
 
 @router.get("", **route(answers={200: answer("A page of groups", "Groups")}, names=False))
 async def listed(
-    coordinator: TheCoordinator, visible: Visible, limit: Limit = 100, after: Annotated[str, Query(max_length=255)] = ""
+    request: Request,
+    coordinator: TheCoordinator,
+    limit: Limit = 100,
+    after: Annotated[str, Query(max_length=255)] = "",
 ) -> Response:
     """List groups by name. Pass `next` as `after` to get the next page. `unreadable` lists the
     groups of the page that cannot be read.
     """
-    names = await _visible_names(coordinator, visible, after, limit + 1)
+    names = await _visible_names(coordinator, request.scope.get(TOKEN), after, limit + 1)
     items, unreadable = list[Json](), list[Json]()
     for name in names[:limit]:
         try:
@@ -154,16 +157,14 @@ def _reader(after: str) -> ReaderKey:
     return source, int(subtask)
 
 
-async def _visible_names(
-    coordinator: Coordinator, visible: Callable[[str], bool], after: str, wanted: int
-) -> list[str]:
+async def _visible_names(coordinator: Coordinator, token: Token | None, after: str, wanted: int) -> list[str]:
     """Return the first `wanted` names above `after` that the token may see. Names are read in large
     pages, since few of them may be visible.
     """
     found = list[str]()
     while True:
         names = await coordinator.store.names(after, max(wanted, NAMES_AT_ONCE))
-        found += [name for name in names if visible(name)]
+        found += [name for name in names if token is None or token.may_touch(name)]
         if len(found) >= wanted or len(names) < max(wanted, NAMES_AT_ONCE):
             return found[:wanted]
         after = names[-1]

@@ -1,15 +1,12 @@
 """The parameters of routes: names, numbers, and the coordinator. `bodies` has the body."""
 
 import re
-from collections.abc import Callable
 from hashlib import sha256
 from typing import Annotated, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BeforeValidator
 
-from lockgate_coordinator.access.guard import TOKEN
-from lockgate_coordinator.access.tokens import Token
 from lockgate_coordinator.api.schemas import NAME_FORM
 from lockgate_coordinator.service.coordinator import Coordinator
 
@@ -62,13 +59,5 @@ async def _coordinator(request: Request) -> Coordinator:
     # async, because FastAPI runs other functions on a thread, which costs more than the request
     return cast("Coordinator", request.app.state.coordinator)
 
-
-async def _visible(request: Request) -> Callable[[str], bool]:
-    token: Token | None = request.scope.get(TOKEN)
-    return (lambda group: True) if token is None else token.may_touch
-
-
-Visible = Annotated[Callable[[str], bool], Depends(_visible)]
-"""Whether the request's token may see a group."""
 
 TheCoordinator = Annotated[Coordinator, Depends(_coordinator)]

@@ -8,9 +8,11 @@ import heapq
 from collections.abc import Iterable
 from itertools import groupby
 
+import msgspec
+
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked, lease_ends
-from lockgate.group.reader import Arriving, Reader, ReaderKey, watermark_of
+from lockgate.group.reader import Arriving, ReaderKey, watermark_of
 from lockgate.sentences import paused_by, reader_name
 from lockgate.steps import ITEMS_OF_A_STEP, Steps, parts
 from lockgate.watermark import MAX, MIN, add, iso
@@ -27,9 +29,7 @@ reader, while reports wait.
 
 
 PAGE_SIZE = 2_000_000
-"""Characters of a page of readers, about: then the page ends, whatever its `limit`. One reader may
-have more.
-"""
+"""Bytes of a page of readers, which ends there whatever its `limit`. One reader may have more."""
 
 HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
 """A group's health, worst first: a reader is lost; a reader has waited for longer than
@@ -44,7 +44,6 @@ PAUSES_NAMED = 3
 """How many paused sources the reason names."""
 
 _READERS_AT_ONCE = ITEMS_OF_A_STEP // 5  # a reader takes as long as five splits
-_READER, _SPLIT = 950, 250  # characters in JSON, without names, owner and attributes
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
@@ -75,12 +74,11 @@ def inspected(
     """
     yield
     above = group.readers if after is None else (key for key in group.readers if key > after)
-    shown, more = _page(group, above, limit, splits=False)
-    yield
-    sources = list[Json]()
-    for source, keys in groupby(shown, key=lambda key: key[0]):
-        readers = yield from _readers(group, list(keys), now_ms, splits=False)
-        sources.append({"source": source, "paused": paused(group.pause_of(source)), "readers": readers})
+    shown, more = yield from _readers(group, above, limit, now_ms, splits=False)
+    sources = [
+        {"source": source, "paused": paused(group.pause_of(source)), "readers": [reader for _, reader in some]}
+        for source, some in groupby(shown, key=lambda entry: entry[0][0])
+    ]
     encoded, (counted, lost) = to_json(event), _census(group, now_ms)
     return {
         "group": group.name,
@@ -99,7 +97,7 @@ def inspected(
         "readers": len(group.readers),
         **_counted(group, event, counted),
         "sources": sources,
-        "next": "{}/{}".format(*shown[-1]) if more else None,
+        "next": "{}/{}".format(*shown[-1][0]) if more else None,
     }
 
 
@@ -110,17 +108,15 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
     yield
     first = -1 if after is None else after
     above = (key for key in group.readers if key[0] == source and key[1] > first)
-    shown, more = _page(group, above, limit, splits=True)
-    yield
-    readers = yield from _readers(group, shown, now_ms, splits=True)
+    shown, more = yield from _readers(group, above, limit, now_ms, splits=True)
     return {
         "group": group.name,
         "source": source,
         "paused": paused(group.pause_of(source)),
         **_time("group_watermark", group.group_watermark),
         **_time("now", now_ms),
-        "readers": readers,
-        "next": shown[-1][1] if more else None,
+        "readers": [reader for _, reader in shown],
+        "next": shown[-1][0][1] if more else None,
     }
 
 
@@ -184,34 +180,25 @@ def paused(pause: SourcePause | None) -> Json | None:
     return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
 
 
-def _page(group: Group, keys: Iterable[ReaderKey], limit: int, *, splits: bool) -> tuple[list[ReaderKey], bool]:
-    """Return the first `limit` keys, or as many as `PAGE_SIZE` allows, and whether there
-    are more.
+def _readers(
+    group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
+) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
+    """Return the first `limit` readers, or as many as `PAGE_SIZE` allows, and whether there are
+    more.
     """
-    page, size = heapq.nsmallest(limit + 1, keys), 0
-    for place, key in enumerate(page[:limit]):
-        size += _size(group.readers[key], splits=splits)
-        if place and size > PAGE_SIZE:
-            return page[:place], True
-    return page[:limit], len(page) > limit
-
-
-def _size(reader: Reader, *, splits: bool) -> int:
-    texts = sum(len(text) for text in (reader.owner, *reader.attributes, *reader.attributes.values()))
-    named = reader.reported.splits if splits and reader.reported is not None else {}
-    return _READER + texts + sum(map(len, named)) + _SPLIT * len(named)
-
-
-def _readers(group: Group, keys: list[ReaderKey], now_ms: int, *, splits: bool) -> Steps[list[Json]]:
-    readers = list[Json]()
-    for key in keys:
+    page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
+    yield
+    for key in page[:limit]:
         reader = _reader(group, key, now_ms)
         if splits:
             reader["splits"] = yield from _splits(group, key)
-        readers.append(reader)
-        if not len(readers) % _READERS_AT_ONCE:
+        size += len(msgspec.json.encode(reader))
+        if shown and size > PAGE_SIZE:
+            return shown, True
+        shown.append((key, reader))
+        if not len(shown) % _READERS_AT_ONCE:
             yield
-    return readers
+    return shown, len(page) > limit
 
 
 def _splits(group: Group, key: ReaderKey) -> Steps[Json]:
