@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.problems import TABLE, Problem
-from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, list_of, record, ref
+from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, record, ref
 from lockgate_coordinator.api.split_schemas import SPLIT_SCHEMAS
 
 Responses = dict[int | str, dict[str, Any]]
@@ -26,15 +26,6 @@ HEADERS: Mapping[int, tuple[str, Json]] = {
     503: ("Retry-After", {**integer(0), "description": "seconds"}),
 }
 ETAG: Json = {"ETag": {"description": "Version of the configuration, for If-Match", "schema": TEXT}}
-
-MEMBERS: Mapping[str, Json] = {
-    "invalid-request": {"errors": list_of(record({"field": TEXT, "detail": TEXT}))},
-    "limit-reached": {"limit": TEXT, "most": integer(0)},
-    "stale-epoch": {"current_epoch": integer(1)},
-    "reader-busy": {"owner": TEXT},
-    "unreadable-group": {"reason": TEXT, "remedy": TEXT},
-}
-"""The members of a problem beyond those that all problems have."""
 
 NO_ROUTE = "NoSuchRoute"
 REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-reader", "stale-epoch")
@@ -128,25 +119,21 @@ def _refusal(status: int, models: list[str]) -> Json:
 
 
 def _problems() -> dict[str, Json]:
-    found = {model(row.type): _problem(row.type, row.status, row.title) for row in TABLE.values()}
-    found[NO_ROUTE] = _problem_of("about:blank", {"status": {"enum": [404, 405]}})
-    rejections = [
-        _problem(row.type, row.status, row.title, of_batch=True) for row in TABLE.values() if row.type in REJECTIONS
-    ]
+    found = {model(row.type): _problem(row, {"instance": TEXT}) for row in TABLE.values()}
+    status = {"enum": [404, 405]}
+    found[NO_ROUTE] = record(
+        {"type": {"const": "about:blank"}, "title": TEXT, "status": status, "detail": TEXT, "instance": TEXT}
+    )
+    rejections = [_problem(row, {"index": integer(0)}) for row in TABLE.values() if row.type in REJECTIONS]
     return {**found, "Rejection": {"anyOf": rejections}}
 
 
-def _problem(kind: str, status: int, title: str, *, of_batch: bool = False) -> Json:
-    members = {"status": {"const": status}, "title": {"const": title}, **MEMBERS.get(kind, {})}
-    return _problem_of(f"urn:lockgate:{kind}", members, of_batch=of_batch)
-
-
-def _problem_of(kind: str, members: Json, *, of_batch: bool = False) -> Json:
+def _problem(row: Problem, place: Json) -> Json:
     """Return the schema of a problem (RFC 9457). A rejected report of a batch has its index in
     place of `instance`.
     """
-    place = {"index": integer(0)} if of_batch else {"instance": TEXT}
-    return record({"type": {"const": kind}, "title": TEXT, "status": integer(), "detail": TEXT, **place, **members})
+    kind, title, status = {"const": f"urn:lockgate:{row.type}"}, {"const": row.title}, {"const": row.status}
+    return record({"type": kind, "title": title, "status": status, "detail": TEXT, **place, **row.members})
 
 
 def _without_null(schema: Json) -> Json:

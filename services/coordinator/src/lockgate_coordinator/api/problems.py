@@ -1,8 +1,8 @@
 """Every error as `application/problem+json` (RFC 9457), by one table."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -31,6 +31,7 @@ from lockgate_coordinator.access.denials import (
     TooManyRequests,
     Unauthorized,
 )
+from lockgate_coordinator.api.schemas import TEXT, integer, list_of, record
 from lockgate_coordinator.service.announcer import TooManyWatchers
 from lockgate_coordinator.service.coordinator import Stopping
 from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
@@ -47,36 +48,27 @@ class NotJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One row of the table. `more` makes the members beyond those of all problems. `retry_after_s`:
-    when to try again, unless the error says when.
+    """One row of the table. `members` are those beyond the members of all problems, attributes of
+    the error by their schemas. `retry_after_s`: when to try again, unless the error says when.
     """
 
     status: int
     type: str
     title: str
-    more: Callable[[Any], Json] = lambda error: {}
+    members: Mapping[str, Json] = field(default_factory=dict)
     retry_after_s: int | None = None
 
 
-def _faults(error: InvalidMessage) -> Json:
-    more = {"more_errors": error.more} if error.more else {}
-    return {"errors": [{"field": name, "detail": detail} for name, detail in error.faults], **more}
-
+_FAULT = record({"field": TEXT, "detail": TEXT})
 
 TABLE: Mapping[type[Exception], Problem] = {
-    InvalidMessage: Problem(422, "invalid-request", "The request breaks the protocol", _faults),
+    InvalidMessage: Problem(422, "invalid-request", "The request breaks the protocol", {"errors": list_of(_FAULT)}),
     UnknownGroup: Problem(404, "unknown-group", "There is no such group"),
     UnknownSource: Problem(404, "unknown-source", "The group has no such source"),
     UnknownReader: Problem(404, "unknown-reader", "The source has no such reader"),
-    StaleEpoch: Problem(
-        409, "stale-epoch", "The epoch is not the newest", lambda error: {"current_epoch": error.current_epoch}
-    ),
-    ReaderBusy: Problem(
-        409, "reader-busy", "Another owner's lease is still valid", lambda error: {"owner": error.owner}
-    ),
-    LimitReached: Problem(
-        409, "limit-reached", "A limit is reached", lambda error: {"limit": error.limit, "most": error.most}
-    ),
+    StaleEpoch: Problem(409, "stale-epoch", "The epoch is not the newest", {"current_epoch": integer(1)}),
+    ReaderBusy: Problem(409, "reader-busy", "Another owner's lease is still valid", {"owner": TEXT}),
+    LimitReached: Problem(409, "limit-reached", "A limit is reached", {"limit": TEXT, "most": integer(0)}),
     PreconditionFailed: Problem(
         412, "precondition-failed", "The configuration does not meet the request's precondition"
     ),
@@ -90,11 +82,7 @@ TABLE: Mapping[type[Exception], Problem] = {
     TooManyRequests: Problem(429, "too-many-requests", "The token has exceeded its request rate"),
     TooManyWatchers: Problem(503, "too-many-subscribers", "Too many subscribers", retry_after_s=5),
     UnreadableGroup: Problem(
-        503,
-        "unreadable-group",
-        "The group cannot be read",
-        lambda error: {"reason": error.reason, "remedy": error.remedy},
-        retry_after_s=10,
+        503, "unreadable-group", "The group cannot be read", {"reason": TEXT, "remedy": TEXT}, retry_after_s=10
     ),
     Stopping: Problem(503, "stopping", "The coordinator is shutting down", retry_after_s=1),
     StoreUnavailable: Problem(503, "store-unavailable", "The store is unavailable", retry_after_s=1),
@@ -104,12 +92,17 @@ TABLE: Mapping[type[Exception], Problem] = {
 def described(error: Exception) -> Json:
     """Return the problem's members without `instance`, as a rejected report of a batch has them."""
     row = TABLE[type(error)]
+    if isinstance(error, InvalidMessage):
+        members: Json = {"errors": [{"field": name, "detail": detail} for name, detail in error.faults]}
+        members |= {"more_errors": error.more} if error.more else {}
+    else:
+        members = {name: getattr(error, name) for name in row.members}
     return {
         "type": f"urn:lockgate:{row.type}",
         "title": row.title,
         "status": row.status,
         "detail": str(error),
-        **row.more(error),
+        **members,
     }
 
 
