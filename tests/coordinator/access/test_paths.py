@@ -27,9 +27,8 @@ from lockgate_coordinator.api import (
     alignment_events,
     caller,
     groups,
-    health,
     journal,
-    metrics_page,
+    process,
     readers,
     reports,
     source_pauses,
@@ -41,7 +40,7 @@ from support.examples import examples
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, journal, source_pauses, readers, reports, splits, alignment_events, caller, health, metrics_page)
+SUBJECTS = (groups, journal, source_pauses, readers, reports, splits, alignment_events, caller, process)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]

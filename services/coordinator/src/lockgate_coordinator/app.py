@@ -19,10 +19,9 @@ from lockgate_coordinator.api import (
     caller,
     document,
     groups,
-    health,
     journal,
-    metrics_page,
     problems,
+    process,
     readers,
     reports,
     source_pauses,
@@ -112,8 +111,7 @@ def create_app(
         splits,
         alignment_events,
         caller,
-        health,
-        metrics_page,
+        process,
     ):
         app.include_router(subject.router)
     shown = pages.routes() if settings.dashboard else []

@@ -1,4 +1,4 @@
-"""The page `/metrics` for Prometheus."""
+"""What a process says of itself: whether it is up, whether it can do its work, and its metrics."""
 
 import asyncio
 from typing import cast
@@ -6,23 +6,44 @@ from typing import cast
 from fastapi import APIRouter, Request, Response
 
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
-from lockgate_coordinator.api.document import refusals
+from lockgate_coordinator.api.document import answer, refusals
 from lockgate_coordinator.api.parts import TheCoordinator
 from lockgate_coordinator.api.problems import TABLE
+from lockgate_coordinator.service.coordinator import Stopping
 from lockgate_coordinator.service.group_scrape import scrape_groups
 from lockgate_coordinator.settings import Settings
+from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.metrics import Metrics
 
-router = APIRouter(tags=["metrics"])
+router = APIRouter()
 
+NOT_READY = refusals([TABLE[StoreUnavailable], TABLE[Stopping]])
 TEXT = {
     "description": "Metrics in Prometheus's text format, or in OpenMetrics if the Accept header asks for it",
     "content": {"text/plain": {"schema": {"type": "string"}}},
 }
 
 
+@router.get("/livez", tags=["health"], responses={200: answer("The process is up", "Live")})
+async def livez() -> dict[str, str]:
+    """Check that the process is up."""
+    return {"status": "live"}
+
+
+@router.get(
+    "/readyz", tags=["health"], responses={200: answer("The coordinator can serve requests", "Ready"), **NOT_READY}
+)
+async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
+    """Check that the coordinator can serve requests. The status is 503 while the store cannot be
+    read or written, commits fail or the coordinator is shutting down.
+    """
+    await coordinator.ready()
+    return {"status": "ready"}
+
+
 @router.get(
     "/metrics",
+    tags=["metrics"],
     response_class=Response,
     responses={200: TEXT, **refusals([TABLE[Unauthorized], TABLE[Forbidden], TABLE[TooManyRequests]])},
 )
