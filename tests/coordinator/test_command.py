@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lockgate_coordinator import commands, server
+from lockgate_coordinator.limits import Limits
+from lockgate_coordinator.settings import Settings
 from lockgate_testbed.redis import Certificates
 from support.lockgate_command import fault, said
 from support.mutual import Authority
@@ -64,3 +67,12 @@ def test_help_names_the_options_with_their_defaults() -> None:
     shown = said("", "serve", "--help")
     for word in ("--host", "--port", "--store", "127.0.0.1", "8080", "memory://"):
         assert word in shown
+
+
+def test_each_limit_is_set_by_its_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = list[Settings]()
+    monkeypatch.setattr(server, "serve", lambda *given: taken.append(given[3]))
+    monkeypatch.setattr(server, "run", lambda serving: None)
+    monkeypatch.setattr(commands.logs, "install", lambda *form: None)
+    commands.serve_command(max_partitions=1, max_readers=2, max_sources=3, max_attributes=4, max_groups=5)
+    assert taken[0].limits == Limits(splits=1, readers=2, sources=3, attributes=4, groups=5)

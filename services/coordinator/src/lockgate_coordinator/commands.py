@@ -163,7 +163,13 @@ def serve_command(
     SIGTERM or Ctrl-C. You can also give tokens in LOCKGATE_TOKENS, as ROLE=TOKEN,ROLE=TOKEN.
     """
     logs.install(log_format, log_level)
-    limits = Limits(max_partitions, max_readers, max_sources, max_groups, max_attributes)
+    limits = Limits(
+        splits=max_partitions,
+        readers=max_readers,
+        sources=max_sources,
+        attributes=max_attributes,
+        groups=max_groups,
+    )
     settings = Settings(
         tokens_file=tokens,
         tokens=os.environ.get(VARIABLE, ""),
