@@ -15,7 +15,7 @@ from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.telemetry.dry_run import DryRun
 from lockgate_spark.telemetry.left_out import LeftOut
-from lockgate_spark.telemetry.out_of_order import OutOfOrder
+from lockgate_spark.telemetry.out_of_order import OutOfOrder, seen
 from lockgate_spark.telemetry.progress_metrics import Behind, ChangeLog, source_metrics
 from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
@@ -56,19 +56,24 @@ class Observer:
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
         """Make the view of the plan that is carried out.
 
-        The observer adds to `context` the previous view, the records left out, and whether the plan
-        is applied.
+        The observer adds to `context` what it has seen itself.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
         for key, records in left_out.items() if applied else ():
             self.left_out.count(key, records)
-        so_far = {key: self.left_out.so_far(key) for key in left_out}
-        context = replace(context, before=self.view, left_out=left_out, left_out_so_far=so_far, applied=applied)
-        view = self._out_of_order.show(describe(plan, context), self._sources)
-        if view.behind and plan.offsets:  # a wait is logged by `waits`
-            self._behind.log(view)
-        self.view = replace(view, rows_saved=self._estimate(plan, unread, draft))
+        context = replace(
+            context,
+            before=self.view,
+            left_out=left_out,
+            left_out_so_far={key: self.left_out.so_far(key) for key in left_out},
+            disorder=seen(self._sources),
+            rows_saved=self._estimate(plan, unread, draft),
+            applied=applied,
+        )
+        self.view = describe(plan, context)
+        if self.view.behind and plan.offsets:  # a wait is logged by `waits`
+            self._behind.log(self.view)
 
     @property
     def rows_saved(self) -> int | None:

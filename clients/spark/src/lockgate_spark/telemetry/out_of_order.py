@@ -4,12 +4,10 @@ plans cannot allow for.
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 
 from lockgate.duration import spoken
 from lockgate_spark.logs.names import names
 from lockgate_spark.logs.unread import Key, Source
-from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
@@ -20,23 +18,6 @@ class OutOfOrder:
     def __init__(self) -> None:
         self._warned: set[Key] = set()
         self._logged = 0
-
-    def show(self, view: BatchAlignment, sources: Mapping[int, Source]) -> BatchAlignment:
-        """Return the view of a plan, with the out-of-orderness that was seen in each partition."""
-        seen = {
-            (i, split): ms
-            for i, source in sources.items()
-            for split, learned in source.log.learned.items()
-            if (ms := learned.points.disorder)
-        }
-        if not seen:
-            return view
-        return replace(
-            view,
-            partitions=tuple(
-                replace(each, out_of_orderness=seen.get((each.source, each.partition), 0)) for each in view.partitions
-            ),
-        )
 
     def warn(
         self, sources: Mapping[int, Source], allowed: int, learned: int | None, steps: tuple[int, int] | None = None
@@ -74,14 +55,20 @@ class OutOfOrder:
                 )
 
 
+def seen(sources: Mapping[int, Source]) -> dict[Key, int]:
+    """Return how far out of order (ms) the records of each split were that a look has shown."""
+    return {
+        (i, split): ms
+        for i, source in sources.items()
+        for split, learned in source.log.learned.items()
+        if (ms := learned.points.disorder)
+    }
+
+
 def _worst(sources: Mapping[int, Source]) -> str:
     """Return the partition whose records are furthest out of order."""
-    seen = {
-        (i, split): known.points.disorder
-        for i, source in sources.items()
-        for split, known in source.log.learned.items()
-    }
-    return _named(max(seen, key=lambda key: seen[key]), sources) if seen else "the query"
+    found = seen(sources)
+    return _named(max(found, key=lambda key: found[key]), sources) if found else "the query"
 
 
 def _named(key: Key, sources: Mapping[int, Source]) -> str:

@@ -182,8 +182,8 @@ class BatchAlignment:
 class PlanContext:
     """What a view shows besides the plan itself.
 
-    `coordinator`, `operator_pause`, `slice`, `rows_too_late`, `out_of_orderness` and `applied` are
-    as in `BatchAlignment`.
+    `coordinator`, `operator_pause`, `slice`, `rows_saved`, `rows_too_late`, `out_of_orderness` and
+    `applied` are as in `BatchAlignment`.
 
     Attributes:
         planned_at: Wall clock (s).
@@ -198,6 +198,7 @@ class PlanContext:
         left_out: How many records of each partition were found that take no part.
         left_out_so_far: The same for the run, for partitions where it has changed.
         read_early: How many offsets of each partition are read early, where some are.
+        disorder: How far out of order (ms) the records of each partition were, where some were.
 
     """
 
@@ -215,6 +216,8 @@ class PlanContext:
     left_out: Mapping[Key, int] = field(default_factory=dict)
     left_out_so_far: Mapping[Key, int] = field(default_factory=dict)
     read_early: Mapping[Key, int] = field(default_factory=dict)
+    disorder: Mapping[Key, int] = field(default_factory=dict)
+    rows_saved: int | None = None
     slice: BatchSlice | None = None
     rows_too_late: int = 0
     out_of_orderness: int = 0
@@ -254,6 +257,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
                 stopped_ms=_stopped_ms(s, context.stopped.get(key, 0), context) if key in paused else 0,
                 left_out_so_far=left_out_so_far.get(key, 0),
                 read_early=context.read_early.get(key, 0),
+                out_of_orderness=context.disorder.get(key, 0),
                 far_behind=key in context.far_behind,
             )
             for key, s in made.items()
@@ -271,6 +275,7 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
         coordinator=context.coordinator,
         operator_pause=context.operator_pause,
         out_of_orderness=context.out_of_orderness,
+        rows_saved=context.rows_saved,
         rows_too_late=context.rows_too_late,
         applied=context.applied,
     )
