@@ -25,7 +25,7 @@ from statistics import quantiles
 from typing import NamedTuple
 
 from lockgate.plan.producer_lag import MARGIN
-from lockgate_spark.planning.disorder import ENOUGH, most_learned
+from lockgate_spark.planning.bounds import ENOUGH, most_learned
 from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S
 from seeded.figures import misstated
 from seeded.played import Batch, Lane, Look, Played, Record, Run, Split

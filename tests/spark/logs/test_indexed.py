@@ -18,7 +18,7 @@ from lockgate_spark.logs.indexed import MOST_READS, IndexedSplitLog
 from lockgate_spark.logs.kafka import SAMPLED
 from lockgate_spark.logs.points import MOST, Points
 from lockgate_spark.logs.unread import Unread
-from lockgate_spark.planning import disorder
+from lockgate_spark.planning import bounds
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.telemetry.out_of_order import OutOfOrder
 from support.logs_in_memory import LogsInMemory
@@ -185,7 +185,7 @@ def planned(alignment: Alignment, jitter_ms: int, batches: int = 4) -> AlignedRu
 
 
 def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disorder, "ENOUGH", 0)
+    monkeypatch.setattr(bounds, "ENOUGH", 0)
     session, trusting = (
         planned(
             Alignment(max_drift="1 minute", future_bound=None, idle_timeout="1 minute", max_out_of_orderness=d),

@@ -7,18 +7,31 @@ than its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ 
 `delay` is that of the query's own `withWatermark`, which is known once the query runs. Spark takes
 the lowest of several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max`
 the shortest.
+
+**Out of order.** An out-of-orderness that the user promised is used as it is. Else the plans use
+the largest one that was seen, up to half of `max_drift`: one straggler from yesterday must not take
+all the room of the group's readers. A larger one is warned of (`telemetry.out_of_order`). If fewer
+than `ENOUGH` records of a split were compared, it is taken to be out of order by that half. This
+costs nothing where no producer lags, because there the clock says how far other splits may go.
+Where this split lags, they wait for it that much longer.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from lockgate.plan.model import Bounds
+from lockgate.plan.model import Backlog, Bounds
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
-from lockgate_spark.logs.unread import Source
-from lockgate_spark.planning.disorder import measured, most_learned
+from lockgate_spark.logs.unread import Key, Source
 from lockgate_spark.query_watermark import Checkpointed
+
+ENOUGH = 50
+
+
+def most_learned(max_drift: int) -> int:
+    """Return the largest out-of-orderness (ms) that plans allow for if none was promised."""
+    return max_drift // 2
 
 
 def delay_of(run: Checkpointed) -> int | None:
@@ -71,7 +84,16 @@ class QueryBounds:
 
     def measure(self) -> None:
         """Take in how far out of order the records were that the logs have shown."""
-        self._seen = measured(self._sources)
+        logs = (source.log for source in self._sources.values())
+        self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
+
+    def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
+        """Return the backlogs, with more out-of-orderness where few records were compared."""
+        if self.are_promised:
+            return backlogs
+        most = most_learned(self.now().max_drift)
+        compared = {key: self._sources[key[0]].log.learned[key[1]].points.compared for key in backlogs}
+        return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self) -> Bounds:
         """Return the bounds by all that was measured so far."""

@@ -17,7 +17,6 @@ from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source, Unread
 from lockgate_spark.planning.bounds import QueryBounds
-from lockgate_spark.planning.disorder import careful
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.event_time_check import EventTimeCheck
 from lockgate_spark.planning.kept_lags import KeptLags
@@ -139,9 +138,7 @@ class Looker:
         # Each look-up that turns out to have found no record asks for another round: a few for each
         # source at most.
         while not confirmed:
-            backlogs = unread.backlogs()
-            if not self._bounds.are_promised:
-                backlogs = careful(backlogs, self._sources, bounds)
+            backlogs = self._bounds.careful(unread.backlogs())
             backlogs = self.producers.backlogs(unread, int(now * 1000), bounds, backlogs, apart_ms)
             answers = LogAnswers(backlogs, unread, bounds, budgets, self._learned)
             confirmed = unread.confirm(answers.found.target, answers.cut(answers.found.target))

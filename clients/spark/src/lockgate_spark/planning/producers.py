@@ -29,9 +29,8 @@ from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.planning.ahead import Ahead
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.kept_lags import KeptLags
-from lockgate_spark.planning.startup_grace import UNKNOWN_MS, StartupGrace
+from lockgate_spark.planning.startup_grace import UNKNOWN_MS, StartupGrace, traces_of
 from lockgate_spark.planning.too_late import TooLate
-from lockgate_spark.planning.traces import traces_of
 
 log = logging.getLogger("lockgate")
 
