@@ -9,7 +9,7 @@ from lockgate.group.leases import after_silence, tolerance_ms
 from lockgate.group.reader import Reader
 from lockgate.group.readers import Readers
 from lockgate.watermark import MAX
-from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
+from lockgate.wire.events import GroupConfig, OnLostReader, ReportedWatermarkEvent
 from support.examples import examples
 from support.turns import NOW, after_leases, decide, evaluate, reported
 
@@ -28,6 +28,13 @@ def group() -> Group:
 )
 def test_the_tolerance_is_a_third_of_a_lease_or_two_intervals(interval: int, lease: int, expected: int) -> None:
     assert tolerance_ms(GroupConfig(update_interval_ms=interval, lease_ms=lease)) == expected
+
+
+def test_lost_reader_that_holds_bounds_what_the_others_offer() -> None:
+    group = create("g", replace(CONFIG, on_lost_reader=OnLostReader.HOLD), NOW)
+    group = reported(reported(group, "a", 5, NOW, reach=500), "b", 100, NOW + 1, reach=500)
+    assert decide(group, NOW).ceiling == 500
+    assert decide(group, NOW + LEASE).ceiling == 15
 
 
 def test_a_clock_that_is_put_back_leaves_each_lease_what_was_left_of_it(group: Group) -> None:
