@@ -11,8 +11,8 @@ each run, by the clock and by the processor time of driver and JVM, the medians 
 by pair; writes build/bench/read.json.
 
 With `--alone` half of the records lie in one partition that is 23 hours behind the seven others.
-Aligned, it is read alone until it is level, in one task a batch; and once more with
-`minPartitions`, which splits it up.
+Aligned, it is read alone until it is level, in a task for each core; and once more with
+`minPartitions`, which makes eight tasks.
 
 With `--connect` the kinds are `plain Spark` and `connect`, which the server's extension aligns.
 Both run in one Spark Connect server (`read_over_connect.py`).
