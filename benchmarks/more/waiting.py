@@ -1,11 +1,11 @@
 """The rate of a query whose steps wait, on more cores than this machine has, while one partition
 lags alone: plain Spark and aligned, in turn (`make bench-waiting`).
 
-Half of the records lie in one of eight partitions, which is 12 h behind the others. Each record
-takes `--wait-ms`, as a call of another service does, so that a run on `local[8]` needs few
-processors. Aligned, the partition that lags is read alone first, and its range is divided over the
-idle cores. With `minPartitions=1` it is not: one task reads it. Prints each run, medians and
-ratios; writes build/bench/waiting.json.
+Half of the records lie in one of eight partitions, which is 12 h behind the others. With `--bursts`
+six partitions burst by turns, as in `make bench-skew`. Each record takes `--wait-ms`, as a call of
+another service does, so that a run on `local[8]` needs few processors. Aligned, a partition that
+lags is read alone, and its range is divided over the idle cores. With `minPartitions=1` it is not:
+one task reads it. Prints each run, medians and ratios; writes build/bench/waiting.json.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.skew.__main__ import load as load_shape
+from benchmarks.skew.shapes import shapes
 from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -46,10 +48,24 @@ def waits(wait_s: float) -> Callable[[Iterator[Any]], None]:
     return wait
 
 
-def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, kind: str, chosen: argparse.Namespace) -> float:
+def load(bootstrap: str, chosen: argparse.Namespace) -> tuple[str, int]:
+    """Load a topic; return its name and how many records it has."""
+    if chosen.bursts:
+        shape = next(each for each in shapes(chosen.records) if each.name == "bursts by turns")
+        load_shape(bootstrap, shape)
+        return shape.topics[0].name, shape.records
+    # The late ones hold a 25th of theirs: as much together as the first.
+    topic = SkewedTopic(
+        "bench-waiting", (7.0, *(25.0,) * 7), chosen.records, 12.5, late_start_hours=12.0, late_partitions=7
+    )
+    topics.load(bootstrap, topic)
+    return topic.name, topic.records
+
+
+def rate(spark: SparkSession, bootstrap: str, topic: tuple[str, int], kind: str, chosen: argparse.Namespace) -> float:
     """Return records per second, from the begin of a run's first batch to the end of its last."""
     reader = spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap)
-    reader = reader.option("subscribe", topic.name).option("startingOffsets", "earliest")
+    reader = reader.option("subscribe", topic[0]).option("startingOffsets", "earliest")
     reader = reader.option("maxOffsetsPerTrigger", chosen.budget)
     stream = (reader.option("minPartitions", 1) if "minPartitions" in kind else reader).load()
     step, times = waits(chosen.wait_ms / 1000), []
@@ -63,7 +79,7 @@ def rate(spark: SparkSession, bootstrap: str, topic: SkewedTopic, kind: str, cho
         source = stream if kind == "plain Spark" else align(stream, Alignment(max_drift="9 minutes"))
         writer = source.writeStream.foreachBatch(consume).option("checkpointLocation", checkpoint)
         writer.trigger(availableNow=True).start().awaitTermination()
-    return topic.records / (times[-1] - times[0])
+    return topic[1] / (times[-1] - times[0])
 
 
 def main() -> None:
@@ -72,14 +88,12 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=8_000, help="maxOffsetsPerTrigger (default 8,000)")
     parser.add_argument("--wait-ms", type=float, default=0.4, help="wait for each record (default 0.4)")
     parser.add_argument("--cores", type=int, default=8, help="of the session (default 8)")
+    parser.add_argument("--bursts", action="store_true", help="six partitions burst by turns")
     parser.add_argument("--rounds", type=int, default=3, help="counted rounds, each kind once (default 3)")
     chosen = parser.parse_args()
-    # The late ones hold a 25th of theirs: as much together as the first.
-    weights, hours = (7.0, *(25.0,) * 7), {"span_hours": 12.5, "late_start_hours": 12.0}
-    topic = SkewedTopic("bench-waiting", weights, chosen.records, late_partitions=7, **hours)
     found: dict[str, list[float]] = {kind: [] for kind in KINDS}
     with KafkaBroker() as broker:
-        topics.load(broker.bootstrap, topic)
+        topic = load(broker.bootstrap, chosen)
         spark = session("bench-waiting", cores=chosen.cores)
         for turn in range(chosen.rounds + 1):
             for kind in KINDS if turn % 2 else reversed(KINDS):
