@@ -27,7 +27,7 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Give free splits to readers, and ask for surplus ones. O(readers + splits that move)."""
+    """Give free splits to readers, and ask surplus ones back. O(readers + moved splits)."""
     if work.now_ms < work.now.assigning_at:
         return
     living = dict(work.newest())

@@ -126,7 +126,7 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now: Now) -> Group:
-    """Return the group with the readers lost, without reach, whose leases have ended."""
+    """Return the group in which readers whose lease has ended are lost and offer no reach."""
     group = _judged_anew(group, now.ms)
     first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)
     if first is None or first > judged_ms:

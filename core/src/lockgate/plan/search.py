@@ -83,7 +83,7 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return up to which event time (ms) a batch from `low` on uses `use`."""
+        """Return the event time (ms) at which a batch from `low` has used so much."""
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):

@@ -50,7 +50,7 @@ class Reporting:
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Return whether a report is to be repeated: after `after_s`, or because of a doubt."""
+        """Return whether a report is due again: after `after_s` seconds, or because of doubt."""
         if now - self._planned_at > self._max_batch_s:
             return False
         return self.in_doubt or now - answered_at >= after_s

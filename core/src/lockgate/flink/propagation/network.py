@@ -90,7 +90,7 @@ class Network:
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """Add a task. Raises `InvalidValue` for a taken name, `WrongState` once it runs."""
+        """Add a task. Raises `InvalidValue` for a taken name, `WrongState` once all run."""
         self._not_started()
         if name in self.tasks:
             raise InvalidValue("name", f"must be new, but there is a task {name!r} already")
