@@ -11,7 +11,7 @@ from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
-from lockgate_coordinator.api.stream import event_stream, group_frames
+from lockgate_coordinator.api.stream import EventStream, group_frames
 
 router = APIRouter(prefix="/v1/groups/{group}/alignment", tags=["alignment"])
 
@@ -52,7 +52,7 @@ async def events(
     """Stream the group's events as Server-Sent Events. The first is the current event, unless
     `Last-Event-ID` names it. A comment is sent at least every 15 s.
     """
-    return event_stream(group_frames(await coordinator.follow(group, _revision(last_event_id))))
+    return EventStream(group_frames(await coordinator.follow(group, _revision(last_event_id))))
 
 
 def _revision(last_event_id: str | None) -> int:

@@ -19,7 +19,7 @@ from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, SourceName, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
 from lockgate_coordinator.api.split_stream import frames
-from lockgate_coordinator.api.stream import event_stream
+from lockgate_coordinator.api.stream import EventStream
 from lockgate_coordinator.service.inspected_splits import inspected_splits
 
 router = APIRouter(prefix="/v1/groups/{group}/sources/{source}", tags=["splits"])
@@ -73,7 +73,7 @@ async def news(
     and after each change, and a comment at least every 15 s.
     """
     found = await coordinator.follow_splits(group, source, subtask, epoch)
-    return event_stream(frames(found, (subtask, epoch), coordinator.streams_in_turn))
+    return EventStream(frames(found, (subtask, epoch), coordinator.streams_in_turn))
 
 
 @router.get("/splits", **route("unknown-group", "unknown-source", answers=INSPECTED))

@@ -6,26 +6,57 @@ queued meanwhile, and afterwards the newest event is sent. The system closes the
 client that takes nothing at all, as `server.listen` sets it up.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from functools import lru_cache
 
 import msgspec
-from fastapi.responses import StreamingResponse
+from fastapi import Response
+from starlette.types import Receive, Scope, Send
 
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_coordinator.service.announcer import News
 
 HEARTBEAT = b": nothing new\n\n"
-HEADERS = {
-    "cache-control": "no-store",
-    "x-accel-buffering": "no",  # or nginx would keep events back until its buffer is full
-}
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # or nginx would keep events back until its buffer is full
+]
 
 
-def event_stream(frames: AsyncGenerator[bytes, None]) -> StreamingResponse:
-    """Return the response that sends these frames, and ends with them."""
-    return StreamingResponse(frames, headers=HEADERS, media_type="text/event-stream")
+class EventStream(Response):
+    """Sends these frames, and ends with them.
+
+    Starlette's streams would be larger, and would end late for a client that has left while many
+    events come.
+    """
+
+    def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
+        super().__init__()
+        self._frames = frames
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        tasks = [asyncio.create_task(self._send_all(send)), asyncio.create_task(_until_gone(receive))]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _send_all(self, send: Send) -> None:
+        async with aclosing(self._frames) as frames:
+            async for body in frames:
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def group_frames(events: AsyncGenerator[News, None]) -> AsyncGenerator[bytes, None]:
