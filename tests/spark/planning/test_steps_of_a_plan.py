@@ -1,12 +1,15 @@
-"""A plan takes the steps that docs/internals/architecture.md lists, in that order, and only the
-look asks Kafka.
+"""A plan takes the steps that docs/internals/architecture.md lists, in that order. Only the look
+asks Kafka, and draft, cut and filters neither log nor ask for the time.
 """
 
+import logging
 import re
 import sys
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+import pytest
 
 import lockgate_spark
 from lockgate_spark.logs.kafka import KafkaSplitLog
@@ -16,7 +19,8 @@ from support.sessions import minutes, session
 
 PAGE = Path(__file__).parents[3] / "docs/internals/architecture.md"
 ROOT = Path(lockgate_spark.__file__).parent
-ASK_KAFKA = ("Looker.look", "Looker.add", "Retention.look")
+ASK_KAFKA = {"Looker.look", "Looker.add", "Retention.look"}
+PURE = {"draft", "cut", "window_aligned", "read_early", "put_off"}
 
 Step = tuple[str, str]
 """A function, and its file."""
@@ -30,22 +34,25 @@ def listed() -> list[Step]:
 
 
 class Steps:
-    """The page's steps in the order of their first calls, and which of them make requests."""
+    """The page's steps in the order of their first calls, and which of them make requests, log, or
+    ask for the time.
+    """
 
     def __init__(self) -> None:
         self.called: dict[Step, None] = {}
         self.ask_kafka: set[str] = set()
+        self.log_or_look_at_a_clock: set[str] = set()
 
-    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+    def __call__(self, frame: FrameType, event: str, function: Any) -> None:
         if event == "call" and (step := _step(frame)) in STEPS:
             self.called.setdefault(step)
+        logs = event == "call" and frame.f_code.co_filename == logging.__file__
+        if logs or (event == "c_call" and getattr(function, "__module__", "") == "time"):
+            self.log_or_look_at_a_clock.add(_innermost(frame))
 
     def request(self) -> None:
         """Note which step makes a request."""
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None and _step(frame)[0] not in (*ASK_KAFKA, *(name for name, _ in STEPS)):
-            frame = frame.f_back
-        self.ask_kafka.add("none" if frame is None else _step(frame)[0])
+        self.ask_kafka.add(_innermost(sys._getframe(1)))
 
 
 class Counted:
@@ -64,6 +71,13 @@ def _step(frame: FrameType) -> Step:
     code, of = frame.f_code, type(frame.f_locals["self"]).__name__ if "self" in frame.f_locals else ""
     file = Path(code.co_filename)
     return f"{of}.{code.co_name}".removeprefix("."), file.relative_to(ROOT).as_posix() if ROOT in file.parents else ""
+
+
+def _innermost(frame: FrameType | None) -> str:
+    """The step in which a frame is; empty if it is in none."""
+    while frame is not None and _step(frame)[0] not in ASK_KAFKA | {name for name, _ in STEPS}:
+        frame = frame.f_back
+    return "" if frame is None else _step(frame)[0]
 
 
 STEPS = listed()
@@ -91,6 +105,8 @@ def test_plan_takes_the_listed_steps_in_their_order(url: str, topic: str) -> Non
     assert len(STEPS) == 9
 
 
-def test_only_the_look_asks_kafka(url: str, topic: str) -> None:
-    assert traced(url, topic).ask_kafka <= set(ASK_KAFKA)
-    assert traced(url, f"{topic}-slices", slice="1 hour", slice_zone="epoch").ask_kafka - {"none"} <= set(ASK_KAFKA)
+@pytest.mark.parametrize("alignment", [{}, {"slice": "1 hour", "slice_zone": "epoch"}])
+def test_only_the_look_asks_kafka_and_steps_behind_it_are_pure(url: str, topic: str, alignment: dict[str, str]) -> None:
+    steps = traced(url, topic, **alignment)
+    assert steps.ask_kafka - {""} <= ASK_KAFKA
+    assert not steps.log_or_look_at_a_clock & PURE

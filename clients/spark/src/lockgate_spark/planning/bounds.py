@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from lockgate import watermark
 from lockgate.plan.model import Backlog, Bounds
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment, bounds_of
@@ -118,6 +119,19 @@ class QueryBounds:
     def delay(self) -> int | None:
         """The delay (ms) of the query's watermark; None without one."""
         return delay_of(self._run)
+
+    def spark_watermark(self, read_upto: int) -> int:
+        """Return Spark's watermark (ms), as far as it is known once records up to this event time
+        have been read; MIN without one.
+        """
+        by_run = watermark.MIN if self.delay is None else watermark.add(read_upto, -self.delay)
+        return max(by_run, self._stored_watermark)
+
+    @cached_property
+    def _stored_watermark(self) -> int:
+        """What the checkpoint had when this run began."""
+        stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
+        return watermark.MIN if stored is None else stored
 
     @property
     def in_payload(self) -> bool:

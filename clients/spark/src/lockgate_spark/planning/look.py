@@ -9,7 +9,6 @@ that lacks an answer all the same, such as where the logs pass the group's ceili
 from collections.abc import Mapping
 from functools import cached_property
 
-from lockgate import watermark
 from lockgate.plan.answers import LogAnswers, Unasked
 from lockgate.plan.search import Curve
 from lockgate_http.group.membership import Membership
@@ -114,9 +113,8 @@ class Looker:
 
     def _learn_lags(self, unread: Unread, now: int, read_upto: int) -> None:
         """Measure the producers' lags, and count records that came too late."""
-        delay = self._bounds.delay
-        spark_watermark = watermark.MIN if delay is None else watermark.add(read_upto, -delay)
-        self.producers.look(unread, now, self._bounds.most_disorder, max(spark_watermark, self._stored_watermark))
+        spark_watermark = self._bounds.spark_watermark(read_upto)
+        self.producers.look(unread, now, self._bounds.most_disorder, spark_watermark)
         self.producers.keep(self._bounds.now().max_drift)
 
     def _sample(self, unread: Unread, now: float) -> None:
@@ -147,9 +145,3 @@ class Looker:
         steps = self._bounds.in_order().max_drift, bounds.max_drift - bounds.disorder
         self._observer.drafted(self._bounds.most_disorder, learned, steps)
         return Look(now, unread, bounds, answers.closed())
-
-    @cached_property
-    def _stored_watermark(self) -> int:
-        """Spark's watermark (ms) in the checkpoint when this run began; MIN without one."""
-        stored = None if self._observes else self._run.logged_watermark()
-        return watermark.MIN if stored is None else stored
