@@ -1,7 +1,9 @@
 """The jar for Spark Connect, Scala, Java, SQL and pipelines."""
 
 import re
+import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 from lockgate import __version__
@@ -25,3 +27,10 @@ def test_the_jar_has_sorted_entries_of_our_own_alone_and_services_that_exist(ser
     assert all(re.match(r"META-INF/|io/lockgate/spark/", name) for name in names)
     assert len(services) == 2
     assert all(f"{service.replace('.', '/')}.class" in names for service in services.values())
+
+
+def test_the_jar_on_spark_35_is_refused_with_what_to_do(beside_the_jar: Callable[[str], list[str]]) -> None:
+    command = beside_the_jar("SparkVersion")
+    assert subprocess.run([*command, "4.0.0", "4.3.1"], check=False).returncode == 0
+    refused = subprocess.run([*command, "3.5.9"], capture_output=True, text=True, check=False)
+    assert "on Spark 3.5.9: the jar needs Spark 4.0 or newer. Take it off spark.jars and call" in refused.stderr

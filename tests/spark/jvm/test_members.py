@@ -115,6 +115,15 @@ def test_doctor_names_what_is_missing_and_what_fails(spark: SparkSession, monkey
     assert "Does not work: a spelling; a class." in str(found)
 
 
+def test_doctor_without_the_connector_asks_for_it_alone(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspection, "_OF_CONNECTOR", "sql.kafka010.Gone")
+    monkeypatch.setattr(inspection, "_judged", set())
+    monkeypatch.setattr(inspection, "was_tried", lambda _: False)
+    needed = [each.name for each in examine(spark).missing if each.without_it == members.ALIGN]
+    assert needed == ["Spark's Kafka connector, lockgate_spark.packages()"]
+    check_spark(spark)  # a gated query needs no Kafka
+
+
 def judged(monkeypatch: pytest.MonkeyPatch, without: str) -> None:
     member = SparkMember("StreamExecution.trigger", False, without)
     monkeypatch.setattr(inspection, "_judged", set())

@@ -17,7 +17,7 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
     """Look for each private member of Spark that lockgate uses, on the running Spark.
 
     Run it first on a vendor's build, or on a version of Spark that was not tested. It starts no job
-    and connects to no Kafka. The session needs Spark's Kafka connector.
+    and connects to no Kafka. A session without Spark's Kafka connector is told to add it.
 
     Examples:
         >>> print(lockgate_spark.doctor())

@@ -18,6 +18,10 @@ from lockgate_spark.packages import refuse_by_version, was_tried
 log = logging.getLogger("lockgate")
 
 _SPARK = "org.apache.spark."
+_OF_CONNECTOR = "sql.kafka010.KafkaRecordToRowConverter"
+_CONNECTOR = ("sql.kafka010.", "kafka010.")
+_KAFKA_FILES = ("Kafka", "DividedRanges")
+_NO_CONNECTOR = "Spark's Kafka connector, lockgate_spark.packages()"
 _SHADED = re.compile(r"([\w.]+\.)org\.apache\.kafka\.")
 
 _judged: set[str] = set()
@@ -84,8 +88,10 @@ def check_spark(spark: Any) -> None:
     if was_tried(version) or version in _judged:
         return
     found = examine(spark)
-    if not found.can_align:
-        lacks = ", ".join(each.name for each in found.missing if each.without_it == ALIGN)
+    # A gated query needs no Kafka, and without the connector there is no stream to align.
+    missing = [each.name for each in found.missing if each.without_it == ALIGN and each.name != _NO_CONNECTOR]
+    if missing:
+        lacks = ", ".join(missing)
         raise UnsupportedQuery(
             f"{found.versions} was not tested with this version of lockgate, and lacks {lacks}. Use a newer lockgate, "
             "or another Spark; lockgate_spark.doctor() shows all that is looked for"
@@ -111,7 +117,11 @@ def examine(spark: Any) -> Diagnosis:
 
 
 def _listed(classes: "_Classes") -> Iterator[SparkMember]:
+    if not classes.has_connector:
+        yield SparkMember(_NO_CONNECTOR, False, ALIGN)
     for owner, names, needed_for in MEMBERS:
+        if owner.startswith(_CONNECTOR) and not classes.has_connector:
+            continue
         name, there = classes.names_of(owner.split("|"))
         simple = name.rpartition(".")[2].replace("$", ".").rstrip(".")
         if not names:
@@ -124,6 +134,8 @@ def _listed(classes: "_Classes") -> Iterator[SparkMember]:
 def _compiled(classes: "_Classes") -> Iterator[SparkMember]:
     for room, files in JAVA_FILES.items():
         for kind, needed_for in files.items():
+            if kind.startswith(_KAFKA_FILES) and not classes.has_connector:
+                continue
             why = classes.compile(room, kind)
             yield SparkMember(f"what {kind}.java uses{why and f' ({why})'}", not why, needed_for)
 
@@ -135,6 +147,7 @@ class _Classes:
         self._jvm, session = spark._jvm, spark._jsparkSession
         self._loader = self._jvm.java.lang.Thread.currentThread().getContextClassLoader()
         self._names = new_java(self._jvm, session, "lockgate_spark.jvm", "MemberNames", self._loader)
+        self.has_connector = self._names.of(_SPARK + _OF_CONNECTOR) is not None
 
     def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
         """Return the first of these classes that is there, with the names of its methods and
@@ -148,7 +161,7 @@ class _Classes:
 
     def compile(self, room: str, kind: str) -> str:
         """Compile a Java source; return the compiler's complaint, empty if there is none."""
-        beside, names = self.names_of(["sql.kafka010.KafkaRecordToRowConverter", "sql.SparkSession"])
+        beside, names = self.names_of([_OF_CONNECTOR, "sql.SparkSession"])
         shaded = _SHADED.search("\n".join(names or ()))
         try:
             loader = self._jvm.java.lang.Class.forName(_SPARK + beside, False, self._loader).getClassLoader()

@@ -22,7 +22,7 @@ public final class LockgateExtensions extends AbstractFunction1<SparkSessionExte
         return BoxedUnit.UNIT;
     }
 
-    private static void refuseSpark3(String version) {
+    static void refuseSpark3(String version) {
         if (version.startsWith("3.")) {
             throw new UnsupportedOperationException("lockgate-spark-server on Spark " + version + ": the jar needs Spark 4.0 or newer. "
                     + "Take it off spark.jars and call lockgate_spark.align(df) in a classic PySpark session, or upgrade Spark");
