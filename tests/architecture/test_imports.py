@@ -123,6 +123,7 @@ FLOORS = {
         {"gate", "progress", "status"},
         {"host"},
         {"__init__"},
+        {"__main__"},
     ),
     "lockgate_reader": (
         {"errors", "clock", "place", "signals"},

@@ -1,9 +1,4 @@
-"""`doctor`, which looks for all that lockgate uses of the Spark at hand. As a command:
-
-python -m lockgate_spark.doctor
-"""
-
-import sys
+"""`doctor`, which looks for all that lockgate uses of the Spark at hand."""
 
 from pyspark.sql import SparkSession
 
@@ -23,28 +18,21 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
         >>> print(lockgate_spark.doctor())
 
     Args:
-        spark: The session to look at. Default: the active one.
+        spark: The session to look at. Default: the active one, or a new one with `packages()`.
 
     Raises:
         UnsupportedQuery: The session is one of Spark Connect, which has no JVM to look at.
 
     """
-    spark = spark or SparkSession.active()
+    spark = spark or SparkSession.getActiveSession() or _new_session()
     if is_connect(spark):
         raise UnsupportedQuery(
             "doctor() looks into the driver's JVM, and a session of Spark Connect has none. Run "
-            "python -m lockgate_spark.doctor with the server's Spark"
+            "python -m lockgate_spark doctor with the server's Spark"
         )
     return examine(spark)
 
 
-def main() -> int:
-    """Print the diagnosis of a session with the usual connector; 1 if `align` cannot work."""
+def _new_session() -> SparkSession:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
-    found = doctor(builder.config("spark.jars.packages", packages()).getOrCreate())
-    print(found)
-    return 0 if found.can_align else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return builder.config("spark.jars.packages", packages()).getOrCreate()
