@@ -1,13 +1,12 @@
-"""The least of many numbers, each under a key of its own, without looking at all of them.
+"""The lowest of many numbers by key, found without scanning all of them.
 
 A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the
-least one seldom changes. So each key has one entry in a heap with a *bound*, a number that its
-value was once at or above. A rise does not touch the entry. Only when the entry comes to the top
-the value is looked at:
+lowest one seldom changes. So each key has one entry in a heap: a *bound* that is at or below its
+value. A rise does not touch the entry. Its value is looked up only when it comes to the top:
 
-* the value is the bound: it is the least number;
-* the value has risen: the entry sinks to its new place;
-* the key is gone: the entry is dropped.
+* If the value equals the bound, it is the lowest number.
+* If the value has risen, the entry sinks to its new place.
+* If the key is gone, the entry is dropped.
 
 A number that falls below its bound gets a new entry. So a rise costs one store, and a fall or a
 removal costs O(log n). `lowest` costs O(log n) on average over the changes before it. Flink's valve
@@ -39,7 +38,7 @@ class Lowest(Generic[K]):
         return key in self._values
 
     def set(self, key: K, value: int) -> None:
-        """Put `value` under `key`, in the place of its last value."""
+        """Set the value of `key`."""
         self._values[key] = value
         bound = self._bounds.get(key)
         if bound is None or value < bound:

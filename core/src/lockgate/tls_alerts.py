@@ -22,6 +22,6 @@ _WORDS = {
 
 def refusal(reason: str | None) -> str | None:
     """Return what a server has against the client's certificate, by the `reason` of an
-    `ssl.SSLError`; None where the error is another one.
+    `ssl.SSLError`; None for another error.
     """
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

@@ -15,15 +15,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def add(watermark: int, milliseconds: int) -> int:
-    """`watermark + milliseconds` (which may be negative), saturating; MIN and MAX absorb."""
+    """Return the saturated sum of `watermark` and `milliseconds`; MIN and MAX stay as they are."""
     if watermark in (MIN, MAX):
         return watermark
     return max(MIN, min(MAX, watermark + milliseconds))
 
 
 def iso(watermark: int) -> str:
-    """ISO 8601 in UTC with milliseconds (`2026-01-01T00:00:00.000Z`); `MIN`, `MAX`, and the plain
-    number beyond year 9999.
+    """Return ISO 8601 in UTC with milliseconds (`2026-01-01T00:00:00.000Z`), `MIN` or `MAX`, or the
+    plain number beyond year 9999.
     """
     if watermark in (MIN, MAX):
         return "MIN" if watermark == MIN else "MAX"
@@ -35,7 +35,7 @@ def iso(watermark: int) -> str:
 
 
 def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
-    """As `iso`, for a person: `none` for MIN, `unbounded` for MAX, words beyond year 9999."""
+    """Return `iso` for people: `none` for MIN, `unbounded` for MAX, and words beyond year 9999."""
     if watermark in (MIN, MAX):
         return none if watermark == MIN else unbounded
     text = iso(watermark)

@@ -33,7 +33,7 @@ class Wishes:
 
 
 def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_ms: int) -> Wishes:
-    """Return what a reader is to do that has just had this exchange."""
+    """Return what a reader is to do after this exchange."""
     named = {each.split.split_id: each.assignment for each in event.held}
     assigning_in_ms = max(0, enumerator.assigning_at - now_ms)
     own = enumerator.readers.get(reader)

@@ -39,14 +39,14 @@ from lockgate.wire.split_events import SplitExchange
 
 
 class LastReports:
-    """What the readers of one source have reported of their splits. `group`: None knows nothing."""
+    """The last reports of one source's readers about their splits. A `group` of None has none."""
 
     def __init__(self, group: Group | None, source: str) -> None:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return where the reader's last report saw the split, ms; None if it did not name the
-        split, or the split blocks nobody.
+        """Return the split's watermark (ms) in the reader's last report; None if it did not name
+        the split, or the split blocks nobody.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:

@@ -41,7 +41,7 @@ from lockgate.wire.split_events import NumberedSplit
 
 
 class Claim(Enum):
-    """What becomes of a claim."""
+    """The outcome of a claim."""
 
     COUNTS = auto()
     WAITS = auto()

@@ -55,7 +55,7 @@ INTERVALS = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """The enumerator after an exchange. `stop`: what the reader presented and does not hold."""
+    """An exchange's result. `stop` are splits that the reader presented but does not hold."""
 
     enumerator: Enumerator
     stop: tuple[StoppedSplit, ...]
@@ -81,8 +81,8 @@ def exchange(
     now: Now,
     reports: LastReports,
 ) -> Steps[Exchanged]:
-    """Take one exchange of a registered reader of `source`. `reports`: of the source's readers, as
-    the group has them. Raises `StaleEpoch`. O(readers + splits).
+    """Take one exchange of a registered reader of `source`. `reports` are those of the source's
+    readers in the group. Raises `StaleEpoch`. O(readers + splits).
     """
     now_ms, newest = now.ms, enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
@@ -103,8 +103,8 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Remove a reader that has stopped: its splits are free at once, at the last snapshot's
-    positions. The same object where it held nothing.
+    """Remove a reader that has stopped. Its splits are free at once, at the positions of the last
+    snapshot. Returns the same object if there is no such reader.
     """
     if reader not in enumerator.readers:
         return enumerator
@@ -115,8 +115,8 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator after this process has noticed that the store lost its last commits:
-    nothing is assigned for one lease.
+    """Return the enumerator with nothing assigned for one lease, because this process has noticed
+    that the store lost its last commits.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -124,8 +124,8 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
-    """Return the enumerator with one more SourceEvent to its readers. The same object where it has
-    the event of this `id`.
+    """Return the enumerator with one more SourceEvent for its readers, or the same object if it
+    already has an event with this `id`.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator

@@ -31,8 +31,8 @@ class OwnedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
-    """A split in no reader's hands. `number`: of its last assignment, 0 for none; `last`: the
-    subtask that had it; `watermark`: where it stood there, ms (`arrivals`).
+    """A split in no reader's hands. `number` is that of its last assignment, 0 for none. `last` is
+    the subtask that had it, and `watermark` its watermark there, ms (`arrivals`).
     """
 
     split: KafkaPartitionSplit
@@ -64,8 +64,8 @@ class SplitOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
-    """A SourceEvent to readers, as JSON text. `subtask`: None for all. `id`: the same in each
-    repetition; empty for an event that nobody repeats.
+    """A SourceEvent to readers, as JSON text; to all if `subtask` is None. `id` is the same in each
+    repetition, and empty for an event that nobody repeats.
     """
 
     number: int
@@ -76,7 +76,7 @@ class MailedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedEvent:
-    """A SourceEvent of a reader, as JSON text."""
+    """A SourceEvent from a reader, as JSON text."""
 
     id: str
     subtask: int

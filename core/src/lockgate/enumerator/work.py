@@ -46,7 +46,7 @@ class Work:
 
     @property
     def so_far(self) -> Enumerator:
-        """`now`, with the readers that there are."""
+        """The enumerator `now`, with the readers as they are so far."""
         return replace(self.now, readers=self.readers)
 
     @property

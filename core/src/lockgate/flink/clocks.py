@@ -27,7 +27,7 @@ class RelativeClock(Protocol):
     """A clock. Only differences between its values have a meaning."""
 
     def relative_nanos(self) -> int:
-        """Now, in nanoseconds."""
+        """Return the time in nanoseconds."""
 
 
 class Timer(Protocol):
@@ -62,7 +62,7 @@ class PausableClock:
         self._pauses = 0
 
     def relative_nanos(self) -> int:
-        """Now, without the time spent paused."""
+        """Return the time in nanoseconds without the time spent paused."""
         now = self._paused_at if self._pauses else self._base.relative_nanos()
         return now - self._stood_still
 

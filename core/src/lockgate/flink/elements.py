@@ -31,7 +31,7 @@ class Watermark:
 
 
 class WatermarkStatus(Enum):
-    """ACTIVE: the stream is waited for. IDLE: it is not."""
+    """The status of a stream. Receivers wait for it while it is ACTIVE, not while it is IDLE."""
 
     ACTIVE = "ACTIVE"
     IDLE = "IDLE"
@@ -39,7 +39,7 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """Measures how long the way takes: a source sends it at `marked_at_ms` of its own clock, and
+    """Measures the latency of a stream. A source sends it at `marked_at_ms` of its own clock, and
     operators pass it on in order with the records around it.
     """
 
@@ -50,7 +50,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """`backlog`: the records that follow are old; their throughput counts, not their latency."""
+    """With `backlog` the next records are old: their throughput counts, not their latency."""
 
     backlog: bool
 

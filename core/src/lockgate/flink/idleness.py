@@ -34,7 +34,7 @@ def checked_timeout(timeout: Duration) -> Duration:
 
 
 class IdlenessTimer:
-    """Tells at each probe whether there was no event for longer than `timeout` (rules 1 and 5)."""
+    """Checks at each probe whether events were absent for longer than `timeout` (rules 1 and 5)."""
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
 
@@ -48,7 +48,7 @@ class IdlenessTimer:
         self._active = True
 
     def check_if_idle(self) -> bool:
-        """One probe. Returns True if the output is idle."""
+        """Probe once, and return whether the output is idle."""
         if self._active:
             self._active = False
             self.start_of_inactivity_nanos = 0
@@ -76,7 +76,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.is_idle_now = False
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """One probe: marks the output idle, or lets the inner generator emit."""
+        """Probe once: mark the output idle, or let the inner generator emit."""
         if not self.timer.check_if_idle():
             self.inner.on_periodic_emit(output)
         elif not self.is_idle_now:

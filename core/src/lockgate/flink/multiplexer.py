@@ -1,4 +1,4 @@
-"""The multiplexer: the watermarks of many splits into one (Flink's `WatermarkOutputMultiplexer`).
+"""The multiplexer combines the watermarks of many splits (Flink's `WatermarkOutputMultiplexer`).
 
 Each split has a generator of its own. So a split that lags limits the source's watermark, and the
 other splits do not overtake it. Their watermarks are combined here (see `lockgate.flink.combined`)
@@ -39,8 +39,8 @@ class SplitListener(Protocol):
 
 
 class _Output:
-    """A way to write to a registered output, its `part` of the combination. `combined_at_once`: the
-    multiplexer, for an immediate one.
+    """A way to write to a registered output, its `part` of the combination. `combined_at_once` is
+    the multiplexer for an immediate output, None for a deferred one.
     """
 
     __slots__ = ("_combined_at_once", "_listener", "_part")
@@ -83,7 +83,7 @@ class _Output:
 
 
 class WatermarkOutputMultiplexer:
-    """Registered outputs, combined into `output`."""
+    """Combines registered outputs into `output`."""
 
     def __init__(self, output: WatermarkOutput) -> None:
         self._underlying = output
@@ -100,7 +100,7 @@ class WatermarkOutputMultiplexer:
         return self._combined.idle
 
     def partials(self) -> dict[str, tuple[int, bool]]:
-        """Watermark and idleness of each registered output."""
+        """Return the watermark and the idleness of each registered output, by name."""
         return {name: (part.watermark, part.idle) for name, (part, _) in self._outputs.items()}
 
     def register(self, name: str, listener: SplitListener | None = None) -> None:
@@ -128,7 +128,7 @@ class WatermarkOutputMultiplexer:
         return _Output(*self._registered(name), None)
 
     def on_periodic_emit(self) -> None:
-        """Combine the watermarks of all outputs, and passes the result on."""
+        """Combine the watermarks of all outputs, and pass the result on."""
         if self._combined.update():
             self._underlying.emit_watermark(self._combined.watermark)
         if self._combined.idle:

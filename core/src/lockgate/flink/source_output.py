@@ -2,7 +2,7 @@
 
 `lockgate.flink.outputs` puts these parts together. Readers see `SourceOutput` and `ReaderOutput`.
 Below them are an output with its generator, and a pair of halves ("main" and "splits") that are
-idle only together. Behind the last filter watermarks only rise.
+idle only together. After the last filter watermarks only rise.
 """
 
 from typing import Protocol
@@ -59,8 +59,8 @@ class ReaderOutput(SourceOutput, Protocol):
 
 
 class RisingWatermarks:
-    """The last filter: only rising watermarks, statuses only when they change (Flink's
-    `WatermarkToDataOutput`). `listener`: hears of them, too.
+    """The last filter. It passes on only rising watermarks and changed statuses, also to `listener`
+    (Flink's `WatermarkToDataOutput`).
     """
 
     def __init__(self, output: DataOutput, listener: WatermarkUpdateListener | None = None) -> None:
@@ -95,8 +95,8 @@ class RisingWatermarks:
 
 
 class IdleWhenBothAre:
-    """One half of a stream: main, or all splits together. The stream is idle only when the `other`
-    half is too (Flink's `IdlenessManager`).
+    """One half of a stream, main or all splits together. The stream is idle only while the `other`
+    half is idle too (Flink's `IdlenessManager`).
     """
 
     def __init__(self, underlying: WatermarkOutput) -> None:
@@ -106,13 +106,13 @@ class IdleWhenBothAre:
 
     @classmethod
     def pair(cls, underlying: WatermarkOutput) -> "tuple[IdleWhenBothAre, IdleWhenBothAre]":
-        """Two halves of one stream; both start idle."""
+        """Return two halves of one stream, which both start idle."""
         one, two = cls(underlying), cls(underlying)
         one.other, two.other = two, one
         return one, two
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Pass a watermark on. This half is then not idle, whether the watermark rises or not."""
+        """Pass a watermark on, and end this half's idleness even if the watermark does not rise."""
         self._underlying.emit_watermark(timestamp)
         self._idle = False
 

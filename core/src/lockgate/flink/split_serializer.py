@@ -21,7 +21,7 @@ _NUMBERS = struct.Struct(">iqq")
 
 
 def encode_modified_utf8(text: str) -> bytes:
-    """`text` without its length. Unpaired surrogates are written as they are."""
+    """Return `text` encoded, without its length. Unpaired surrogates are written as they are."""
     units = text.encode("utf-16-be", "surrogatepass")
     out = bytearray()
     for high, low in zip(units[::2], units[1::2], strict=True):

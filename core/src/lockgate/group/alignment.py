@@ -85,10 +85,10 @@ BLOCKERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What follows from a group at one moment, before mode and revision. `holders`: the first
-    BLOCKERS_LIMIT that stand at the minimum.
+    """The result of the alignment rule at one moment, before the group's mode applies. `holders`
+    are the first BLOCKERS_LIMIT readers at the minimum.
 
-    `waiting_for`: the first expected sources that have not reported.
+    `waiting_for` are the first expected sources that have not reported.
     """
 
     group_watermark: int
@@ -141,7 +141,7 @@ def next_deadline(group: Group, now: Now) -> int | None:
 
 
 def _settled(group: Group, now: Now) -> Group:
-    """Return the group with all that time has done to its readers."""
+    """Return the group after the leases and long waits that have ended by now."""
     return after_long_waits(after_leases(group, now), now)
 
 
@@ -165,7 +165,7 @@ def _capped(group: Group, ceiling: int, now: Now) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """Return the readers that hold the group; for a missing expected source, its first one."""
+    """Return the readers that block the group; for a missing expected source, its first one."""
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

@@ -70,7 +70,7 @@ class StoreClock:
 
 
 def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
-    """Return the group with its times moved by the jumps. It is a new object even where no time was
+    """Return the group with its times moved by the jumps. It is a new object even if no time was
     moved, so that it is committed, and the process need not look at it again. O(readers) for each
     jump.
     """

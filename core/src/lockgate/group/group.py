@@ -34,8 +34,8 @@ ACTS_KEPT = 16
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A command that took effect. `id` is the same in each repetition. `config_version`: of the
-    configuration that it set. `created`: it created the group.
+    """A command that took effect. `id` is the same in each repetition. `config_version` is that of
+    the configuration that it set. `created` is true if it created the group.
     """
 
     id: str
@@ -45,10 +45,10 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One group. `revision` and the two watermarks were announced last; `heard_at` is the time of
-    the last report of any reader. `losses_at`: when a reader was last marked lost. `configured_at`:
-    when an operator set the configuration; 0: no operator has. `acts`: the newest one is the last.
-    `paused_sources`: those that an operator has paused, by name.
+    """One group. `revision` and the two watermarks are those announced last. `heard_at` is the time
+    of the last report of any reader, `losses_at` when a reader was last marked lost,
+    `configured_at` when an operator set the configuration (0 if none has). `acts` has the newest
+    last. `paused_sources` are the operators' pauses, by name.
     """
 
     name: str
@@ -76,22 +76,22 @@ class Group:
         return self.first_missing(len(self.config.expected_sources))
 
     def first_missing(self, limit: int) -> tuple[str, ...]:
-        """Return the first `limit` of them. O(1) where none is missing, as mostly."""
+        """Return the first `limit` of `sources_missing`. O(1) if none is missing."""
         expected, seen = self.config.expected_sources, self.sources_seen
         if len(seen) >= len(expected):
             return ()
         return tuple(islice((source for source in expected if source not in seen), limit))
 
     def act(self, id: str) -> Act | None:
-        """Return the act of this id; None if the group does not know it."""
+        """Return the remembered command with this id, or None."""
         return next((act for act in self.acts if act.id == id), None)
 
     def pause_of(self, source: str) -> SourcePause | None:
-        """Return the operator's pause of a source; None where the source is not paused."""
+        """Return the operator's pause of a source; None if it is not paused."""
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
     def with_act(self, act: Act) -> "Group":
-        """Return the group that knows this act, too."""
+        """Return the group that remembers this act, too."""
         return replace(self, acts=(*self.acts, act)[-ACTS_KEPT:])
 
     @property
@@ -105,7 +105,7 @@ class Group:
 
 def tick(previous: int, now_ms: int) -> int:
     """Return the next revision, epoch or version: the clock, or one more than the previous number
-    where that is higher.
+    if that is higher.
     """
     return max(previous + 1, now_ms)
 
@@ -158,7 +158,7 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's configuration. The same object if that is what it has."""
+    """Return the group with an operator's configuration, or the same object if it has that."""
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)

@@ -14,8 +14,8 @@ from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 
 @dataclass(frozen=True, slots=True)
 class GroupLimits:
-    """`splits` of a reader; `readers` and `sources` of a group, expected sources included;
-    `attributes`: bytes of a reader's owner and attributes in UTF-8.
+    """The limits on `splits` of a reader, on `readers` and `sources` of a group, expected sources
+    included, and on the UTF-8 bytes of a reader's owner and `attributes`.
     """
 
     splits: int = 10_000

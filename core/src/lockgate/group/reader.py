@@ -23,17 +23,17 @@ class Arriving:
 
 
 class Reader(NamedTuple):
-    """One reader. `reported` counts: the last report of this epoch, or of the epoch before; None:
-    the reader does not count.
+    """One reader. `reported` is the last report of this epoch, or of the epoch before. If it is
+    None, the reader does not count.
 
-    The lease runs from `heard_at`. `excused`: an outage was added to it since the last report;
-    `lost`: it has ended (`leases`). `progressed_at`: when a report last showed progress.
-    `held_since`: since when the ceiling holds the reader; `overdue`: for too long by now;
-    `passed_over`: others have waited for this reader for too long (`long_waits`). All times are the
-    store's, in ms.
+    The lease runs from `heard_at`. The reader is `excused` if an outage has extended the lease
+    since the last report, and `lost` if it has ended (`leases`). `progressed_at` is when a report
+    last showed progress. The ceiling has held the reader since `held_since`, and for too long if it
+    is `overdue`. It is `passed_over` if others have waited for it for too long (`long_waits`). All
+    times are the store's, in ms.
 
-    `arriving`: of the splits that the reader was assigned and has not shown yet, the one furthest
-    behind. It counts as if the reader had reported it (`lockgate.enumerator.arrivals`).
+    `arriving` is the split furthest behind of those that the reader was assigned and has not shown
+    yet. It counts as if the reader had reported it (`lockgate.enumerator.arrivals`).
 
     Each report makes a new one. A named tuple takes a quarter of the time of a frozen dataclass,
     also in `_replace`.

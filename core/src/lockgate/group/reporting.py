@@ -47,8 +47,8 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Take many reports, each judged alone. Returns the refusals by index; where all are refused,
-    the group is unchanged.
+    """Take many reports, each judged alone. Returns the refusals by index; if all are refused, the
+    group is unchanged.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()
@@ -99,8 +99,8 @@ def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
-    """Return the group that knows which splits are on their way to readers of a source, by subtask.
-    Those that are not in the group are left out; the same object where nothing changes.
+    """Return the group with the splits that are on their way to readers of a source, by subtask.
+    Readers that are not in the group are left out. Returns the same object if nothing changes.
     """
     changes = dict[ReaderKey, Reader | None]()
     for subtask, split in arriving.items():
@@ -128,8 +128,8 @@ class _Lowests:
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report, the most frequent command. A report that names no splits is
-    O(1) in those that the reader has.
+    """Return the reader after a report. Reports are the most frequent command, so one that names no
+    splits is O(1) in those that the reader has.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:

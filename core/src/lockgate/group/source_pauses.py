@@ -24,7 +24,7 @@ from lockgate.wire.events import SourcePause
 
 
 def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
-    """Return the group in which the source is paused. The same object if it was before. Raises
+    """Return the group with the source paused, or the same object if it already was. Raises
     `UnknownSource` for a source that has no reader and is not expected.
     """
     source = pause.source
@@ -46,7 +46,7 @@ def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
 
 
 def resume(group: Group, source: str, now_ms: int) -> Group:
-    """Return the group in which the source is not paused. The same object if it was not before."""
+    """Return the group without the pause of a source, or the same object if it was not paused."""
     if group.pause_of(source) is None:
         return group
     others = tuple(pause for pause in group.paused_sources if pause.source != source)

@@ -1,4 +1,4 @@
-"""What the logs of one query's splits answer to one plan, and the search that asks them.
+"""The answers of the logs to one plan of a query, and the search that asks for them.
 
 Each answer is a request to the broker, so it is kept. Logs are asked in this order:
 
@@ -6,8 +6,8 @@ Each answer is a request to the broker, so it is kept. Logs are asked in this or
 2. where each split passes some event times (`cut`), until the search has its target;
 3. the highest event times in the logs, once the budgets reach beyond what the clock allows.
 
-`lockgate.plan.draft` makes the plan of what is known then. By `closed` answers that is pure: what
-was not asked for raises `Unasked`, and its caller can look again.
+`lockgate.plan.draft` then makes the plan of what is known. With `closed` answers that is pure: a
+missing answer raises `Unasked`, and the caller can ask for it.
 """
 
 import copy
@@ -26,7 +26,7 @@ of which may end with one look-up more), twice the horizon, the group's ceiling.
 
 
 class Unasked(LookupError):
-    """Closed answers lack where the logs pass `event_time` (ms), or, where that is None, the
+    """Raised by closed answers that lack the cut at `event_time` (ms) or, if that is None, the
     highest event times.
     """
 
@@ -37,8 +37,8 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """What the log has answered. `cuts`: by event time, up to which event time the same records
-    come next, and these records. `confirmed`: event times of cuts that batches may end at.
+    """The log's answers. `cuts` maps an event time to the records that come next, and to the event
+    time up to which these stay the same. Batches may end at the `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -51,9 +51,9 @@ class LogAnswers(Generic[Split]):
     """The input of one draft. It asks the log, searches for the target, and raises what the log
     raises.
 
-    `budgets`: offsets per batch and source, None for no limit. `learned`: the `curve` of the
-    answers before. `heads`: the first unread record of each split; `first`: the lowest event time
-    of one, MAX without any. `found` and `horizon`: the results of the search, ms.
+    `budgets` are offsets per batch and source, None for no limit. `learned` is the `curve` of the
+    previous answers. `heads` has the first unread record of each split, and `first` is their lowest
+    event time, MAX if there is none. `found` and `horizon` are the results of the search, ms.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class LogAnswers(Generic[Split]):
 
     @property
     def look_ups(self) -> int:
-        """How often the log was asked so far."""
+        """The number of look-ups in the log so far."""
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
@@ -135,8 +135,8 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return `cut(event_time)`, for a batch to end there: closed answers have to be confirmed
-        for that.
+        """Return `cut(event_time)` for a batch that ends there. Closed answers raise `Unasked`
+        unless it was confirmed.
         """
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
@@ -160,7 +160,7 @@ class LogAnswers(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """The curve for the next draft, by this one and those before; None: none has measured."""
+        """The curve for the next draft, from this one and earlier ones; None if none measured."""
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
@@ -194,7 +194,7 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return the use of a batch up to `event_time` (ms), and where the next records lie."""
+        """Return the use of a batch up to `event_time` (ms), and the next records' event time."""
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -208,8 +208,8 @@ class LogAnswers(Generic[Split]):
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return the offsets of each source in a batch up to `heads`, of splits that can be
-        aligned.
+        """Return how many offsets of each source a batch up to `heads` reads, without `blank`
+        splits.
         """
         offsets = dict(self._unread)
         for split, head in heads.items():
@@ -241,9 +241,7 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's own ceiling by the clock's part of every h(s): a lower bound that
-        needs no look-up.
-        """
+        """Return the query's own ceiling by the clock alone: a lower bound without a look-up."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
@@ -257,16 +255,14 @@ class LogAnswers(Generic[Split]):
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """h(s) for the query itself, with more disorder where few records of a split were seen. The
-        group goes by the disorder that was seen.
+        """Return h(s) for the query itself. It assumes more disorder for a split of which few
+        records were seen, while the group uses the disorder that was seen.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
 
     def end_watermark(self, split: Split, disorder: int) -> int:
-        """h(s); the clock's part of it alone while the highest event times have not been asked
-        for.
-        """
+        """Return h(s), or only the clock's part of it while the highest event times are unknown."""
         by_clock = watermark.add(self.by_clock(split), -1)
         highest = None if self._asked.highest is None else self._asked.highest.get(split)
         return by_clock if highest is None else max(by_clock, highest - disorder - 1)

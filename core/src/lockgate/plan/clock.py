@@ -62,8 +62,8 @@ class _Shown:
 
 
 class PlanClock:
-    """The clock of one run. `behind`: by how many ms the wall clock is behind what records show;
-    below 0 where it has jumped ahead of them. `moved`: by how many ms this clock was moved so far.
+    """The clock of one run. `behind` is the wall clock's lag (ms) by what records show, below 0 if
+    it has jumped ahead of them. `moved` is how far (ms) this clock was moved so far.
     """
 
     def __init__(self) -> None:
@@ -75,11 +75,11 @@ class PlanClock:
 
     @property
     def jumped(self) -> int:
-        """By how many ms the wall clock has jumped, where that is not taken over yet; else 0."""
+        """The jump (ms) of the wall clock that is not taken over yet; 0 if there is none."""
         return 0 if self._jump is None or self._base is None else self._jump[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
-        """Return the time (ms) for plans. `ticks_ms`: of the monotonic clock."""
+        """Return the time (ms) for plans, by the wall clock and the monotonic clock."""
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
         if self._base is None or abs(difference - self._base) <= LEAP_MS + UNEVEN * since:

@@ -50,7 +50,7 @@ class Draft(Generic[Split]):
 
     @property
     def look_ups(self) -> int:
-        """How often the log was asked so far."""
+        """The number of look-ups in the log so far."""
         return self.answers.look_ups
 
     @property
@@ -60,17 +60,17 @@ class Draft(Generic[Split]):
 
     @property
     def reach(self) -> int:
-        """The target (ms), or the highest event time in the logs where that is lower."""
+        """The target (ms), or the highest event time in the logs if that is lower."""
         if self.limit is Limit.BUDGET:
             return self._own.target
         return min(self._own.target, max(self.answers.ask_highest().values(), default=watermark.MIN))
 
     def reported_watermarks(self) -> dict[Split, int]:
-        """`watermarks` for the group: those of splits that are read to their end rest on their last
-        records too.
+        """Return the watermarks for the group. For splits that are read to their end, they also
+        depend on the last records.
 
-        A plan can go by the clock there. A group cannot: the watermark would fall back to the
-        clock, and hold each reader with a backlog for all of `idle_timeout`.
+        A plan can go by the clock there, but a group cannot: its watermark would fall back to the
+        clock, and block each reader with a backlog for all of `idle_timeout`.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()

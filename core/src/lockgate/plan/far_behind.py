@@ -8,7 +8,7 @@ again. So a split no longer holds the others if both is true:
   further behind the clock than `bound`, a day or more. A backlog shows nothing, so a replay is not
   touched, however old its records are.
 * The next record of every split that is not far is more than `bound` above its own. While a job
-  fills old records into all partitions these are close together, and are kept level.
+  fills old records into all partitions these are close together, and stay aligned.
 
 The rows of such a split are late, as they are without alignment.
 """

@@ -3,8 +3,8 @@
 **The rule.** For the splits `s` of one query, each with a position, an end at the broker and a
 budget of offsets per source, choose the greatest event time `T ≤ C` that stays within every budget,
 `cost(T) ≤ B < cost(T + 1 ms)`, and read each split up to its first record above `T`. So all splits
-are level in event time at every batch boundary. Where one timestamp alone is more than the budget,
-several batches read it: whenever the ceiling lets a split read, a split reads.
+are aligned in event time at every batch boundary. If one timestamp alone exceeds the budget,
+several batches read it, so the query makes progress whenever the ceiling allows it.
 
 **Horizon.** A split's log *now* is not all that will come: a live producer may lag. With
 `t` the wall clock before the broker was asked and `disorder` the out-of-orderness inside a split,
@@ -18,17 +18,17 @@ their event time: `idle_timeout`, or what the split's own producer has shown
 
     C = min(the group's max desired watermark, max_drift + min over all s of h(s))
 
-A backlog as such bounds nothing (it comes along to `T` in the same batch), but its *end* does: a
-slow live split holds the others however its polls fall. In a replay `t − lag(s)` is far above
-everything, so ended and empty splits hold no other one.
+A backlog itself bounds nothing (the same batch reads it up to `T`), but its *end* does: a slow live
+split holds back the others, whenever it is polled. In a replay `t − lag(s)` is far above
+everything, so finished and empty splits hold back no other one.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
 above h(s) ≥ T − max_drift (its split was read to the end). Both are above Spark's watermark if
-`max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` sees to it) and part of h(s), and
+`max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` checks it) and part of h(s), and
 `lag(s)` does not enter, since an idle split goes on bounding C by the clock.
 `tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows that rows are
-lost once a bound is broken, be it by 1 ms.
+lost once a bound is broken, even by 1 ms.
 
 **The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 −
 disorder if it has one, else h(s). So no split with a backlog reports MIN, and a gap in event time
@@ -37,19 +37,18 @@ is crossed. A split that is `far_behind` has h(s) in any case.
 **Records without a credible event time** (stamped 2099, or not at all) take no part: they are read
 with the credible record behind them. The `SplitLog` leaves them out. A split without any credible
 unread record has no first record. Its watermark is h(s), and it is read by the rest of the budget,
-in proportion, as Spark would natively.
+in proportion, as in plain Spark.
 
 **Look-ups.** The search for `T` asks the log for the position of every split at one event time
 (`lockgate.plan.search`). It begins with the curve of the last plans. A plan asks
-`answers.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and some 2 to 6 times as a rule.
-Where that does not find `T`, the batch is smaller than it could be; it is never uneven, and never
-empty for it.
+`answers.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and usually 2 to 6 times. If
+that does not find `T`, the batch is smaller than it could be, but still aligned and not empty.
 
-The planner is pure: the clock is an argument, and what it wants to know of the logs it asks a
-`SplitLog`. This module has its vocabulary. The work is done in three steps: `answers` asks the log
-and searches, `Draft` says how far the query would get alone, and, once the reader has reported
-that, `Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part, it pauses after
-the fact (`SourceOperator.checkSplitWatermarkAlignment`).
+The planner is pure: the clock is an argument, and a `SplitLog` answers its questions about the
+logs. This module has its vocabulary. The work is done in three steps: `answers` asks the log and
+searches, `Draft` says how far the query would get alone, and, once the reader has reported that,
+`Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part: it pauses splits that
+are already ahead (`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -67,12 +66,12 @@ Split = TypeVar("Split", bound=Hashable)
 class Backlog:
     """The unread part of one split: offsets `position` (next to be read) up to `end` (exclusive).
 
-    `known_until`: up to this wall clock (ms) the log has shown every append. It is the time before
-    the broker was asked, or older where a transaction was still open. `caught_up_since`: wall clock
-    (ms) since when nothing was left to read; None while something is. `lag_bound`: how far behind
-    the clock (ms) the split's producer may be; None: `idle_timeout`. `disorder`: how far out of
-    order (ms) records behind the end may be; None: as in all splits. `far_behind`: the split holds
-    nobody by its unread records (`lockgate.plan.far_behind`).
+    The log has shown every append up to the wall clock `known_until` (ms): the time before the
+    broker was asked, or an earlier one if a transaction was open. Nothing has been left to read
+    since the wall clock `caught_up_since` (ms), None while something is. The producer may be
+    `lag_bound` (ms) behind the clock, and records after the end `disorder` (ms) out of order; None
+    means `Bounds.idle_timeout` and `Bounds.disorder`. If the split is `far_behind`, its unread
+    records hold back no other split (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -86,7 +85,7 @@ class Backlog:
 
     @property
     def offsets(self) -> int:
-        """How many offsets are unread, 0 or more."""
+        """The number of unread offsets, 0 or more."""
         return max(0, self.end - self.position)
 
 
@@ -106,13 +105,13 @@ class SplitLog(Protocol[Split]):
 
     @property
     def read_budget_spent(self) -> bool:
-        """True once this plan has asked so much that it should end its search."""
+        """Whether this plan has asked so much that it should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:
         """Return the first unread record of each split."""
 
     def first_after(self, event_time: int) -> Mapping[Split, Head]:
-        """For each split its first unread record whose event time is above `event_time` (ms)."""
+        """Return each split's first unread record with an event time above `event_time` (ms)."""
 
     def highest(self) -> Mapping[Split, int]:
         """Return the highest event time (ms) below each split's end, read or unread."""
@@ -159,8 +158,8 @@ class Limit(Enum):
 
 
 class SplitPlan(NamedTuple):
-    """One split in a plan: offsets `position` to `end` (exclusive) are read; `watermark` (ms) is
-    the split's before the batch.
+    """One split in a plan, which reads the offsets from `position` to `end` (exclusive).
+    `watermark` (ms) is the split's before the batch.
     """
 
     position: int
@@ -172,7 +171,7 @@ class SplitPlan(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Generic[Split]):
-    """The next batch: which offsets it reads. Times in ms."""
+    """The next batch, as the offsets that it reads. Times are in ms."""
 
     # T: no record above it is read (one timestamp larger than the budget: the last ms that is read
     # whole)
@@ -184,7 +183,7 @@ class Plan(Generic[Split]):
 
     @property
     def offsets(self) -> int:
-        """How many offsets the batch spans."""
+        """The number of offsets in the batch."""
         return sum(split.end - split.position for split in self.splits.values())
 
     @property

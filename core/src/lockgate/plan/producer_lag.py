@@ -199,12 +199,12 @@ class ProducerLag:
 
     @property
     def silent_since(self) -> int | None:
-        """Wall clock (ms) when the log last grew; None where it never did."""
+        """The wall clock (ms) when the log last grew; None if it never did."""
         return None if self.state.moved_at == MIN else self.state.moved_at
 
     @property
     def hidden_since(self) -> int | None:
-        """Since when (wall clock, ms) records are hidden behind the end, as of the last look."""
+        """The wall clock (ms) since which records were hidden behind the end at the last look."""
         return None if self.state.hidden_since == MAX else self.state.hidden_since
 
     @property
@@ -213,7 +213,7 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer appends, further behind the clock than `bound` ms."""
+        """Return whether the producer still appends, and is over `bound` ms behind the clock."""
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
@@ -221,7 +221,7 @@ class ProducerLag:
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """How far (ms) behind the clock the next record may be, by the lags shown."""
+        """Return how far (ms) behind the clock the next record may be, by the lags shown."""
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
             shown = max(shown, int(MARGIN * self.state.last))

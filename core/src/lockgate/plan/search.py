@@ -33,8 +33,8 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """`target`: the event time (ms) to read up to. `overfull`: `target` + 1, where that breaks the
-    budget; else None.
+    """The event time (ms) to read up to, `target`. `overfull` is `target` + 1 if that breaks the
+    budget, else None.
     """
 
     target: int
@@ -42,9 +42,9 @@ class Found(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The result of one look-up at `event_time` (ms). `use`: 1.0 is the whole budget. `next`: the
-    lowest event time left unread (ms), MAX without one. `full`: the lowest event time (ms) that is
-    sure to break the budget; MAX where none is.
+    """The result of one look-up at `event_time` (ms). A `use` of 1.0 is the whole budget. `next` is
+    the lowest event time left unread (ms), MAX if there is none. `full` is the lowest event time
+    (ms) that is sure to break the budget; MAX if none is.
     """
 
     event_time: int
@@ -63,7 +63,7 @@ class Curve:
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """Return the curve through these points, and beyond them in the shape of `before`."""
+        """Return the curve through these points, extended beyond them by the shape of `before`."""
         points = sorted(measured)
         if before is not None:
             last, use = points[-1]

@@ -1,26 +1,25 @@
-"""Event-time slices: batches that end where windows do (`lockgate.plan.windows`), so that a window
-is whole without any state.
+"""Event-time slices: batches that end where windows do (`lockgate.plan.windows`), so that each
+window is whole without any state.
 
-**The rule.** A plan whose target would be `T` ends where the window begins in which `T + 1` lies
-instead. So a batch holds one or more whole windows, as the budget allows. Three cases are left,
-where it cannot get to the end of the window in which the first unread record lies:
+**The rule.** A plan whose target would be `T` ends instead where the window that contains `T + 1`
+begins. So a batch holds one or more whole windows, as the budget allows. In three cases it cannot
+reach the end of the window that has the first unread record:
 
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
-  once the clock, as far as the logs are known to have shown everything, is `idle_timeout` past its
-  end.
-* It is more than the *budget*. The batch reads as much of it as the budget gives. The batches that
-  share a window say that they are not whole.
-* The *group* does not allow it. While another reader holds the group, the query waits for the rest
-  of the window. Where the query itself holds the group, no other reader could raise the ceiling, so
-  the query reads up to it. With a drift of at least a window that does not happen.
+  once the time up to which the logs have shown everything is `idle_timeout` past its end.
+* The window exceeds the *budget*. The batch reads as much of it as the budget allows. The batches
+  that share a window say that they are not whole.
+* The *group* does not allow it. While the group waits for another reader, the query waits for the
+  rest of the window. While it waits for the query itself, no other reader could raise the ceiling,
+  so the query reads up to it. With a drift of at least a window that does not happen.
 
-**Whole** means: this batch has all records of the windows from `start` to `end` that are ever read.
-The exception are stragglers, records that are out of order across the cut and come later.
-`Slice.whole` speaks of the cuts alone; the logs tell whether stragglers may come.
+**Whole** means that this batch has all records of the windows from `start` to `end` that are ever
+read. The exception is stragglers: records that are out of order across the cut and come later.
+`Slice.whole` considers the cuts alone; the logs show whether stragglers may come.
 
 **Torn windows**, of which a part was deleted or read before, are kept apart: no batch holds a torn
-window together with one that may be whole. The logs tell up to where windows are torn
-(`whole_from`). Flink has windows with state instead.
+window together with one that may be whole. The logs show up to where windows are torn
+(`whole_from`). Flink uses windows with state instead.
 """
 
 from dataclasses import dataclass
@@ -33,10 +32,10 @@ from lockgate.plan.windows import Windows
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Event times `start` to `end` (exclusive), ms. `whole`: windows begin at both, and no other
-    batch has a part of them.
+    """The event times `start` to `end` (exclusive), ms. It is `whole` if windows begin at both, and
+    no other batch has a part of them.
 
-    `unfinished`: the last ms has more records than the budget, and the batch ends amid them.
+    It is `unfinished` if the batch ends amid its last ms, which exceeds the budget.
     """
 
     start: int
@@ -46,7 +45,7 @@ class Slice:
 
     @property
     def next_start(self) -> int:
-        """Where the slice behind it starts."""
+        """The start (ms) of the next slice."""
         return self.end - 1 if self.unfinished else self.end
 
 
@@ -55,8 +54,8 @@ def plan_slice(
 ) -> Plan[Split]:
     """Return the plan under the group's ceiling (ms) that ends where a window does.
 
-    `holds_group`: no reader is behind this query. `whole_from`: the begin (ms) of the first window
-    that is not torn; a batch that begins before it goes no further.
+    `holds_group` is true if no reader is behind this query. `whole_from` is the begin (ms) of the
+    first window that is not torn; a batch that begins before it does not go beyond it.
     """
     first = draft.first
     if first == watermark.MAX:

@@ -44,7 +44,7 @@ class Zone:
     changes: tuple[tuple[int, int], ...] = ()
 
     def local(self, instant: int) -> int:
-        """Local time at an instant: ms since 1970-01-01T00:00 of the same clocks."""
+        """Return the local time at an instant, as ms since 1970-01-01T00:00 of the same clocks."""
         return instant + self._offset(bisect_right(self.changes, instant, key=itemgetter(0)))
 
     def first(self, local: int) -> int:
@@ -76,7 +76,7 @@ class Zone:
 @dataclass(frozen=True, slots=True)
 class Windows:
     """Windows of `size` ms by the clocks of `zone`; without one, multiples of the size. Raises
-    `InvalidValue` where the two do not fit.
+    `InvalidValue` if the two do not fit.
     """
 
     size: int

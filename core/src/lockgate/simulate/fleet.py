@@ -41,14 +41,13 @@ MOST_STEPS = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a workload came to. `max_drift_ms`: None for plain Spark.
+    """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
 
-    `peak_drift_ms`: within a query, at the end of any batch: the highest less the lowest event time
-    last read, over splits that were read from and have something left. `peak_lead_ms`: between
-    queries, as a batch begins: the event time that it reads up to less that of another query's
-    first unread record. `state_rows`: the most rows at once in open windows, the sum over the
-    queries. `seconds`: until the last query was done. `longest_wait_ms`: from a live record's
-    append to the end of its batch.
+    `peak_drift_ms` is the largest difference between the last event times read from a query's
+    splits, at the end of any batch, over splits that are begun and not finished. `peak_lead_ms` is
+    how far a batch reads beyond another query's first unread record, at most. `state_rows` is each
+    query's most rows in open windows, summed up. `seconds` passed until the last query was done.
+    `longest_wait_ms` is from a live record's append to the end of its batch.
     """
 
     max_drift_ms: int | None
@@ -63,12 +62,12 @@ class RunOutcome:
 
     @property
     def rows_per_second(self) -> float:
-        """Of all queries together."""
+        """The rows of all queries together, per second."""
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
 
 def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome under Spark as it is. `progress` gets the share done, 0 to 1."""
+    """Return the outcome under plain Spark. `progress` is called with the share done, 0 to 1."""
     readers = [NativeReader(query.in_kinds(), workload.begin) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)
     for reader, now in timeline:
@@ -82,7 +81,7 @@ def native(workload: Workload, progress: Callable[[float], None] = lambda _: Non
 
 def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
     """Return the outcome of the workload under alignment with this `max_drift` (ms). Raises
-    `InvalidValue` where it is not above a query's disorder.
+    `InvalidValue` if that is not above a query's out-of-orderness.
     """
     for query in workload.queries:
         if max_drift <= query.disorder_ms:
@@ -112,7 +111,7 @@ def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None
 
 
 class _Group:
-    """The group of the fleet: turns as a coordinator takes them, without a coordinator."""
+    """The fleet's alignment group, which takes turns as in a coordinator."""
 
     def __init__(self, workload: Workload, max_drift: int) -> None:
         # A query may have any name, a source may not.
@@ -150,8 +149,8 @@ class _Group:
 
 
 class _Timeline(Generic[R]):
-    """Who acts when. Iterating gives each reader that is to plan, with the time (wall clock, ms).
-    Each of them is then told what it does: `reads`, `look_again` or `ends`.
+    """The order in which readers act. Iterating yields each reader that is to plan, with the time
+    (wall clock, ms). The caller then calls `reads`, `look_again` or `ends` for it.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
@@ -212,13 +211,13 @@ class _Timeline(Generic[R]):
         reader.tally.done_at = now
 
     def wake_waiting(self, but: R, at: int) -> None:
-        """Let waiting readers plan again at this time, after the ceiling moved."""
+        """Let the waiting readers except `but` plan again at `at`, as the ceiling has moved."""
         for number, reader in enumerate(self._readers):
             if reader is not but and number in self._waiting:
                 self._at(number, at)
 
     def outcome(self, max_drift: int | None) -> RunOutcome:
-        """Return the sum of all readers."""
+        """Return the outcome of all readers together."""
         tallies = [reader.tally for reader in self._readers]
         done = max(tally.done_at for tally in tallies if tally.done_at is not None)
         return RunOutcome(

@@ -49,8 +49,8 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """What became of a query's rows. `state_rows`: the most rows at once whose window was open;
-    `longest_wait_ms`: from a live record's append to the end of its batch.
+    """The count of a query's rows. `state_rows` is the most rows at once whose window was open;
+    `longest_wait_ms` is from a live record's append to the end of its batch.
     """
 
     rows: int = 0
@@ -83,7 +83,7 @@ class VirtualReader:
         return all(self.positions[name] >= split.records for name, split in self.splits.items())
 
     def seconds(self, ends: Mapping[str, int]) -> float:
-        """How long a batch up to these offsets takes."""
+        """Return how long a batch up to these offsets takes."""
         rows = sum(ends.values()) - sum(self.positions.values())
         return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
 
@@ -108,15 +108,15 @@ class VirtualReader:
         self.watermark = max(self.watermark, self._highest - self.load.delay_ms)
 
     def _cutoff(self, watermark: int) -> int:
-        """Rows below this event time (ms) are late under the watermark."""
+        """Return the event time (ms) below which rows are late under the watermark."""
         if watermark == MIN:
             return MIN
         window = self.load.window_ms
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return the highest less the lowest event time (ms) last read, over the splits that were
-        read from and have something left.
+        """Return the difference (ms) between the highest and the lowest event time last read, over
+        the splits that were read from and have something left.
         """
         times = [
             split.time(self.positions[name] - 1)
@@ -126,7 +126,7 @@ class VirtualReader:
         return max(times) - min(times) if times else 0
 
     def first_unread(self) -> int | None:
-        """Return the lowest event time (ms) of an unread record; None where all are read."""
+        """Return the lowest event time (ms) of an unread record; None if all are read."""
         heads = (
             split.time(self.positions[name])
             for name, split in self.splits.items()
@@ -140,12 +140,12 @@ class VirtualReader:
 
 
 class NativeReader(VirtualReader):
-    """Spark as it is. It shares a batch's budget among the splits by what is unread in each
-    (`KafkaMicroBatchStream.rateLimit`).
+    """Plain Spark. It shares a batch's budget among the splits in proportion to what is unread in
+    each (`KafkaMicroBatchStream.rateLimit`).
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
-        """Where the next batch ends; None where nothing is there."""
+        """Return the offsets where the next batch ends; None if there is nothing to read."""
         ends = self.ends(now)
         unread = {name: end - self.positions[name] for name, end in ends.items()}
         total = sum(unread.values())
@@ -173,7 +173,7 @@ class AlignedReader(VirtualReader):
         self._caught_up: dict[str, int] = {}
 
     def draft(self, now: int) -> Draft[str]:
-        """How far the query would get alone at `now` (wall clock, ms)."""
+        """Return how far the query would get alone at `now` (wall clock, ms)."""
         ends = self.ends(now)
         backlogs = {}
         for name, end in ends.items():

@@ -29,7 +29,7 @@ class Sweep:
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to take; None where each loses rows."""
+        """The outcome of the `max_drift` to use; None if each loses rows."""
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
         freshest = min((outcome.longest_wait_ms for outcome in whole), default=0)
@@ -53,9 +53,9 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
-    """Return the outcomes of plain Spark and of each drift (ms). `progress` is told the share that
-    is done, 0 to 1. Raises `InvalidValue` where no drift is given, or one is not above the
-    disorder.
+    """Return the outcomes of plain Spark and of each drift (ms). `progress` is called with the
+    share done, 0 to 1. Raises `InvalidValue` if no drift is given, or one is not above the
+    out-of-orderness.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

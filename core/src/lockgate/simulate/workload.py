@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
         return self.first + number * (self.end - self.first) // self.records
 
     def up_to(self, event_time: int) -> int:
-        """How many of its records have an event time at or below `event_time` (ms)."""
+        """Return how many of its records have an event time at or below `event_time` (ms)."""
         if event_time < self.first:
             return 0
         width = self.end - self.first
@@ -75,7 +75,7 @@ class SplitLoad:
         raise InvalidValue(f"partition {self.name}", f"it holds no record at {offset} beyond its end")
 
     def up_to(self, event_time: int) -> int:
-        """How many records have an event time at or below `event_time` (ms)."""
+        """Return how many records have an event time at or below `event_time` (ms)."""
         return sum(stretch.up_to(event_time) for stretch in self.stretches)
 
     def end_at(self, wall: int) -> int:

@@ -1,6 +1,5 @@
-"""The messages between readers and the coordinator: events, their JSON, and the strict reading of
-it.
+"""The messages between readers and the coordinator: events, and their strictly checked JSON.
 
-Used by the coordinator's API and store, and by the client's group room. The contract is
+Used by the coordinator's API and store, and by the clients. The contract is
 `docs/internals/protocol.md`.
 """

@@ -83,11 +83,11 @@ class Faults:
             self.finish()
 
     def wrong(self, path: Path, value: object, expected: str) -> None:
-        """Record a value of another type."""
+        """Record a value of the wrong type."""
         self.note(path, f"must be {expected}, not {_kind(value)}")
 
     def finish(self) -> None:
-        """Raise `InvalidMessage`, if there are any."""
+        """Raise `InvalidMessage` if there are faults."""
         if self.count:
             raise InvalidMessage(self.listed, self.count - len(self.listed))
 
@@ -118,7 +118,7 @@ class Whole(Shape):
         return value if self.low <= value <= self.high else faults.note(path, self.rule())
 
     def rule(self) -> str:
-        """Return the rule for a person. The ends of 64 bits are no figures to read."""
+        """Return the rule in words, without the figures of 64 bits."""
         if self.high < MAX:
             return f"must be {self.low} to {self.high}"
         return "must fit into 64 bits" if self.low == MIN else f"must be {self.low} or more, and fit into 64 bits"
@@ -132,7 +132,7 @@ class Flag(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Text(Shape):
-    """A string. `rule`: what a person reads of the pattern and the lengths."""
+    """A string. `rule` describes its pattern and lengths for people."""
 
     least: int = 0
     most: int = MAX
@@ -174,7 +174,7 @@ class Choice(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Formed(Shape):
-    """A value with a form of its own in JSON."""
+    """A value that `form` converts from JSON and back."""
 
     form: JsonForm
 
@@ -191,7 +191,7 @@ class Formed(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Items(Shape):
-    """A list of `most` items at the most."""
+    """A list of at most `most` items."""
 
     item: Shape
     most: int | None
@@ -242,7 +242,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Message(Shape):
-    """An object. `closed`: an unknown field is a fault."""
+    """An object. If it is `closed`, an unknown field is a fault."""
 
     kind: type[Any]
     fields: tuple[Field, ...]
@@ -283,7 +283,7 @@ _shapes: dict[type[Any], Message] = {}
 
 
 def shape_of(kind: type[Any]) -> Message:
-    """Return the shape of a message, out of the types of its fields."""
+    """Return the shape of a message, built from the types of its fields."""
     if kind not in _shapes:
         _shapes[kind] = _message(kind)
     return _shapes[kind]

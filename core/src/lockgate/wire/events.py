@@ -96,8 +96,8 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """One split in a report. `position`: the next offset to read; `end`: the log's end; `rows`: the
-    number of rows read so far.
+    """One split in a report. `position` is the next offset to read, `end` the log's end, and `rows`
+    the number of rows read so far.
     """
 
     watermark: Time
@@ -131,10 +131,10 @@ class ReportedWatermarkEvent:
     """A reader's combined watermark. An idle or finished reader limits no other reader, whatever
     its `watermark`.
 
-    `reach`: the event time that the reader's next batch would reach without the group's ceiling.
-    `park_ms`: the reader will be silent for so long, and still counts. A scheduled run has ended,
-    and the next one goes on from there. `facts`: for people; None: as this epoch's last report had
-    them.
+    `reach` is the event time that the reader's next batch would reach without the group's ceiling.
+    With `park_ms` the reader will be silent for so long, and still counts: a scheduled run has
+    ended, and the next one goes on from there. `facts` are for people; None leaves them as in this
+    epoch's last report.
     """
 
     subtask: Count
@@ -190,8 +190,8 @@ class ReaderRegistrationEvent:
     """A reader opens a new epoch of itself and fences every older one.
 
     `config` and `ceiling` are the last ones that the reader received, if any. After a loss of the
-    store the group is built again from them. `configured_at`: when an operator set `config`, as
-    inspection shows it; None where no operator has.
+    store the group is built again from them. `configured_at` is when an operator set `config`, as
+    inspection shows it; None if no operator has.
     """
 
     subtask: Count
@@ -215,10 +215,10 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePause:
-    """An operator has paused a source: its readers read nothing new until an operator resumes it.
+    """An operator's pause of a source: its readers read nothing new until an operator resumes it.
 
-    `at`: since when, ms. `by`: the name of the operator's token; None without tokens. `reason`: the
-    operator's words, or empty.
+    `at` is when it began, ms. `by` is the name of the operator's token, None without tokens.
+    `reason` is the operator's text, or empty.
     """
 
     source: Name
@@ -229,7 +229,7 @@ class SourcePause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseRequest:
-    """An operator's words for a pause."""
+    """An operator's request to pause a source, with the reason."""
 
     CLOSED: ClassVar[bool] = True
 
@@ -255,7 +255,7 @@ class WatermarkAlignmentEvent:
     paused_sources: tuple[SourcePause, ...] = ()
 
     def pause_of(self, source: str) -> SourcePause | None:
-        """Return the operator's pause of a source; None where the source is not paused."""
+        """Return the operator's pause of a source; None if it is not paused."""
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
 

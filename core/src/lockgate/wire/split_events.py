@@ -40,8 +40,8 @@ Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSplit:
-    """A split from its position on, and the number under which it was assigned. `restored`: the
-    reader's user has set the position, so it counts even where it is lower than before.
+    """A split at the position to read from, with the number of its assignment. If it is `restored`,
+    the reader's user has set the position, so it counts even if it is lower than before.
     """
 
     split: Split
@@ -51,8 +51,8 @@ class NumberedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredSplits:
-    """All splits of a source as a reader has found them. `bounded`: there will never be another
-    one. `request`: the number of the request that the reader answers.
+    """All splits of a source as a reader has found them. If they are `bounded`, there will never be
+    another one. `request` is the number of the request that the reader answers.
     """
 
     request: Count
@@ -62,7 +62,7 @@ class DiscoveredSplits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitList:
-    """A static list of a source's splits, from an operator. `bounded`: as in `DiscoveredSplits`."""
+    """An operator's static list of a source's splits. `bounded` is as in `DiscoveredSplits`."""
 
     CLOSED: ClassVar[bool] = True
 
@@ -73,7 +73,7 @@ class SplitList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEvent:
-    """An event of the source's own, from a reader. `id` is the same in each repetition."""
+    """A custom event of the source, from a reader. `id` is the same in each repetition."""
 
     id: Annotated[str, Meta(min_length=1, max_length=ID_LIMIT)]
     event: SourceEventBody
@@ -81,8 +81,8 @@ class SourceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEventToReaders:
-    """An event of the source's own for its readers. `subtask`: None for all. `id`: the same in each
-    repetition; empty where there is none.
+    """A custom event of the source for its readers; for all if `subtask` is None. `id` is the same
+    in each repetition, and empty if there is none.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class SourceEventToReaders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSourceEvent:
-    """An event of the source's own, to a reader. Later ones have higher numbers."""
+    """A custom event of the source, for a reader. Later ones have higher numbers."""
 
     number: Positive
     event: SourceEventBody
@@ -102,12 +102,12 @@ class NumberedSourceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitExchange:
-    """All that one reader has to say of its splits.
+    """All that one reader reports about its splits.
 
-    `held`: every split that it holds, at its position: the snapshot. `given_back` and `finished`:
-    splits that it holds no more. `capacity`: its share, to that of others. `discovery_interval_ms`:
-    how often it would discover splits; 0: once; None: it cannot. `seen`: the revision of the
-    last answer that it has had.
+    `held` is the snapshot: every split that it holds, at its position. It no longer holds those in
+    `given_back` and `finished`. `capacity` is its share relative to that of other readers.
+    `discovery_interval_ms` is how often it would discover splits; 0 for once, None if it cannot.
+    `seen` is the revision of the last answer that it received.
     """
 
     epoch: Positive
@@ -142,12 +142,11 @@ class StoppedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAnswer:
-    """All that a reader is to do with splits.
+    """All that a reader is to do with its splits.
 
-    `add_splits`: those that are its own, and that it did not name. `give_back`: the ids of those
-    that it is to drain and to give back. `stop`: those that it must not read any more. `discover`:
-    the number of a request to list the source's splits.
-    `assigning_in_ms`: for how long nothing is assigned yet.
+    `add_splits` are its own splits that it did not name. `give_back` are the ids of splits to drain
+    and to give back. It must not read those in `stop` any more. `discover` is the number of a
+    request to list the source's splits. Nothing is assigned yet for `assigning_in_ms`.
     """
 
     group: Name

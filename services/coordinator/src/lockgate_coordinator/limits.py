@@ -33,15 +33,15 @@ class Limits(GroupLimits):
 
     @property
     def report_body(self) -> BodyLimit:
-        """Of a report, a batch, a progress, an exchange: what a reader with all its splits needs,
-        each under the longest name and with the longest numbers. 4 MiB at least.
+        """The limit for a report, a batch, a progress or an exchange: what a reader with all its
+        splits needs, each under the longest name and with the longest numbers. 4 MiB at least.
         """
         return BodyLimit(max(4 << 20, 410 * self.splits), max(200_000, 8 * self.splits))
 
     @property
     def other_body(self) -> BodyLimit:
-        """Of a configuration or a registration: what all expected sources under the longest names
-        and all attributes need, whose characters may be escaped. 512 KiB at least.
+        """The limit for a configuration or a registration: what all expected sources under the
+        longest names and all attributes need, whose characters may be escaped. 512 KiB at least.
         """
         return BodyLimit(
             max(512 << 10, (64 << 10) + 260 * self.sources + 6 * self.attributes),

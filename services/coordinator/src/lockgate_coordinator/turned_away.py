@@ -1,4 +1,4 @@
-"""Callers that are turned away, in the log: the first at once, the others counted."""
+"""Log rejected callers: the first one at once, then the number of the others."""
 
 import asyncio
 import logging
@@ -12,9 +12,9 @@ SUMMED_UP_S = 10.0
 
 
 class TurnedAway:
-    """A guesser fills no log, and one caller is not missed. `first` is the line of the first one,
-    by what is noted of it; `more` that of the others, by their number, a time, and what was noted
-    first of the last one.
+    """Logs rejected callers without letting a guesser fill the log. `first` is the log line of the
+    first caller, formatted with what is noted of it. `more` is the line of the others, formatted
+    with their number, a duration, and the first thing noted of the last one.
     """
 
     def __init__(self, first: str, more: str) -> None:

@@ -1,3 +1,3 @@
-"""Calls to the coordinator and news from it, over HTTP. Each call ends in time.
-Used by `group`, and by a client's own calls. The wire stands in docs/internals/protocol.md.
+"""Calls to the coordinator and news from it, over HTTP. Every call has a time limit. Used by
+`group`, and by a client's own calls. docs/internals/protocol.md describes the protocol.
 """

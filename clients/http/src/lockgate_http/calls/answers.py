@@ -45,7 +45,7 @@ class Interrupted(Unreachable):
 
 
 class Unstreamed(Unreachable):
-    """A proxy before the coordinator lets no stream of events through."""
+    """A proxy in front of the coordinator lets no stream of events through."""
 
 
 class Untrusted(Unreachable):
@@ -65,19 +65,19 @@ class Busy(CoordinatorRefused):
 
 
 class NotACoordinator(CoordinatorRefused):
-    """The server that answered is no coordinator."""
+    """The server that answered is not a coordinator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer, read to its end. The names of headers are in small letters."""
+    """An HTTP answer, read to its end. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     def json(self) -> Any:
-        """Return the body. Raises ValueError where the body is no JSON, or is nested too deeply."""
+        """Return the body. Raises ValueError if the body is not JSON, or is nested too deeply."""
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -90,7 +90,7 @@ class Answer:
 
     @property
     def asked_wait_s(self) -> float | None:
-        """`Retry-After` (RFC 9110, 10.2.3) in seconds; None where it is absent or illegible.
+        """The seconds of `Retry-After` (RFC 9110, 10.2.3); None if it is absent or illegible.
 
         A date is compared with the answer's own `Date`, so that the clocks need not agree.
         """
@@ -125,7 +125,7 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Raise AttributeError or ValueError for a document that is no problem."""
+        """Raise AttributeError or ValueError for a document that is not a problem."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

@@ -67,8 +67,8 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A group's configuration. `configured_at`: when an operator set it, in ms; None: no operator
-    has, or the coordinator does not say.
+    """A group's configuration. `configured_at` is when an operator set it, in ms; None if no
+    operator has, or if the coordinator does not say.
     """
 
     config: GroupConfig
@@ -105,7 +105,7 @@ class CoordinatorClient(Connection):
         return self.configuration().config
 
     def configuration(self) -> Configuration:
-        """As `config`, with the time at which an operator set it."""
+        """Return the configuration as `config` does, with the time at which an operator set it."""
         return self._read(
             self._send("GET", self._group, params={"limit": 1}),
             lambda answer: Configuration(from_json(GroupConfig, answer["config"]), answer.get("configured_at")),
@@ -190,9 +190,9 @@ class CoordinatorClient(Connection):
                     yield self._event(data)
 
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
-        """For each event of one reader's stream that concerns its splits, now and after each
-        change: the revision that it states, infinity where it states none. None for any other sign
-        of life. The server may end the stream. Raises `Unstreamed`.
+        """Yield, now and after each change of one reader's splits, the revision that the event
+        states, infinity if it states none. Yields None for any other sign of life. The server may
+        end the stream. Raises `Unstreamed`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:

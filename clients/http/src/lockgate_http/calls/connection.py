@@ -92,7 +92,7 @@ class Connection:
         return found
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `task` beside the calls, until the connection is closed. Its error is logged."""
+        """Run `task` in the background until the connection is closed. Its error is logged."""
         with self._lock:
             self._begin(task).add_done_callback(_log_error)
 
@@ -143,14 +143,14 @@ class Connection:
             )
 
     def without_token(self, problem: Problem) -> Problem:
-        """Hide the token in a problem: a proxy before the coordinator may quote the request."""
+        """Return the problem without the token, which a proxy in its way might quote."""
         token = self.credentials.token
         if not token:
             return problem
         return Problem(problem.status, problem.type.replace(token, "…"), problem.detail.replace(token, "…"))
 
     def interrupt(self) -> None:
-        """Cancel all calls that are under way, but no task of `begin`."""
+        """Cancel all calls in progress, but not the tasks of `begin`."""
         with self._lock:
             for future in self._running:
                 future.cancel()
@@ -200,7 +200,7 @@ class Connection:
 
 
 def _why(error: BaseException) -> str:
-    """Return the reason of the system for an error of httpx; the error itself if it has none."""
+    """Return the operating system's reason for an httpx error, else the error itself."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, OSError) and not isinstance(found, ssl.SSLError) and found.errno is not None:

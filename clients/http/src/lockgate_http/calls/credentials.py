@@ -71,14 +71,14 @@ class ShownCredentials:
         self.tls: ssl.SSLContext | bool = self._context() if trusting else True
 
     def headers(self) -> Mapping[str, str]:
-        """Return those of the next request, after a look at the files."""
+        """Return the headers of the next request, after checking the files for changes."""
         changed = set(self._changed())
         if changed:
             self._read_again(changed)
         return _bearer(self.token)
 
     def headers_before(self) -> Mapping[str, str]:
-        """Return those of the same request with the previous token; empty if there was none."""
+        """Return the headers with the previous token; empty if there was none."""
         return _bearer(self._before)
 
     def forget_before(self) -> None:
@@ -144,9 +144,7 @@ class ShownCredentials:
 
 
 def distrust(error: Exception, access: Access) -> str | None:
-    """Return what is wrong with a certificate, or with TLS itself, where a connection has ended
-    with `error`; None if it is something else.
-    """
+    """Return why TLS failed, such as an untrusted certificate; None if TLS is not the cause."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

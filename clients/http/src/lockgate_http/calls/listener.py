@@ -31,8 +31,8 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 
 class Listener:
-    """Calls `tell` with each event, old ones too, and `gone` when there is no such group.
-    `silence_s`: for how long a stream may be silent, after its first event.
+    """Calls `tell` with each event, including old ones, and `gone` when the group does not exist. A
+    stream may be silent for `silence_s` after its first event.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Listener:
         self._polls_until = self._pace.clock()
 
     async def listen(self) -> None:
-        """Listen until it is cancelled."""
+        """Pass on events until the task is cancelled."""
         failures = 0
         while True:
             asked_wait_s, news = None, False

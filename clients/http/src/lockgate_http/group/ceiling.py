@@ -29,9 +29,10 @@ _NEVER = -1e9
 
 @dataclass(slots=True)
 class Ceiling:
-    """What one query has received. `source`: its name in the group. `event`: the newest event that
-    counts. `version`: the configuration's, in the last answer. `answered_at`: when the last
-    answered report was sent, at the latest (seconds, monotonic): the lease may have begun then.
+    """The answers that one query has received. `source` is its name in the group, `event` the
+    newest event that counts, and `version` the configuration's in the last answer. `answered_at` is
+    when the last answered report was sent, at the latest (seconds, monotonic): the lease may have
+    begun then.
     """
 
     source: str
@@ -48,7 +49,7 @@ class Ceiling:
 
     @property
     def paused(self) -> SourcePause | None:
-        """The operator's pause of the query; None where it is not paused."""
+        """The operator's pause of the query; None if it is not paused."""
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:

@@ -101,7 +101,7 @@ class CombinedReports:
         self._tell(reported.alignment, [pending.member for pending in sending])
 
     def _combine(self, mine: _Pending) -> tuple[list[_Pending], list[list[Report]]]:
-        """Mine, then the waiting ones, then those that are due, as long as there is room."""
+        """Return `mine`, then the waiting ones, then the due ones, as long as there is room."""
         waiting = [mine, *(pending for pending in self._waiting if pending is not mine)]
         asking = [pending.member for pending in waiting]
         sending: list[_Pending] = []

@@ -133,7 +133,7 @@ class GroupSession:
         return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
 
     def _listen(self) -> None:
-        """From the first answer on: before that there may be no group to listen to."""
+        """Start listening at the first answer: before that there may be no group to listen to."""
         if not self._listens:
             self._listens = True
             self.client.begin(Listener(self.client, self.tell, self._gone).listen)

@@ -18,17 +18,17 @@ Partitioner: TypeAlias = Callable[[Record, int], Iterable[int]]
 
 
 def forward(record: Record, channels: int) -> Iterable[int]:
-    """Names the first channel: for a connection one to one."""
+    """Return the first channel, for a one-to-one connection."""
     return (0,)
 
 
 def to_all(record: Record, channels: int) -> Iterable[int]:
-    """Names every channel: a broadcast."""
+    """Return every channel, for a broadcast."""
     return range(channels)
 
 
 def by(key: Callable[[object], int]) -> Partitioner:
-    """Names the channel of the record's key: `key(value)` modulo the number of channels."""
+    """Return a partitioner that picks channel `key(value)` modulo the number of channels."""
     return lambda record, channels: (key(record.value) % channels,)
 
 

@@ -59,7 +59,7 @@ class Task:
         self.operator.open()
 
     def waiting(self) -> list[tuple[int, int]]:
-        """`(input, channel)` of each channel that is not empty."""
+        """Return `(input, channel)` of each channel that is not empty."""
         return [
             (index, at)
             for index, channels in enumerate(self.channels)

@@ -68,10 +68,10 @@ RUNNING = (OperatingMode.OUTPUT_NOT_INITIALIZED, OperatingMode.READING, Operatin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """Flink's settings that matter here, with Flink's defaults.
+    """The settings of a source operator, with Flink's defaults.
 
-    `buffer_size`: samples per split and for the source. `allow_unaligned_splits`: a reader that
-    cannot pause splits is no error.
+    `buffer_size` is the number of watermark samples, per split and for the source. With
+    `allow_unaligned_splits` a reader may be unable to pause splits.
     """
 
     auto_watermark_interval_ms: int = 200
@@ -322,8 +322,8 @@ class SourceOperator(Generic[S]):
             self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
 
     def _or_woken(self, signal: Signal) -> Signal:
-        """`signal`, or the operator's own wake-up (by `stop`). One wake-up serves all calls until
-        it is set: otherwise each call would add a callback to `signal`.
+        """Return `signal`, or the operator's own wake-up (by `stop`). One wake-up serves all calls
+        until it is set: otherwise each call would add a callback to `signal`.
         """
         if signal.is_set:
             return AVAILABLE

@@ -34,7 +34,7 @@ class SplitSerializer(Protocol[S]):
         """The version that `serialize` writes."""
 
     def serialize(self, split: S) -> bytes:
-        """One split's bytes."""
+        """Return one split's bytes."""
 
     def deserialize(self, version: int, data: bytes) -> S:
         """Return the split of these bytes. Raises `UnreadableBytes`."""

@@ -6,11 +6,11 @@ sign of the dividend. All other arithmetic of this package saturates (`lockgate.
 
 
 def wrapped(value: int) -> int:
-    """`value` as a long holds it: modulo 2⁶⁴, between MIN and MAX."""
+    """Return `value` as a long holds it: modulo 2⁶⁴, between MIN and MAX."""
     return (value + 2**63) % 2**64 - 2**63
 
 
 def remainder(dividend: int, divisor: int) -> int:
-    """Java's `%` for a positive divisor: the sign is the dividend's."""
+    """Return Java's `%` for a positive divisor: the sign is the dividend's."""
     rest = abs(dividend) % divisor
     return rest if dividend >= 0 else -rest

@@ -24,9 +24,9 @@ Denial = Unauthorized | Forbidden | TooManyRequests
 
 
 class Guard:
-    """ASGI middleware. `most_waiting`: streams and long polls of a token at the same time. `answer`
-    makes the response to a denied request, from its path and the denial. `public`: paths that hold
-    no data, and may be looked at without a token.
+    """ASGI middleware. A token may have `most_waiting` streams and long polls at the same time.
+    `answer` makes the response to a denied request from its path and the denial. `public` are paths
+    that hold no data, and may be read without a token.
     """
 
     def __init__(

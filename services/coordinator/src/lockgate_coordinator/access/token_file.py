@@ -24,7 +24,7 @@ _FIELDS = ("name", "sha256", "role", "groups")
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
     """Return the tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the
-    field, and repeats no value.
+    field, but never quotes a value.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -31,7 +31,7 @@ ROLE_NAMES = ", ".join(ROLES)
 
 class InvalidTokens(Exception):
     """The given tokens cannot be used. The text names the place, the field and the expected form,
-    and never a value.
+    but never quotes a value.
     """
 
 

@@ -1,8 +1,8 @@
-"""The requests that a token has under way for long: streams, long polls and large bodies.
+"""Limits on the long requests of a token: streams, long polls and large bodies.
 
 Each of them keeps something of the process for as long as its client likes: a subscriber's slot, or
-the memory of a body. So a token has so many at a time. And a stream or a long poll ends as soon as
-its token is no longer valid.
+the memory of a body. So a token may have only so many at a time, and a stream or a long poll ends
+as soon as its token is no longer valid.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """`most_waiting`: streams and long polls of a token at the same time."""
+    """Limits a token's requests in progress, such as `most_waiting` streams and long polls."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """End what waits with a token that is not in force any more; for as long as any waits."""
+        """End waiting requests whose token is no longer valid, for as long as any request waits."""
         try:
             while self._waiting:
                 await asyncio.sleep(LOOK_EVERY_S)
@@ -103,14 +103,14 @@ class UnderWay:
 
 
 class _AtOnce:
-    """How many requests of a kind each token has under way, and may have at `most`."""
+    """Counts the requests of one kind that each token has in progress, `most` of which may be."""
 
     def __init__(self, most: int, what: str) -> None:
         self.most, self.what, self.counts = most, what, Counter[bytes]()
 
 
 class _Answered:
-    """`send`, with how far the answer has got."""
+    """Passes messages to `send`, and records whether the answer has begun and is complete."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -123,7 +123,7 @@ class _Answered:
 
 
 class _counted:  # noqa: N801 – used like a function; a generator would cost each report three times as much
-    """One more of this token, for as long as it is entered."""
+    """Counts one more request of this token for the length of a `with` block."""
 
     __slots__ = ("_counts", "_digest")
 
@@ -140,7 +140,7 @@ class _counted:  # noqa: N801 – used like a function; a generator would cost e
 
 
 def _is_large(scope: Scope) -> bool:
-    """Return whether the body is large, or of a length that is not announced."""
+    """Return whether the body is large, or its length is not announced."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return len(value) > 7 or (value.isdigit() and int(value) > LARGE)

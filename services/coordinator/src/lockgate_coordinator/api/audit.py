@@ -31,7 +31,7 @@ Changed = dict[str, Any]
 
 
 def operator(request: Request) -> str | None:
-    """Return the name of the request's token; None where the service has no tokens."""
+    """Return the name of the request's token; None if the service has no tokens."""
     token = request.scope.get(TOKEN)
     return token.name if isinstance(token, Token) else None
 

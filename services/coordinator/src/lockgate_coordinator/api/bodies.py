@@ -136,8 +136,8 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Return whether a body of this `Content-Type` may be JSON. A page of another site can send
-    texts and forms without asking, but no JSON. Tools that name no type are taken at their word.
+    """Return whether a body of this `Content-Type` may be JSON; a missing type may. A page of
+    another site can send text and forms without a CORS preflight, but not JSON.
     """
     kind = content_type.partition(b";")[0].strip().lower()
     return kind in (b"", b"application/json") or (kind.startswith(b"application/") and kind.endswith(b"+json"))

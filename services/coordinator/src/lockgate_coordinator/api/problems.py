@@ -1,4 +1,4 @@
-"""Every error as `application/problem+json` (RFC 9457), by one table."""
+"""The table that turns every error into an `application/problem+json` answer (RFC 9457)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -43,13 +43,13 @@ class BodyTooLarge(Exception):
 
 
 class NotJson(Exception):
-    """A request's body is declared to be something else than JSON."""
+    """A request's body is declared to be something other than JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One row of the table. `members` are those beyond the members of all problems, attributes of
-    the error by their schemas. `retry_after_s`: when to try again, unless the error says when.
+    """One row of the table. `members` are the schemas of the members that only this problem has,
+    each an attribute of the error. An error's own `retry_after_s` overrides that of the row.
     """
 
     status: int
@@ -159,14 +159,14 @@ def _of_the_table(request: Request, error: Exception) -> Response:
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
-    """Return an invalid path or query. FastAPI validates nothing else here."""
+    """Return the problem of an invalid path or query. FastAPI validates nothing else here."""
     assert isinstance(error, RequestValidationError)
     faults = [(".".join(str(part) for part in fault["loc"][1:]), str(fault["msg"])) for fault in error.errors()]
     return _of_the_table(request, InvalidMessage(faults))
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """Return the router's own errors: no such route, or not with this method."""
+    """Return the router's own problems: no such route, or not with this method."""
     assert isinstance(error, HTTPException)
     detail = f"{request.method} {request.url.path}"
     return _untyped(request, HTTPStatus(error.status_code), detail, error.headers or {})
@@ -177,7 +177,7 @@ def _of_a_fault(request: Request, error: Exception) -> Response:
 
 
 def _untyped(request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str]) -> Response:
-    """RFC 9457 gives a problem without a type of its own the type about:blank."""
+    """Return a problem with the type about:blank, as RFC 9457 requires if it has no other type."""
     members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
     return _answer(request.url.path, status.phrase.lower().replace(" ", "-"), members, headers)
 
@@ -191,7 +191,7 @@ def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> 
 
 
 class _ProblemResponse(Response):
-    """Leaves its kind in the scope, where `MeasuredRequests` counts it."""
+    """A response that leaves its kind in the scope, where `MeasuredRequests` counts it."""
 
     def __init__(self, *members: Any, kind: str, **more: Any) -> None:
         super().__init__(*members, **more)

@@ -1,9 +1,9 @@
 """Server-Sent Events: a response that lasts until its client leaves, the group is deleted or the
-service ends.
+service stops.
 
-No commit waits for a slow client. The server buffers 64 KiB for it, then `send` blocks. Nothing is
-queued meanwhile, and afterwards the newest event is sent. The system closes the connection of a
-client that takes nothing at all, as `server.listen` sets it up.
+A slow client delays no commit. The server buffers 64 KiB for it, then `send` blocks. Nothing is
+queued while it blocks; afterwards the client gets only the newest event. If a client reads nothing
+at all, the operating system closes its connection (see `server.listen`).
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""The figures of all groups for one scrape of Prometheus. Reports are served in between.
+"""The figures of all groups for one Prometheus scrape, counted while reports are served.
 
-Counting a group of 10,000 readers in one go would keep reports waiting. So after each
-`COUNTED_AT_ONCE` readers and splits other requests are served. A group is a value, so its figures
-are from one moment.
+Counting a group of 10,000 readers in one go would delay reports. So other requests are served after
+each `COUNTED_AT_ONCE` readers and splits. A group is immutable, so all its figures are from one
+moment.
 """
 
 import asyncio
@@ -35,9 +35,7 @@ GROUPS_AT_ONCE = 16
 
 
 async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrape:
-    """Return the figures of all groups. If the store does not answer, of those before the
-    failure.
-    """
+    """Return the figures of all groups, or only those counted before the store failed."""
     scrape = Scrape()
     left = MOST_NAMED_SPLITS if name_splits else 0
     try:

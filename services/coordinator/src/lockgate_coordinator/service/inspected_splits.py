@@ -1,4 +1,4 @@
-"""Who reads which split of a source, and where it stands, as JSON for people and their tools."""
+"""The splits of a source with their readers and positions, as JSON for people and their tools."""
 
 import json
 from collections.abc import Mapping

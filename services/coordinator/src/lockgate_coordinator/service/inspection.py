@@ -174,7 +174,7 @@ def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], 
 
 
 def paused(pause: SourcePause | None) -> Json | None:
-    """Return an operator's pause of a source; None where there is none."""
+    """Return an operator's pause of a source; None if it is not paused."""
     if pause is None:
         return None
     return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}

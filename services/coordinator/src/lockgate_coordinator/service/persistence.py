@@ -34,15 +34,15 @@ UNREADY_S = 10.0
 
 
 class Persistence:
-    """That of one process. All methods are called in its event loop. `gave_up_at`: when a commit
-    last did not get through, if none has since.
+    """The persistence of one process. All methods are called in its event loop. `gave_up_at` is
+    when a commit last failed to get through, if none has since.
     """
 
     def __init__(self) -> None:
         self.gave_up_at: float | None = None
 
     def check(self) -> None:
-        """Raise `StoreUnavailable` where commits of this process do not get through."""
+        """Raise `StoreUnavailable` if commits of this process do not get through."""
         if self.gave_up_at is not None and asyncio.get_running_loop().time() - self.gave_up_at < UNREADY_S:
             raise StoreUnavailable(
                 "commits of other coordinators keep overtaking this one's: it may be too far from Redis"

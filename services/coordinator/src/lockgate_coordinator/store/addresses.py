@@ -121,7 +121,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Names the unknown option, unless it may be the end of a password with a `?` in it."""
+    """Return an error that names the option, unless that may be part of a password with a `?`."""
     return _wrong(
         "options",
         f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known",

@@ -49,7 +49,7 @@ with this precision.
 
 
 class NotDiscarded(Enum):
-    """Why `discard` has deleted nothing."""
+    """The reason why `discard` has deleted nothing."""
 
     NO_GROUP = "there is no group"
     DONE_BEFORE = "the same act deleted the group before"
@@ -71,7 +71,7 @@ SAMPLES_KEPT_MS: Final = 2 * 86_400_000
 
 
 class StoreUnavailable(Exception):
-    """The store does not answer, or refuses to write. A commit under way may have been stored or
+    """The store does not answer, or refuses to write. A commit in progress may have been stored or
     not.
     """
 
@@ -142,8 +142,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """The entries above the id `after` and below `before`; empty: without that bound. Ids are
-    MS-NUMBER, by the store's time. `newest_first`: in which order.
+    """A range of journal entries, from above the id `after` to below `before`; an empty id is no
+    bound. Ids are MS-NUMBER, by the store's time.
     """
 
     after: str = ""
@@ -152,8 +152,8 @@ class JournalSpan:
 
 
 class Store(Protocol):
-    """Where groups are kept. All awaited methods raise `StoreUnavailable`. Those that read a group
-    raise `UnreadableGroup` where only that group is at fault.
+    """A place that keeps groups. All awaited methods raise `StoreUnavailable`. Those that read a
+    group raise `UnreadableGroup` if only that group cannot be read.
     """
 
     shared: bool
@@ -166,7 +166,9 @@ class Store(Protocol):
     async def load(self, name: str) -> Loaded: ...
 
     async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
-        """`reserve_ms`: how long a refused commit keeps those of other processes waiting."""
+        """Commit, or return what the store has instead. `reserve_ms` is how long a refused commit
+        keeps those of other processes waiting.
+        """
         ...
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
@@ -177,24 +179,24 @@ class Store(Protocol):
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Empty for a group that is not there, or has none."""
+        """Return the group's enumerators; none if the group does not exist or has none."""
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
-        """Commit, or return False if the store has another version. Raises `UnknownGroup` where
-        there is no group: it went, and its enumerators with it. `reserve_ms`: as for `commit`.
+        """Commit, or return False if the store has another version. Raises `UnknownGroup` if the
+        group was deleted, which deletes its enumerators too. `reserve_ms` is as in `commit`.
         """
         ...
 
     async def append_journal(self, name: str, entries: Sequence[str]) -> None:
-        """Add to the journal of a group, which goes with the group. Writes nothing of a group that
-        is not there.
+        """Add to the journal of a group, which is deleted with the group. Writes nothing if the
+        group does not exist.
         """
         ...
 
     async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` entries of the group's journal, each with its id. Empty for a group that is
-        not there.
+        """Return up to `limit` entries of the group's journal, each with its id; none if the group
+        does not exist.
         """
         ...
 
@@ -209,13 +211,13 @@ class Store(Protocol):
         ...
 
     async def names(self, after: str, limit: int) -> list[str]:
-        """Up to `limit` names of groups above `after`, in order. A group may have been deleted a
-        moment ago.
+        """Return up to `limit` names of groups above `after`, in order. A group may have been
+        deleted a moment ago.
         """
         ...
 
     async def count(self) -> int:
-        """How many groups there are."""
+        """Return the number of groups."""
         ...
 
     async def ping(self) -> None:
@@ -223,8 +225,8 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return what of the store's own settings may lose groups, a sentence each. None: the store
-        does not tell now. Raises nothing.
+        """Return which of the store's own settings may lose groups, one sentence each; None if the
+        store does not say now. Raises nothing.
         """
         ...
 

@@ -94,8 +94,8 @@ class Connections:
         return answer
 
     async def eviction_policies(self) -> set[str] | None:
-        """Redis's `maxmemory-policy`; of a cluster those of all nodes. None: Redis does not tell.
-        It is not asked again where the user may not ask.
+        """Return Redis's `maxmemory-policy`, in a cluster those of all nodes; None if Redis does
+        not say. It is not asked again if the user may not ask.
         """
         if not self._may_ask:
             return None
@@ -137,8 +137,8 @@ class Connections:
         return True
 
     async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """By redis-py, over any connection. uvloop raises a RuntimeError where the server has reset
-        a pooled connection. redis-py closes that one, but retries after its own errors alone.
+        """Execute by redis-py, over any connection. uvloop raises a RuntimeError if the server has
+        reset a pooled connection. redis-py closes that one, but retries only after its own errors.
         """
         tried = False
         for _ in range(CONNECTIONS):
@@ -202,8 +202,8 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """Return what is wrong with a certificate; None where the error is another one. redis-py hands
-    on the text of OpenSSL's error alone.
+    """Return what is wrong with a certificate; None for another error. redis-py hands on only the
+    text of OpenSSL's error.
     """
     text = str(error)
     found = _REASON_OF_TLS.search(text)

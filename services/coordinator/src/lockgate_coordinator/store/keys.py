@@ -50,12 +50,12 @@ def journal(group: str) -> str:
 
 
 def samples(group: str) -> tuple[str, ...]:
-    """Of each level."""
+    """Return the keys of a group's samples, one for each level."""
     return tuple(f"lockgate:{{{group}}}:samples:{level}" for level in range(len(SAMPLE_LEVELS)))
 
 
 def all_of_group(group: str) -> tuple[str, ...]:
-    """All keys that go with the group: its own ones first."""
+    """Return all keys that are deleted with the group, those of its state first."""
     return (*of_group(group), journal(group), *of_group(group, SPLITS), *samples(group))
 
 

@@ -22,8 +22,8 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Milliseconds since the Unix epoch as of now, and from then on by the monotonic clock. So no
-    lease ends because the machine's clock was set.
+    """Return a clock in milliseconds since the Unix epoch that follows the monotonic clock from now
+    on. So no lease ends because the machine's clock was set.
     """
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000

@@ -62,9 +62,9 @@ REMEDY: Final = "Delete the group (`lockgate delete`), and its readers build it 
 
 
 class Records(Protocol[V, S]):
-    """How the values of one kind are written. `of` ends a sentence about a record of them, and
-    `part` names them among the parts of a group. `scripts` make a commit. `state` is the state of
-    such a value, and `nothing` the value where there is none.
+    """Encodes and decodes the values of one kind. `of` ends a sentence about one of their records,
+    and `part` names them among the parts of a group. `scripts` make a commit. `state` is the class
+    of a state with such a value, and `nothing` the value if there is none.
     """
 
     of: str
@@ -74,33 +74,31 @@ class Records(Protocol[V, S]):
     nothing: V
 
     def keys(self, group: str) -> tuple[str, ...]:
-        """Return the keys of the scripts."""
+        """Return the Redis keys of a group that the scripts work on."""
         ...
 
     def head(self, value: V) -> str:
-        """Return the record of the head."""
+        """Return the head of the value, encoded as a record."""
         ...
 
     def head_from(self, name: str, text: str) -> Any:
-        """Return the head of a record. Raises `UnreadableGroup` for a newer format."""
+        """Return the head that a record encodes. Raises `UnreadableGroup` for a newer format."""
         ...
 
     def key(self, field: str) -> Any:
-        """Return what a field's record is of. Raises `ValueError`."""
+        """Return the key, such as a reader's, that a field stands for. Raises `ValueError`."""
         ...
 
     def record_from(self, key: Any, text: str) -> Steps[Any]:
-        """Return the value of a record."""
+        """Return the value that a record encodes."""
         ...
 
     def changed(self, before: V, after: V) -> Steps[tuple[list[str], list[str]]]:
-        """Return the fields that are gone; and, in turn, each other field that has changed and its
-        record.
-        """
+        """Return the removed fields, and a flat list of each other changed field and its record."""
         ...
 
     def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
-        """Return the value with this head and these changes by their keys; None: it is gone."""
+        """Return the value with this head and these changes by key; None removes a key."""
         ...
 
 
@@ -119,7 +117,7 @@ class CachedState(Generic[V]):
     lost: bool = False
 
     def is_of(self, state: State[Any]) -> bool:
-        """Return whether this is the state."""
+        """Return whether version and series are those of `state`."""
         return (self.version, self.series) == (state.version, state.series)
 
 
@@ -186,7 +184,7 @@ class States(Generic[V, S]):
         return None
 
     def drop(self, name: str) -> None:
-        """Keep nothing of the group."""
+        """Discard all that is cached of the group."""
         self._seen.pop(name, None)
         self._unreadable.discard(name)
 
@@ -281,7 +279,7 @@ class States(Generic[V, S]):
     def _decoded(
         self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
     ) -> Steps[None]:
-        """Add the records of the first of these fields to `changes`; None: it is gone."""
+        """Decode the first fields, one for each text, into `changes`; None is a removed field."""
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):
             try:
@@ -307,7 +305,7 @@ class States(Generic[V, S]):
         return self._logged(UnreadableGroup(name, reason, REMEDY))
 
     def _logged(self, error: UnreadableGroup) -> UnreadableGroup:
-        """Log it once for each group."""
+        """Log the error once for each group, and return it."""
         if error.name not in self._unreadable:
             self._unreadable.add(error.name)
             log.warning("%s", error)
@@ -315,5 +313,5 @@ class States(Generic[V, S]):
 
 
 def packed(words: Sequence[str]) -> bytes:
-    """Many words as one, for a script to unpack, which is much faster than as many arguments."""
+    """Return many words as one, which a script unpacks much faster than as many arguments."""
     return msgspec.msgpack.encode(words)

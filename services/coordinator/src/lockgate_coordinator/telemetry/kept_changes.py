@@ -24,7 +24,7 @@ _LAST_WORD_S = 2.0
 
 
 class Notes(Protocol):
-    """What the journal needs of a store."""
+    """The part of a store that the journal needs."""
 
     async def append_journal(self, name: str, entries: Sequence[str]) -> None: ...
 

@@ -23,8 +23,8 @@ STEPS = (
 
 
 class StoreFigures:
-    """`durations` are those of the answered steps, `errors` count the others. `conflicts` are
-    commits refused because another came first.
+    """The figures of a store's steps: `durations` of those that were answered, `errors` of the
+    others, and `conflicts`, commits refused because another one came first.
     """
 
     def __init__(self) -> None:

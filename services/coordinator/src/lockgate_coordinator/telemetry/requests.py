@@ -31,8 +31,8 @@ _BY_DEPTH: Final = {6: SINGLE, 4: BATCH}
 
 
 class RequestFigures:
-    """`reports`: accepted, by kind; `rejections`: by type of problem; `waiting`: how many wait for
-    a change now.
+    """The figures of requests: accepted `reports` by kind, `rejections` by problem type, and how
+    many requests are `waiting` for a change now.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware before all others."""
+    """ASGI middleware that measures requests before any other middleware runs."""
 
     def __init__(self, app: ASGIApp, figures: RequestFigures) -> None:
         self._app = app

@@ -35,7 +35,7 @@ class SourceTotals:
 
 
 class Totals:
-    """`by_source`: the totals by group and source; deleted groups have none."""
+    """The totals by group and source. Deleted groups have none."""
 
     def __init__(self) -> None:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
