@@ -1,4 +1,4 @@
-"""Compute the answer to an exchange: what one reader has to do now.
+"""The answer to an exchange, which says what one reader has to do now.
 
 * `add_splits` has the reader's own splits that it did not name under their number. While the
   enumerator waits for survivors of a loss, it has only those that were assigned since: another
@@ -6,8 +6,8 @@
 * `no_more_splits` is set when no split can come any more, not even by the loss of another reader.
   A reader that has got it ends when it has read all that it holds. Flink sets it as soon as all
   splits are assigned, because there a lost reader restarts all others.
-* `is_processing_backlog` is set if any living reader works off a backlog. In Flink the enumerator
-  decides it; this enumerator does not read the logs, so the readers report it.
+* `is_processing_backlog` is set if any living reader is working through a backlog. In Flink the
+  enumerator decides it; this enumerator does not read the logs, so the readers report it.
 """
 
 import json
@@ -21,7 +21,7 @@ from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, Split
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a reader is to do; the fields are those of the answer (`SplitAnswer`)."""
+    """What a reader has to do, in the fields of its answer (`SplitAnswer`)."""
 
     add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
@@ -69,7 +69,9 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the SourceEvents for this reader above the number `seen`: none from before it came."""
+    """Return the SourceEvents for this reader above the number `seen`, except those from before it
+    registered.
+    """
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

@@ -1,29 +1,30 @@
-"""Arrivals: a split that goes from one reader to another holds the group on its way.
+"""Arrivals: a split that moves from one reader to another blocks its group on the way.
 
-A split that its old reader has given back is in nobody's report until its new reader has opened it
-and read of it. If it was the one furthest behind, the group would run ahead meanwhile, and the
-split's records would be late for all that joins the readers' outputs.
+A split that its old reader has given back is in no report until its new reader has opened it and
+has read from it. If it was the split furthest behind, the group would run ahead meanwhile, and the
+split's records would be late wherever the readers' outputs are joined.
 
-The rule. When a split leaves a reader's hands, the enumerator notes where that reader's last report
-saw it. The split is then *arriving* at its next reader, and that one counts in the group as if it
-had reported the split there (`Reader.arriving`). It has arrived once the reader holds it under its
-number, and has reported it: with a watermark of its own, or as idle. A report that names no splits,
-and comes along with the exchange, speaks for those that the reader holds.
+The rule. When a reader gives up a split, the enumerator keeps the split's watermark from that
+reader's last report. The split is then *arriving* at its next reader, which counts in the group as
+if it had reported the split with that watermark (`Reader.arriving`). The split has arrived once the
+reader holds it under its number, and has reported it with a watermark or as idle. A report that
+comes along with the exchange and names no splits counts for all splits that the reader holds.
 
     A holds it        A gives it back            B holds it, and has read of it
     ──────────────────┬──────────────────────────┬─────────────────────────────
     A's report has it │ B counts as if it had it │ B's report has it
 
-No gap is between: A reports the split until the exchange that gives it back is answered; by then B
-counts. A reader that begins anew under its own number counts with what its older epoch still holds.
+There is no gap: A reports the split until the exchange that gives it back is answered, and from
+then on B counts with it. A reader that restarts under its own number counts with the splits that
+its older epoch still holds.
 
-What bounds the wait. A split that no reader can get, since a list no longer names it, holds nobody.
-One that is on its way to a reader that is lost goes to the next one; where no reader lives it holds
-nobody, as the group's configuration says of lost readers. An idle split, and one of which nothing
-was known, hold nobody on their way either.
+What bounds the wait. A split that no reader can get, because the list no longer names it, blocks
+nobody. A split on its way to a reader that is lost goes to the next one. If no reader is alive it
+blocks nobody, as the group's configuration says of lost readers. Nor do idle splits, and splits
+without a known watermark, block anybody on their way.
 
-Flink has no such state: when splits move there, the job restarts, and until a subtask reports anew
-its last watermark stands in the `WatermarkAggregator`.
+Flink has no such state: when splits move there, the job restarts, and the `WatermarkAggregator`
+keeps a subtask's last watermark until the subtask reports again.
 """
 
 from itertools import chain
@@ -57,8 +58,8 @@ class LastReports:
         return split.watermark
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
-        """Return whether the last report of this epoch speaks for the split. `reports_now`: it came
-        along with what the reader says of its splits.
+        """Return whether the last report of this epoch covers the split. `reports_now` is true if
+        the report came along with the exchange that lists the reader's splits.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -73,8 +74,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Let a new epoch of a reader count with what its older epochs hold, and with what is on its
-    way to them. An older epoch that holds nothing is removed, since it has nothing to give back.
+    """Let a new epoch of a reader count with the splits that its older epochs hold or are about to
+    get. Remove an older epoch that holds nothing, since it has nothing to give back.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -92,7 +93,9 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Forget what is on its way to this reader no longer: it has come, or will not come."""
+    """Remove the splits that are no longer on their way to this reader, because they have arrived
+    or will never arrive.
+    """
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -113,8 +116,8 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return, by subtask, the split on its way to the reader that is furthest behind, or None if
-    there is none. The result has `reader`, and each reader for which it may have changed.
+    """Return, by subtask, the split furthest behind of those on their way to the reader, or None if
+    there is none. The result includes `reader` and every reader for which it may have changed.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

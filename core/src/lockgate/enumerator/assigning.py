@@ -1,17 +1,18 @@
 """Assigning: free splits go to readers, and readers give back what is above their share.
 
 The rule. `shares` says how many splits each reader gets. Splits that are finished or missing do not
-count. Readers that are fenced get none: what they hold comes back with the end of their lease, and
-is kept for the newer epoch of the same subtask, which has the place for it.
+count. Fenced readers get none. The splits that they hold become free when their lease ends, and are
+reserved for the newer epoch of the same subtask.
 
 * A free split goes to the subtask that had it last, if that one has room. All others go, in the
   order of topic and partition, to the reader that has the most room for its capacity. So the splits
   of one topic are spread over the readers.
-* A reader with more than its share is to give back the difference: first what it is to give back
-  already, then what it was given last. Such a split stays its own until it has given it back
-  (`revoked`). A reader of capacity 0 is to give back all.
+* A reader with more than its share has to give back the difference. Splits that it was asked for
+  already come first, then those that it was given last. Such a split (`revoked`) stays with the
+  reader until it has given it back. A reader of capacity 0 has to give back all.
 
-Nothing is assigned before `assigning_at`: others may still come and present what they hold.
+Nothing is assigned before `assigning_at`, because other readers may still come and present the
+splits that they hold.
 
 Flink assigns when a reader registers and when splits are found or come back (`addReader`,
 `handlePartitionSplitChanges`, `addSplitsBack`), and takes nothing back from a living reader. Used
@@ -27,7 +28,9 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Give free splits to readers, and ask surplus ones back. O(readers + moved splits)."""
+    """Give free splits to readers, and ask readers to give back surplus ones. O(readers + moved
+    splits).
+    """
     if work.now_ms < work.now.assigning_at:
         return
     living = dict(work.newest())
@@ -51,7 +54,7 @@ def assign(work: Work) -> Steps[None]:
 
 
 def _counted(work: Work, reader: ReaderId) -> int:
-    """Return how many splits the reader holds, without missing ones."""
+    """Return how many splits the reader holds, not counting missing ones."""
     held, missing = work.held(reader), work.now.missing
     return len(held) - len(missing.intersection(held)) if missing else len(held)
 

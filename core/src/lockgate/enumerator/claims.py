@@ -1,10 +1,10 @@
-"""Claims: what a reader presents, and whose it is.
+"""Claims: the splits that a reader says it holds, and the rule that decides who owns them.
 
-A reader names a split with the number under which it was assigned. Numbers only rise, also over a
-lost history, whose numbers are times of the past. So of two that name the same split the higher
-number is the later assignment. But a number is easily made up, so a higher one counts only if it
-may be one that the store has lost: above those that are known from before the loss, and not above
-the beginning of the history that is known since (`model`).
+A reader names a split with the number under which it was assigned. Numbers only rise, even after
+the store has lost its history, because they are taken from the clock. So of two readers that name
+the same split, the higher number is the later assignment. But a number is easily made up. A higher
+one counts only if the store may have lost it: it must be above the numbers known from before the
+loss, and not above the beginning of the present history (`model`).
 
     the split is                            the number is                       the claim
     in this subtask's hands                 the same, or a lost one             counts (1)
@@ -14,19 +14,19 @@ the beginning of the history that is known since (`model`).
     not known, with all that there was      a lost one                          counts
     anything else                                                               is refused
 
-(1) The same process has registered again. (2) The reader's lease has ended, and nobody else got the
-split since. (3) As long as a reader may read what it got before the loss. (4) The split is in
-doubt, and the other reader says whose it is: if it presents the split, this claim is refused, and
-if not, or if its lease ends, the split is free (`let_go`). The presenter reads on meanwhile. So
-from when a split leaves doubt nothing is assigned for one lease: by then the presenter has come
-again, or its lease is over (`Work.settle`).
+(1) The same process has registered again. (2) The reader's lease has ended, and no other reader has
+got the split since. (3) As long as a reader may still read the splits that it got before the loss.
+(4) The split is in doubt until the other reader's next exchange: if that presents the split, this
+claim is refused; if it does not, or if its lease ends, the split is free (`let_go`). The presenter
+reads on meanwhile. So once a doubt is removed nothing is assigned for one lease: by then the
+presenter has come again, or its lease is over (`Work.settle`).
 
-After a loss some claims that do not count leave a position behind (`_keep_position`): those with a
-number from a clock that was ahead of the store's, and those to a split that was listed in the lost
-commits. Then the split is free, and goes to its presenter when splits are assigned again.
+After a loss some claims that do not count still record their position (`_keep_position`), if their
+number is from a clock that was ahead of the store's, or if the split was listed in the lost
+commits. The split is then free, and goes to its presenter when splits are assigned again.
 
-Whoever starts anew has no number, and presents nothing. A process that was fenced presents to no
-effect: its exchanges are refused. Flink has no claims, but for
+A reader that starts for the first time has no number, and presents nothing. The exchanges of a
+fenced process are refused, so its claims have no effect. Flink has no claims, except with
 `SupportsSplitReassignmentOnRecovery`, where readers bring their splits along when they register.
 """
 
@@ -49,7 +49,7 @@ class Claim(Enum):
 
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
-    """Take the split into the reader's hands at the position that counts, if the claim counts."""
+    """Assign the split to the reader at the position that counts, if the claim counts."""
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)
     if holder is not None:
@@ -87,14 +87,14 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the splits that the reader had before a loss and does not name now."""
+    """Free the splits that the reader had before a loss and no longer names."""
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
     yield from for_each(gone, lambda each: work.give_up(reader, *each))
 
 
 def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, number: int) -> Claim:
-    """Return what becomes of a claim with this number to a split in a reader's hands."""
+    """Return the outcome of a claim with this number to a split that a reader holds."""
     own = holder[0] == reader[0]
     if number == held.number:
         return Claim.COUNTS if own else Claim.REFUSED
@@ -106,7 +106,7 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Return whether a claim with this number to a split in nobody's hands counts."""
+    """Return whether a claim with this number counts for a split that no reader holds."""
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
     is_a_split = free is not None if work.now.listed else not work.now.known_to
@@ -114,7 +114,9 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the split may have got this number in a lost history, after its `last` one."""
+    """Return whether the number, above `last`, may have been assigned in a history that the store
+    lost.
+    """
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

@@ -1,19 +1,22 @@
-"""Discovery: the list of a source's splits, by the reader that is asked for it or by an operator.
+"""Discovery: the list of a source's splits, which a reader sends on request, or an operator.
 
-The rule. The coordinator knows no Kafka. The living reader with the lowest subtask that can
-discover is asked, at once and then after each interval of its own. Each request has a number, that
-of the list before it. A list counts only as the answer to the request that is open, so one that
-comes late, twice or unasked changes nothing. The list is whole, so it shows three kinds of splits:
+The rule. The coordinator has no access to Kafka. It asks the living reader with the lowest subtask
+of those that can discover, at once and then after each of that reader's intervals. The number of a
+request is that of the previous list. A list counts only as the answer to the open request, so one
+that comes late, twice or unasked changes nothing. Each list is complete, so there are three kinds
+of splits:
 
-* *New* ones. Those of the first list begin where the list says. Of a later list an offset counts,
-  and a word becomes *earliest*: the split has appeared since, so all of it is unread.
-* *Missing* ones, which the list no longer names. A reader keeps its own, and no other gets them.
-  The next list that names them makes them splits like any other. One that nobody ever got is gone.
+* *New* ones. Those of the first list begin where the list says. In a later list an offset counts as
+  it is, but a symbolic position (such as *latest*) becomes *earliest*: the split has appeared
+  since, so all of it is unread.
+* *Missing* ones, which the list no longer names. A reader keeps those that it holds, and no other
+  reader gets them. The next list that names them makes them ordinary splits again. One that no
+  reader ever got is removed.
 * Known ones. They keep their position, whatever the list says.
 
-After a loss of the store's history the first list since may be anything but the first. Splits that
-were never assigned in the new history begin at *committed*, where the list has a word for the
-beginning or the end: that of Kafka's committed offset, and so never at the beginning unasked.
+After the store has lost its history, the first list of the new history need not be the first one
+ever. So splits that were never assigned in the new history begin at *committed*, Kafka's committed
+offset, if the list says the beginning or the end. They never start at the beginning unasked.
 
 Follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`, with
 `newDiscoveryOffsetsInitializer` = earliest. There missing splits are only logged, and a coordinator
@@ -34,7 +37,9 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Take the whole list of the source's splits, from the reader `by`; None: from an operator."""
+    """Take the complete list of the source's splits, sent by the reader `by`, or by an operator if
+    that is None.
+    """
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
@@ -64,7 +69,9 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number of the request to this reader to list the splits now; None for none."""
+    """Return the number of the request to this reader to list the splits now, or None if it is not
+    asked.
+    """
     if enumerator.static:
         return None
     living = enumerator.newest()
@@ -81,9 +88,9 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
-    """After a loss, start splits at the committed offset that were to start at the beginning or the
-    end, except those that their reader presents. With `unassigned` nothing was assigned in what was
-    lost, so a position that a reader has left behind (`claims`) stays.
+    """After a loss, let splits that were to start at the beginning or the end start at the
+    committed offset, except those that their reader presents. With `unassigned` nothing was
+    assigned in the lost history, so a position that a reader has recorded (`claims`) stays.
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:
@@ -110,7 +117,9 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the number of the last list: its time; without one, the beginning of the history."""
+    """Return the number of the last list, which is its time, or the beginning of the history if
+    there is none.
+    """
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

@@ -1,4 +1,4 @@
-"""The exchange: what one reader says of its splits, and what it is to do.
+"""The exchange: a reader reports all its splits, and is told in the answer what to do.
 
 A reader states all that it has; the answer states all that it is to have. Nothing depends on
 whether an earlier exchange was lost, came twice or came late, so a coordinator may be any process
@@ -9,15 +9,15 @@ over the store. Five rules keep each split in one reader's hands, and its positi
    reader that makes a number up gets nothing by it.
 2. *Leases.* A split leaves a reader's hands when the reader gives it back or leaves, or when its
    lease is over (`leases`). A split that an exchange does not name stays assigned, and is added
-   again: the answer that added it may have been lost.
+   again, because the answer that added it may have been lost.
 3. *Positions* rise with each snapshot. An older message that comes late has a lower one, which is
    left out. Only a restore, which its user wants, sets one back.
-4. *Shares* say who gets how many, with the fewest moves (`shares`, `assigning`).
+4. *Shares* decide how many splits each reader gets, with the fewest moves (`shares`, `assigning`).
 5. *Loss.* The store may lose what it had answered. What a reader has seen proves it: a revision or
    a number from before this history began, or a revision above its last one. Then nothing is
-   assigned for one lease: whoever holds a split from the lost history has come by then and
-   presented it, or its lease is over. One reader is enough to prove it for all, also one that holds
-   nothing. A new enumerator waits for two intervals of reports in any case, so that one comes.
+   assigned for one lease. By the end of it, every reader that holds a split from the lost history
+   has presented it, or its lease is over. One reader is enough to prove the loss, even one that
+   holds nothing. A new enumerator waits for two report intervals in any case, so that one comes.
 
 So why is no split in two readers' hands? By (2) a split is assigned to another one only after its
 owner gave it back, or has stopped by its own clock. By (5) that holds over a loss too, unless the
@@ -62,7 +62,7 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator, which waits for survivors of a lost one."""
+    """Return a new enumerator, which first waits for readers that survive from a lost one."""
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
@@ -161,7 +161,7 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
 
 
 def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[list[NumberedSplit]]:
-    """Take all that the reader presents. Returns what it does not hold."""
+    """Take all splits that the reader presents. Returns those that it does not hold."""
     stop = list[NumberedSplit]()
 
     def take(each: NumberedSplit) -> None:
@@ -180,8 +180,8 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Begin to wait for survivors if the reader has seen what this history does not have: other
-    readers may have seen it, too.
+    """Begin to wait for survivors if the reader has seen something that this history does not have,
+    since other readers may have seen it too.
     """
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:

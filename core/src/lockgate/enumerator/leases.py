@@ -1,4 +1,4 @@
-"""The leases of splits: until when a silent reader's splits are its own.
+"""The leases of splits: how long a silent reader keeps its splits.
 
 The rule. A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After
 that they are free, each at the position of its last snapshot. The reader itself stops earlier: it
@@ -14,10 +14,11 @@ renews the lease of the splits in the very commit that reads them.
 
 What lengthens the leases of reports lengthens these: time in which the process stood still
 (`group.now`), a clock that was put forward (`group.clock_jumps`) or back, and the silence of all
-readers. For the silence the rule is the same, but for one thing: it counts exchanges. A reader gets
-the length of a silence once, until it is heard again, and never more than one lease from now.
+readers. The rule for the silence is the same, except that it counts exchanges instead of reports. A
+reader's lease is lengthened by a silence only once until it is heard again, and never to more than
+one lease from now.
 
-Longer is always safe here: a split waits, and is in nobody else's hands. Flink has no leases: its
+A longer lease is always safe: the split waits, and no other reader has it. Flink has no leases: its
 job manager sees a task fail.
 """
 
@@ -34,7 +35,7 @@ from lockgate.wire.events import GroupConfig
 
 
 def lease_ends(reader: SplitOwner) -> int:
-    """Return the first millisecond at which the reader's splits are not its own any more."""
+    """Return the first millisecond at which the reader no longer owns its splits."""
     return reader.heard_at + reader.lease_ms
 
 
@@ -47,8 +48,8 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator that an exchange finds: leases are longer by a silence of all, and no
-    time is still to come.
+    """Return the enumerator that an exchange starts from: leases are longer by a silence of all
+    readers, and no time lies in the future.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:
@@ -83,7 +84,7 @@ def after_jumps(enumerator: Enumerator, jumps: Iterable[ClockJump]) -> Enumerato
 
 
 def _moved(until: int, jump: ClockJump) -> int:
-    """Return the end of a wait, unless it was over before the jump."""
+    """Return the end of a wait, moved by the jump unless the wait was over before."""
     return until if until <= jump.noticed_ms - jump.by_ms else until + jump.by_ms
 
 

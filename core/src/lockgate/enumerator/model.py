@@ -2,8 +2,8 @@
 
 An `Enumerator` is an immutable value, as a group is. Each split is in one place: in one reader's
 hands (`SplitOwner.held`), free, or finished. Readers are known by subtask and epoch. Of two epochs
-of one subtask the older one is *fenced*: it gets nothing more, and what it holds stays its own
-until its lease has ended, for it may not know yet that it is fenced.
+of one subtask the older one is *fenced*: it gets no more splits, and keeps those that it holds
+until its lease has ended, because it may not yet have learned that it is fenced.
 
 Follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which hold
 splits by subtask, without positions: there a checkpoint has these.
@@ -20,8 +20,9 @@ ReaderId = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
-    """A split in a reader's hands, at the position of its last snapshot. `number`: of its
-    assignment; `since`: the time of that, or of the loss after which its reader presented it, ms.
+    """A split that a reader holds, at the position of its last snapshot. `number` is that of its
+    assignment. `since` (ms) is when it was assigned, or when the loss happened after which its
+    reader presented it.
     """
 
     split: KafkaPartitionSplit
@@ -31,8 +32,8 @@ class OwnedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
-    """A split in no reader's hands. `number` is that of its last assignment, 0 for none. `last` is
-    the subtask that had it, and `watermark` its watermark there, ms (`arrivals`).
+    """A split that no reader holds. `number` is that of its last assignment, 0 if there was none.
+    `last` is the subtask that had it, and `watermark` the split's watermark there, ms (`arrivals`).
     """
 
     split: KafkaPartitionSplit
@@ -43,10 +44,12 @@ class FreeSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOwner:
-    """One epoch of a reader. `heard_at` and `lease_ms`: of its last exchange. `excused`: it got an
-    outage's silence once. `revoked`: the ids of splits that it is to give back. `events_from`: the
-    highest number that there was when it came. `arriving`: by id, where splits stood that are on
-    their way to it (`arrivals`).
+    """One epoch of a reader. `heard_at` and `lease_ms` are those of its last exchange. It is
+    `excused` if an outage has lengthened its lease since.
+
+    `revoked` has the ids of splits that it has to give back. `events_from` is the highest number
+    given out before it came. `arriving` has, by id, the watermarks of the splits on their way to it
+    (`arrivals`).
     """
 
     heard_at: int
@@ -86,15 +89,16 @@ class ReceivedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enumerator:
-    """The enumerator of one source.
+    """The enumerator of one source. Times are the store's, in ms.
 
-    `began_at`: the store has all that was given out since then. Before it lies nothing, or a
-    history that the store has lost (`lost_history`); numbers up to `known_to` are known in spite of
-    that. `survivors_until`: until then a reader may read what it got before `began_at`.
-    `last_number`: the highest assignment, or number of a SourceEvent, that was given out.
-    `assigning_at`: nothing is assigned before. `heard_at`: the last exchange of any reader.
-    `listed`: a list of the splits has come since `began_at`. `missing`: unfinished splits that the
-    last list has not named.
+    The history began at `began_at`: the store has everything that was given out since then. If
+    `lost_history` is true, it has lost a history from before, of which numbers up to `known_to` are
+    still known. Until `survivors_until` a reader may read splits that it got before `began_at`.
+
+    `last_number` is the highest number that was given out to an assignment or a SourceEvent.
+    Nothing is assigned before `assigning_at`. `heard_at` is the time of the last exchange of any
+    reader. `listed` is true once a list of the splits has come since `began_at`. `missing` has the
+    unfinished splits that the last list has not named.
     """
 
     began_at: int
@@ -140,8 +144,8 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """Return the split at the position that counts: the one further on, since a message may be
-    late; or the `restored` one. A word (below 0) is below each offset.
+    """Return the split at the position that counts. This is the higher one, since a message may be
+    late, or the new one if it is `restored`. A symbolic position (below 0) is below every offset.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

@@ -1,13 +1,14 @@
-"""Readers that others have replaced: under `on_lost_reader: hold` they hold the group no longer.
+"""Lost readers whose splits others have taken over: they no longer block the group.
 
-A lost reader holds its group under `hold`, since nobody else reads what it had not read. That is so
-for a Spark query. The splits that an enumerator has given go to the other readers of the source
-when the lease is over, and these report where the splits are. The lost reader would hold the group
-for ever: a process that is started in its place takes a number that nobody has, mostly another one.
+With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
+that it left unread. That is true of a Spark query. But splits that an enumerator has assigned go to
+the other readers of the source when the lease is over, and these report the splits' watermarks. The
+lost reader would block the group for ever: a process that is started in its place takes a subtask
+number that is free, usually another one.
 
-So a lost reader leaves the group as soon as each split that it had is in the hands of a reader that
-lives. As long as one waits for a reader, the lost one holds the group, as it should. A split that
-is missing waits for none: nobody gets it before a list names it again.
+So a lost reader leaves the group as soon as living readers hold all splits that it had. As long as
+one of them waits for a reader, the lost reader blocks the group, as it should. A missing split does
+not wait, since no reader gets it before a list names it again.
 
 Flink has no such state: a lost subtask is restarted under its own number, or its job fails.
 """
@@ -22,15 +23,15 @@ from lockgate.wire.events import OnLostReader
 
 
 def lost_readers(group: Group, source: str) -> list[ReaderKey]:
-    """Return the lost readers of this source that hold the group. O(lost readers)."""
+    """Return the lost readers of this source that block the group. O(lost readers)."""
     if group.config.on_lost_reader is not OnLostReader.HOLD:
         return []
     return [key for key in group.readers.lost_below(MAX) if key[0] == source]
 
 
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
-    """Return those of the `lost` readers that own no split, and whose former splits do not wait
-    for a reader. Return none of them while a free split has no former reader, or while no list has
+    """Return those of the `lost` readers that own no split, and whose former splits no longer wait
+    for a reader. Return none while a free split has no known former reader, or while no list has
     come since a loss. O(lost + readers + free splits).
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}

@@ -1,4 +1,4 @@
-"""Shares: how many splits each reader has, and how few have to move for that.
+"""Shares: how many splits each reader gets, with as few moves as possible.
 
 The rule. N splits are shared by capacity: of readers with capacities c, one reader's exact share is
 q = N · c / Σc. It gets ⌊q⌋ or ⌈q⌉ splits, so no reader is a whole split away from its exact share.
@@ -11,7 +11,7 @@ i saves one move exactly if has_i > ⌊q_i⌋. So the extra ones go to such read
 choice moves at least as many. Among equals the greater fraction goes first, then the lower subtask.
 
 So a new reader takes from those that have more than their new share, and from nobody else. When a
-reader is gone, only its splits move.
+reader leaves, only its splits move.
 
 Flink's `KafkaSourceEnumerator.getSplitOwner` gives partition p of a topic to reader (hash(topic) +
 p) mod parallelism. That is even within a topic, and not over several. It needs a fixed parallelism,
@@ -22,8 +22,8 @@ from collections.abc import Mapping
 
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
-    """Return how many of `total` splits each reader gets; `has` is how many it has now. Readers of
-    capacity 0 get none. O(readers · log readers).
+    """Return how many of `total` splits each reader gets. `has` is how many each has now. Readers
+    of capacity 0 get none. O(readers · log readers).
     """
     whole = sum(capacities.values())
     if not whole:

@@ -1,8 +1,8 @@
-"""Work on one enumerator: its values in changeable form, until the next value is made of them.
+"""Work on one enumerator: a mutable copy of its values, from which the next value is made.
 
 Every move of a split from one place to another goes through here, so that none is ever in two
-places. Only what is touched is copied, and what is not touched is the same object afterwards: the
-store writes nothing of it.
+places. Only the parts that change are copied. The others stay the same objects, so the store does
+not write them again.
 """
 
 from bisect import insort
@@ -24,8 +24,8 @@ def _nothing(subtask: int, id: str) -> None:
 
 
 class Work:
-    """The enumerator `before`, and what has become of it at `now_ms`. `now` has its own values, and
-    not yet those of its readers, its splits and its revision.
+    """The changes to the enumerator `before`, made at `now_ms`. `now` has the changed values of the
+    enumerator itself, but not yet its readers, splits and revision.
     """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
@@ -46,7 +46,7 @@ class Work:
 
     @property
     def so_far(self) -> Enumerator:
-        """The enumerator `now`, with the readers as they are so far."""
+        """The enumerator `now`, with the changed readers."""
         return replace(self.now, readers=self.readers)
 
     @property
@@ -58,19 +58,21 @@ class Work:
         return self.now.finished if self._finished is None else self._finished
 
     def held(self, reader: ReaderId) -> Mapping[str, OwnedSplit]:
-        """Return what a reader holds."""
+        """Return the splits that a reader holds, by id."""
         return self._held[reader] if reader in self._held else self.readers[reader].held
 
     def revoked(self, reader: ReaderId) -> AbstractSet[str]:
-        """Return what a reader is to give back."""
+        """Return the ids of the splits that a reader has to give back."""
         return self._revoked[reader] if reader in self._revoked else self.readers[reader].revoked
 
     def arriving(self, reader: ReaderId) -> Mapping[str, int]:
-        """Return what is on its way to a reader."""
+        """Return the watermarks of the splits on their way to a reader, by id."""
         return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
 
     def holder(self, id: str) -> ReaderId | None:
-        """Return the reader that holds a split, by an index that an exchange makes once."""
+        """Return the reader that holds a split, or None. The index behind it is built once per
+        exchange.
+        """
         if self._holders is None:
             self._holders = {id: reader for reader in self.readers for id in self.held(reader)}
         return self._holders.get(id)
@@ -82,14 +84,14 @@ class Work:
         self.now = replace(self.now, **values)
 
     def set_reader(self, id: ReaderId, reader: SplitOwner) -> None:
-        """Add a reader, or replace its values. Its splits are changed by the methods below."""
+        """Add a reader, or replace its values. The methods below change its splits."""
         if id not in self.readers:
             insort(self.epochs(id[0]), id)
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Put a split that is in no other place into a reader's hands; or renew it there. `id`:
-        where it is known already.
+        """Let a reader hold a split that is in no other place, or renew one that it holds. `id`
+        saves computing the split's id.
         """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
@@ -117,7 +119,7 @@ class Work:
         yield from for_each(dealt, give)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
-        """Take a split out of a reader's hands. The caller puts it elsewhere."""
+        """Take a split from a reader and return it. The caller puts it elsewhere."""
         self._moved = True
         if id in self.revoked(reader):
             self._opened_revoked(reader).discard(id)
@@ -136,22 +138,24 @@ class Work:
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """Remove the doubt about a split: who else presents it may read on for a lease."""
+        """End the doubt about a split. Another reader that presents it may read it for one more
+        lease, so nothing is assigned until then.
+        """
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
             self.set(assigning_at=until)
 
     def give_up(self, reader: ReaderId, id: str, number: int) -> None:
-        """Free a split of a reader, under this number."""
+        """Free a split of a reader under this number."""
         watermark = self.stood_at(reader[0], id)
         self.put_free(FreeSplit(split=self.take(reader, id).split, number=number, last=reader[0], watermark=watermark))
 
     def take_free(self, id: str) -> FreeSplit:
-        """Take a free split. The caller puts it elsewhere."""
+        """Remove a free split and return it. The caller puts it elsewhere."""
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
-        """Free a split that is in no other place. `id`: where it is known already."""
+        """Free a split that is in no other place. `id` saves computing the split's id."""
         self._moved = True
         self._opened_free()[id or free.split.split_id] = free
 
@@ -207,19 +211,19 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return a number above all before: one for all that is assigned at once, so that numbers
-        keep near to the clock. Splits have their numbers each by itself.
+        """Return a number above all that were given out. All splits that are assigned at once share
+        it, so that numbers stay near the clock; each split is numbered independently of the others.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
         return self._number
 
     def begin_at(self, number: int) -> None:
-        """Continue numbers above this one, with a new revision."""
+        """Give out numbers only above this one from now on, and change the revision."""
         self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:
-        """Return the next value. Its revision is another one where an assignment has changed."""
+        """Return the next value. Its revision has changed if an assignment has."""
         yield from for_each({**self._held, **self._revoked, **self._arriving}, self._close)
         return replace(
             self.now,
@@ -231,7 +235,7 @@ class Work:
         )
 
     def _forget(self, reader: ReaderId) -> None:
-        """Remove a reader. What is on its way to it is in the hands of an older epoch, or free."""
+        """Remove a reader. Any split on its way to it is held by an older epoch, or free."""
         held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
         self._holders = None
         for opened in (self._held, self._revoked, self._arriving):
@@ -242,7 +246,7 @@ class Work:
             self.arrive(epochs[-1], {id: at for id, at in arriving.items() if id not in held})
 
     def _close(self, reader: ReaderId) -> None:
-        """Put what has become of a reader's splits into its value."""
+        """Store the changes to a reader's splits in its value."""
         owner = self.readers[reader]
         revoked = frozenset(self._revoked[reader]) if reader in self._revoked else owner.revoked
         self.readers[reader] = replace(owner, held=self.held(reader), revoked=revoked, arriving=self.arriving(reader))
