@@ -1,72 +1,73 @@
 """The alignment rule: from the readers' reports to the ceiling of their group.
 
-**The rule.** Each reader r that counts has reported its watermark w(r). It may offer a reach R(r):
-how far its next batch gets without the group's ceiling. L is the lowest w(r), the group's
-watermark, and d is `max_drift_ms`. The ceiling, the max desired watermark, is
+**The rule.** Each reader r that counts has reported its watermark w(r). It may offer a reach R(r),
+the event time that its next batch would reach without the group's ceiling. L is the lowest w(r),
+the group's watermark, and d is `max_drift_ms`. The ceiling, the max desired watermark, is
 
     strict    C = L + d
     joint     C = max(L + d, the lowest over all r of max(w(r), R(r)))
 
-A reader counts if it has reported and is not lost. Where the group's configuration says `hold`, a
-lost reader counts too, with its watermark and without its reach. An idle or finished reader counts
-as MAX, and so does one that is passed over (`long_waits`): they hold no reader.
+A reader counts if it has reported and is not lost. With `on_lost_reader: hold` a lost reader counts
+too, with its watermark but without its reach. An idle or finished reader counts as MAX, and so does
+one that is passed over (`long_waits`), so they block no reader.
 
-Three cases are apart. No reader has ever reported: MIN, and no ceiling, as in Flink, where the
-first announcement comes with the first report. An expected source has not reported: MIN and a
-ceiling of MIN, all wait for the common start. Readers have reported but none counts now (all lost,
-or gone): MAX, no reader is held.
+Three cases are special. If no reader has ever reported, L is MIN and there is no ceiling, as in
+Flink, where the first announcement comes with the first report. If an expected source has not
+reported, L and the ceiling are MIN, and all readers wait for the common start. If readers have
+reported but none counts now (all are lost, or gone), both are MAX, and no reader waits.
 
-**Why joint.** With L + d alone a group advances by one drift for each round of reports, whatever a
-batch could hold: 30 s of event time at a time out of a day, as Flink did before 2.3.0
-(FLINK-37399; its sources overrun the drift since then). Where all readers can reach an event time
-in their next batch, they may read up to it without a round between.
+**Why joint.** With L + d alone a group advances by one drift for each round of reports, however
+much a batch could read: 30 s of event time at a time out of a day, as Flink did before 2.3.0
+(FLINK-37399; its sources overrun the drift since then). If all readers can reach an event time in
+their next batch, they may read up to it without a round of reports in between.
 
-**The guarantees**, in whatever order messages come and however late:
+**The guarantees**, in any order of messages, and however late they come:
 
-1. *No plan is above the ceiling that its reader received last*: the planner takes the lower of
-   that and its own T. Not "above the ceiling as it is now": that falls when somebody reports from
-   further behind, and what is logged by then is read as it was logged.
+1. *No plan is above the ceiling that its reader received last*: the planner takes the lower of that
+   and its own T. It may be above the ceiling as it is now, which falls when a reader reports from
+   further behind: a plan that is logged by then is read as it was logged.
 2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
-   whichever is greater.* A plan up to T ≤ C got C from reports w, R. So T ≤ L + d ≤ w(r) + d, or
-   T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. Over all: T − L is at most d,
-   or the tightest of the reaches. An old ceiling is only lower, for within a run w(r) does not fall
-   (a new partition with old records aside).
-3. *At commits the same*: when the batch is done r stands at w(r) or above. What r offered it
-   redeems in the batch under way or in the next: its budget gets it as far from any later position.
-   So after each has planned once more, all can stand at C.
-4. *No reader waits for ever, and none where strict would let it go*: C ≥ L + d. The lowest reader
-   is not held at all: its first unread record is at L + 1 + disorder, and max_drift > disorder
-   (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark goes with the clock, or
-   it becomes idle, finishes, or loses its lease; `long_waits` is for a reader that takes too long
-   over that.
+   whichever is greater.* A plan up to T ≤ C got C from reports w, R. So T ≤ L + d ≤ w(r) + d, or T
+   ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. Over all: T − L is at most d,
+   or the tightest of the reaches. An older ceiling can only be lower, because w(r) does not fall
+   within a run (except for a new partition with old records).
+3. *The same holds at commits.* When its batch is done, r is at w(r) or above. It gets as far as it
+   offered in the batch under way or in the next one, because its budget gets it at least as far
+   from any later position. So after each reader has planned once more, all can be at C.
+4. *No reader waits for ever, and none waits that could read under strict*, since C ≥ L + d. The
+   lowest reader never waits: its first unread record is at L + 1 + disorder, and max_drift >
+   disorder (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark follows the
+   clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule for a reader
+   that takes too long over that.
 
-**What it costs when an offer is not kept.** A reader that dies in its batch: its word counts until
-its lease ends, the others get to R(r) and stop there; then it counts no more, or holds by w(r)
-alone. A batch that failed and is read again: nothing, for the offer was made from where that batch
-begins. An offer that was too great (a smaller budget after a restart, a new partition with old
-records): up to that offer, once, for each word takes the place of the one before. MAX would let the
-others run until the reader's next word; so an offer is never above the last event time in the
-reader's logs, nor above its own horizon, where a split of its own may still hold it. Who has no
-offer to make stands for w(r): the others come level with it, and go on by the drift. Executors'
-progress raises w(r) in mid-batch: if that batch fails, r is behind by the drift and that batch. Who
-joins or returns from further behind is not counted before its first report; from then on the others
-wait for it.
+**What it costs when an offer is not kept.** The offer of a reader that dies in its batch counts
+until its lease ends: the others get to R(r) and stop there. After that it no longer counts, or
+blocks them by w(r) alone. A batch that failed and is read again costs nothing, because the offer
+was made from the position where that batch begins. An offer that was too great (a smaller budget
+after a restart, a new partition with old records) lets the others read up to that offer, once,
+because each offer replaces the previous one. An offer of MAX would let the others run until the
+reader's next report. So an offer is never above the last event time in the reader's logs, nor above
+its own horizon, where one of its own splits may still block it. A reader that has no offer to make
+counts with w(r): the others catch up with it, and go on by the drift. Executors' progress raises
+w(r) in mid-batch: if that batch fails, r is behind by the drift and that batch. A reader that joins
+or returns from further behind does not count before its first report; from then on the others wait
+for it.
 
-**The rate** is that of the slowest reader, which is never held while it is lowest; and while it
-reads, its word still offers R(r), so the others go on to there. What it pays is the fixed cost of a
-batch, where another's shorter reach cuts its own: as often as the other pays, at the worst, when
-both are as fast. What joint does not give is a distance of max_drift between readers that have a
-backlog: who needs that takes strict.
+**The rate** is that of the slowest reader, which never waits while it is lowest. While it reads,
+its offer R(r) still counts, so the others go on up to there. It pays the fixed cost of a batch each
+time that another reader's shorter reach cuts its own: at worst as often as that reader does, when
+both are equally fast. Under joint, readers that have a backlog may be further apart than max_drift;
+choose strict if that must not happen.
 
-`tests/core/group/test_catch_up_model.py` holds 1 to 4 against random fleets in virtual time, with
-every record counted, and measures the rate.
+`tests/core/group/test_catch_up_model.py` checks 1 to 4 with random fleets in virtual time, counting
+every record, and measures the rate.
 
-The revision moves exactly when one of the two values does, or the paused sources
-(`source_pauses`), and only up.
+The revision rises exactly when one of the two values or the set of paused sources (`source_pauses`)
+changes. It never falls.
 
-Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which know strict
-alone, and answers as they do: their traces are replayed against it (docs/internals/flink-parity.md
-lists where it differs, and why).
+Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which have the
+strict rule only, and gives the same results: their traces are replayed against it
+(docs/internals/flink-parity.md lists where it differs, and why).
 """
 
 from dataclasses import dataclass, replace
@@ -85,10 +86,10 @@ BLOCKERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The result of the alignment rule at one moment, before the group's mode applies. `holders`
-    are the first BLOCKERS_LIMIT readers at the minimum.
+    """The result of the alignment rule at one moment, before the group's mode applies.
 
-    `waiting_for` are the first expected sources that have not reported.
+    `holders` are the first BLOCKERS_LIMIT readers at the minimum. `waiting_for` are the first
+    expected sources that have not reported.
     """
 
     group_watermark: int
@@ -103,7 +104,9 @@ def decide(group: Group, now: Now) -> Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the event as of `now`, and the group, which is the same object if no value changed."""
+    """Return the group, and its event as of `now`. The group is the same object if no value
+    changed.
+    """
     group = _settled(group, now)
     decision = _decided(group, now)
     observed = group.config.mode is Mode.OBSERVE
@@ -126,8 +129,8 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """Return when time alone may next change the event, by the end of a lease, of a wait or of a
-    new group's grace; None if it cannot.
+    """Return the time (ms) at which the event may next change without a command, because a lease, a
+    wait or a new group's grace ends, or None if there is no such time.
     """
     group, lease_ms = _settled(group, now), group.config.lease_ms
     first = first_lease_end(group)
@@ -165,7 +168,9 @@ def _capped(group: Group, ceiling: int, now: Now) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """Return the readers that block the group; for a missing expected source, its first one."""
+    """Return the readers that block the group. A missing expected source is represented by its
+    first reader.
+    """
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

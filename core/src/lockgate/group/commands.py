@@ -19,8 +19,8 @@ BEFORE_ALL_REVISIONS = -1
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Let time do its work, without ending an outage. If the store has lost `announced`, a revision
-    that was announced, the group gets a revision above it.
+    """Apply leases and waits that have ended, without ending an outage. If the store has lost
+    `announced`, a revision that was announced, the group gets a revision above it.
     """
 
     announced: int = BEFORE_ALL_REVISIONS
@@ -39,15 +39,17 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Take reports, each with its source's name. Neighbours in one turn are taken together."""
+    """Take reports, each with its source's name. Neighbouring commands of this kind in a turn are
+    taken together.
+    """
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Take the progress of a task. `named` are the splits of the whole request, if `event` has only
-    a part of them: all are refused, or none.
+    """Take the progress of a task. If `event` is only a part of a request, `named` are the splits
+    of the whole request, so that all of them are refused or none.
     """
 
     source: str
@@ -66,7 +68,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Note which split is on its way to each of these readers of a source, by subtask."""
+    """Record which split is on its way to each of these readers of a source, by subtask."""
 
     source: str
     arriving: Mapping[int, Arriving | None]
@@ -101,27 +103,31 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove those of these readers that are still lost: others have taken over their splits."""
+    """Remove those of these readers that are still lost, because others have taken over their
+    splits.
+    """
 
     readers: Sequence[ReaderKey]
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Configuration versions, for a condition. `any`: every version of a group that exists."""
+    """Configuration versions, used in a condition. With `any` every version of an existing group
+    matches.
+    """
 
     named: frozenset[int] = frozenset()
     any: bool = False
 
     def have(self, group: Group | None) -> bool:
-        """Return whether the group is one of these."""
+        """Return whether the group exists and its version is one of these."""
         return group is not None and (self.any or group.config_version in self.named)
 
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Create the group, or replace its configuration. Refused unless the group's version is one of
-    `only`, or if it is one of `never`.
+    """Create the group, or replace its configuration. This is refused if the group's version is not
+    one of `only`, or if it is one of `never`.
     """
 
     config: GroupConfig
@@ -163,7 +169,7 @@ class PreconditionFailed(Exception):
 @dataclass(frozen=True, slots=True)
 class Done:
     """The command has been carried out, now or by an earlier turn (`repeated`). `removed` are the
-    readers that it took out of the group.
+    readers that it removed from the group.
     """
 
     removed: tuple[ReaderKey, ...] = ()
@@ -172,15 +178,15 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The reader has this epoch."""
+    """The reader has been registered with this epoch."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The group has this version of its configuration. `created`: the group is new; `before` is the
-    configuration that was replaced.
+    """The group has this version of its configuration. `created` is true if the group is new.
+    `before` is the configuration that was replaced, if any.
     """
 
     version: int

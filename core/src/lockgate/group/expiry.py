@@ -1,4 +1,5 @@
-"""Expiry: what nobody has used for long is removed, so that a store does not grow without bound.
+"""Expiry: readers and groups that have long been unused are removed, so that a store does not grow
+without bound.
 
 A *reader* expires some time after its lease has ended, or after it has finished. The time is
 measured up to the last report of the group, and not up to now. So a silence of all readers makes no
@@ -6,11 +7,11 @@ reader expire: it may be an outage, and afterwards the readers are excused (`lea
 
 The expiry of a reader changes no ceiling. A finished reader does not count, and neither does a lost
 one under `on_lost_reader: exclude`. Under `hold` a lost reader that has reported goes on counting,
-so it never expires: only an operator who evicts it, or configures `exclude`, lets the others pass.
+so it never expires: the others go on only once an operator evicts it, or configures `exclude`.
 
 A *group* expires when none of its readers has lived for some time. It stays if an operator has
-configured it, or while a lost reader holds it. A reader that comes back finds no group, and makes
-it anew, with the ceiling that the reader received last (`group`).
+configured it, or while a lost reader blocks it. A reader that comes back finds no group, and
+creates it again, with the ceiling that the reader received last (`group`).
 
 Flink has neither: its groups end with their job. Kafka deletes the offsets of a group without
 members after seven days, and these are the defaults here.
@@ -29,7 +30,9 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """How long (ms) dead readers, and groups without a living reader, are kept; None: for ever."""
+    """How long (ms) dead readers, and groups without a living reader, are kept. None keeps them for
+    ever.
+    """
 
     readers_ms: int | None = WEEK_MS
     groups_ms: int | None = WEEK_MS
@@ -54,7 +57,7 @@ def has_expired(group: Group, expiry: Expiry, now: Now) -> bool:
 
 
 def _is_dead(reader: Reader, group: Group, until: int) -> bool:
-    """Return whether the reader has been dead since `until` at the latest, and does not count."""
+    """Return whether the reader has been dead since `until` or longer, and does not count."""
     if has_finished(reader):
         return reader.heard_at <= until
     holds = group.config.on_lost_reader is OnLostReader.HOLD and reader.reported is not None

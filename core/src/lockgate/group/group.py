@@ -1,4 +1,4 @@
-"""A group of readers: its values, and how a group comes to be.
+"""A group of readers: its values, and how a group is created.
 
 A group is an immutable value. Commands of readers make a new group of it (`commands`), and time
 ends leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from
@@ -8,16 +8,16 @@ both (`alignment`). Nothing here does I/O or reads a clock: time is an argument,
   holds across readers that left, and even if the store loses its data, because its clock goes on.
   So the higher number is always the newer one.
 * A new group is careful. Its first readers present the ceiling that they last had. Until one lease
-  has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after a lost
-  store no reader runs free while others are still to come back.
+  has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after the
+  store has lost its data, no reader runs ahead while others have yet to come back.
 * A new group restores an operator's configuration. Its first readers present the configuration that
   they last had, and when an operator set it. Until one lease has passed, the newest of these wins
   (`restored`).
 * A command that was sent twice has one effect. The group keeps the last `ACTS_KEPT` commands that a
   repetition would refuse (`Act`), so the repetition gets the first one's answer.
 
-Follows `SourceCoordinator` with its `WatermarkAggregator`, which holds the same in the memory of
-one job, and is gone with the job.
+Follows `SourceCoordinator` with its `WatermarkAggregator`, which keeps the same values in the
+memory of one job until the job ends.
 """
 
 from dataclasses import dataclass, field, replace
@@ -87,7 +87,7 @@ class Group:
         return next((act for act in self.acts if act.id == id), None)
 
     def pause_of(self, source: str) -> SourcePause | None:
-        """Return the operator's pause of a source; None if it is not paused."""
+        """Return the operator's pause of a source, or None if it is not paused."""
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
     def with_act(self, act: Act) -> "Group":
@@ -130,18 +130,19 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """Return the group with a revision above `revision`, if its own is below. It was announced with
-    that revision once, and the store has lost the change since: the group as it is now is news.
+    """Return the group with a revision above `revision`, if its own is below. The group was once
+    announced with that revision, and the store has lost the change since, so readers have to be
+    sent the present group as a newer one.
     """
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
 
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the same readers under another configuration. The group does not wait for a newly
-    expected source that has reported already. O(readers).
+    """Return the group with the same readers and another configuration. It does not wait for a
+    newly expected source that has reported already. O(readers).
 
-    Lost, waiting and passed-over readers are judged anew, and each wait begins again. A shorter
-    lease holds from the reader's next report on: until then the reader does not know of it.
+    Lost, waiting and passed-over readers are judged again, and each wait starts again. A shorter
+    lease applies from the reader's next report on, because the reader does not know of it before.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
@@ -158,7 +159,8 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's configuration, or the same object if it has that."""
+    """Return the group with an operator's configuration, or the same object if it has that already.
+    """
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)
@@ -166,11 +168,11 @@ def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
-    """Return a new group with the configuration of a reader that knows it from the lost one, where
-    that is an operator's, and newer than the group's. The same object otherwise.
+    """Return a new group with the configuration that a reader knows from the lost group, if an
+    operator set it and it is newer than the group's. Otherwise return the same object.
 
-    A reader may not change a group that is no longer new, nor one that an operator has configured
-    since: a time after the group's beginning is not believed.
+    A reader cannot change a group that is no longer new, nor one that an operator has configured
+    since. A time after the group's beginning is not believed.
     """
     if config is None or configured_at is None or now_ms >= group.grace_until:
         return group
@@ -181,8 +183,9 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """Move `heard_at` forward by the difference of the leases (ms), so that the old lease still
-    runs out in its time. A parked reader's lease is its own. Most readers stay as they are.
+    """Return the reader to be judged again, with `heard_at` moved forward by the difference of the
+    leases (ms), so that the old lease ends when it would have. The lease of a parked reader stays
+    as it is, and most readers do not change.
     """
     reported = reader.reported
     if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:

@@ -2,23 +2,23 @@
 
 The rule. A reader that has reported and is then silent for `lease_ms` is lost. From that
 millisecond on it no longer counts, or goes on counting, as the group's configuration says. Its
-reach is forgotten: its next batch will not come. A finished reader needs no lease. Flink has no
-leases: the last watermark of a dead subtask holds its group for ever (FLINK-40505).
+reach is dropped, because its next batch will not come. A finished reader needs no lease. Flink has
+no leases: the last watermark of a dead subtask holds its group for ever (FLINK-40505).
 
-A scheduled run ends, and the next one begins an hour later. In between its source still counts:
-readers that ran ahead of it would make its rows late. So its last report may ask to be *parked*,
-for a lease of its own length. A parked reader offers no reach, since its next batch is far away.
-Its next report ends the parking.
+A scheduled run ends, and the next one begins an hour later. In between its source has to count,
+because readers that ran ahead of it would make its rows late. So its last report may ask to be
+*parked*, for a lease of its own length. A parked reader offers no reach, since its next batch is
+far away. Its next report ends the parking.
 
 The silence of one reader is a loss; the silence of all is an outage. A living group is never silent
 for longer than `tolerance_ms`. After a longer silence the service, the store or the network was
-away, and a lease that ran out meanwhile proves nothing. Taken as a loss it would do harm: the first
-reader to come back would be alone, with no ceiling but its own.
+down, and a lease that ran out meanwhile proves nothing. If it counted as a loss, the first reader
+to come back would be alone, with no ceiling but its own.
 
 So the first command after such a silence adds its length to leases. Readers that were alive when
-the silence began get it, even if they have been marked lost since. They have the time left that
-they had then, and their last reports hold the ceiling. A parked reader had announced its silence:
-it gets one `lease_ms` at most, and never less than it had asked for.
+the silence began get it, even if they have been marked lost since. They have as much time left as
+they had then, and their last reports still bound the ceiling. A parked reader had announced its
+silence: it gets one `lease_ms` at most, and never less than it had asked for.
 
 A clock that was put back (because another Redis took over, say) would make each lease longer by as
 much, and hide the next silence. So the first command that finds the clock behind the last report,
@@ -63,13 +63,13 @@ from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 
 def lease_ends(reader: Reader, config: GroupConfig) -> int:
-    """Return the first millisecond at which the reader is lost, unless it reports before."""
+    """Return the first millisecond at which the reader is lost, unless it reports before then."""
     parked = None if reader.reported is None else reader.reported.park_ms
     return reader.heard_at + (config.lease_ms if parked is None else parked)
 
 
 def first_lease_end(group: Group) -> int | None:
-    """Return when the first running lease ends; None if none runs."""
+    """Return when the first running lease ends, or None if none is running."""
     heard, parked = group.readers.first_heard(), group.readers.first_parked()
     ends = [] if heard is None else [heard + group.config.lease_ms]
     return min(ends if parked is None else [*ends, parked], default=None)
@@ -91,7 +91,7 @@ def is_lost(reader: Reader, config: GroupConfig, now: Now) -> bool:
 
 
 def in_grace(group: Group, now: Now) -> bool:
-    """Return whether the group is so new that readers of a predecessor may still be to come."""
+    """Return whether the group is so new that readers of its predecessor may still come back."""
     return now.judged_ms(group.config.lease_ms) < group.grace_until
 
 
@@ -104,14 +104,15 @@ def tolerance_ms(config: GroupConfig) -> int:
 
 def silent_ms(group: Group, now_ms: int) -> int:
     """Return for how long (ms) no reader has reported, or 0 if that is within the tolerance. A
-    value below 0 means that the clock was put back.
+    value below 0 means that the clock was put back by so much.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group that a command finds: after an outage, leases and waits are longer."""
+    """Return the group from which a command starts: after an outage, leases and waits are longer.
+    """
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
         return group
@@ -147,8 +148,8 @@ def _lost(reader: Reader) -> Reader:
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """Return the group in which no reader is lost by a clock that was ahead. O(readers), once for
-    each time that the clock is put back.
+    """Return the group without losses that a clock ahead of time caused. O(readers), once for each
+    time that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
@@ -177,7 +178,7 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 
 
 def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
-    """Return the group with all times moved back, but for revisions and epochs. O(readers)."""
+    """Return the group with all its times moved back, except revisions and epochs. O(readers)."""
     return replace(with_times_moved(group, lambda time_ms: time_ms + by_ms, now_ms), losses_at=None)
 
 

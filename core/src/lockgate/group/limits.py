@@ -1,7 +1,7 @@
-"""How much one group may hold: what one caller may cost all others.
+"""Limits on the size of one group, so that one caller cannot use up what all others need.
 
-A command is refused where it would make more. What a group holds already stays: a lower limit than
-before refuses only what is new.
+A command that would exceed a limit is refused. What a group holds already stays, even if a limit
+was lowered since.
 """
 
 from collections.abc import Collection
@@ -41,7 +41,9 @@ class GroupLimits:
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
-        """Raise `LimitReached` for a reader that says too much of itself, or is one too many."""
+        """Raise `LimitReached` if the reader is one too many, or its owner and attributes are too
+        long.
+        """
         if event.config is not None:
             self.check_config(name, event.config)
         texts = (event.owner, *event.attributes, *event.attributes.values())
@@ -64,7 +66,7 @@ class GroupLimits:
             )
 
     def check_progress(self, group: Group, source: str, subtask: int, epoch: int, named: Collection[str]) -> None:
-        """Raise `LimitReached` for a reader that would have too many splits with these."""
+        """Raise `LimitReached` if the reader would have too many splits with these."""
         reported = group.readers[source, subtask].reported
         known = {} if reported is None or reported.epoch != epoch else reported.splits
         self.check_splits(source, subtask, len(known) + sum(name not in known for name in named))

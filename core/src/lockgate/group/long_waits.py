@@ -1,27 +1,29 @@
-"""Long waits: how long a reader waits for the others at most (`max_wait_ms` of a group).
+"""Long waits: the longest time that a reader waits for others (`max_wait_ms` of a group).
 
-A backfill that joins a group is a year behind, and holds production until it has caught up. Flink
-would hold for just as long. A group may say how long is too long, and what follows (`on_max_wait`):
+A backfill that joins a group is a year behind, and production waits until it has caught up. In
+Flink it would wait for just as long. A group may limit the wait, and choose what happens then
+(`on_max_wait`):
 
 * `alarm`: the wait is logged and counted, once. Nothing else changes.
-* `proceed`: the same, and the waiting reader goes on: all readers that hold it are *passed over*.
+* `proceed`: the same, and the waiting reader goes on: all readers that block it are *passed over*.
   A passed-over reader does not count, and reads as fast as it can under a ceiling far above it. The
   group does not wait for expected sources any longer.
 
 When a reader waits. Each of its reports decides: the reader waits if its watermark is at the
 ceiling or above, so that its next record is not allowed, and another reader is lower. (No reader
-waits for itself.) Readers report every third of a lease at least, so a wait is known that exactly.
-A wait ends with a report from below the ceiling, or with one that parks the reader. It begins anew
-with each report that is above the reader's last: a reader that gets on, at whatever pace, is not
-stopped. Time in which no reader could get on is no waiting: an outage (`leases`), or time in which
-the process stood still (`now`).
+waits for itself.) Readers report every third of a lease at least, so a wait is known to within a
+third of a lease. A wait ends with a report from below the ceiling, or with one that parks the
+reader. It begins again with each report that is above the reader's last one, because a reader that
+makes progress, however slow, is not stuck. Time in which no reader could make progress does not
+count as waiting: an outage (`leases`), or a stall of the process (`now`).
 
-Which readers hold it. Those whose watermark plus the drift is not above the waiting reader's, and
+Which readers block it. Those whose watermark plus the drift is not above the waiting reader's, and
 that do not wait themselves. A passed-over reader counts again as soon as it reports from within the
 drift of the others' watermark, so that none of them has to wait for it by more than that. It also
-counts again when no other reader counts: else all passed-over readers would run free.
+counts again when no other reader counts, because otherwise all passed-over readers would run
+without a limit.
 
-Flink has nothing like it.
+Flink has no such limit.
 """
 
 from dataclasses import replace
@@ -35,7 +37,7 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """Return `held_since` and `passed_over` of a reader after its report."""
+    """Return the reader's `held_since` and `passed_over` after its report."""
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX
@@ -51,8 +53,8 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
 
 
 def wait_ends(group: Group, now_ms: int) -> int | None:
-    """Return the first millisecond at which a wait is too long; None: no reader waits, waits may be
-    endless, or there is an outage.
+    """Return the first millisecond at which a wait is too long, or None if no reader waits, waits
+    may be endless, or there is an outage.
     """
     since = group.readers.first_held()
     if since is None or group.config.max_wait_ms is None or silent_ms(group, now_ms):
@@ -61,8 +63,8 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 
 
 def after_long_waits(group: Group, now: Now) -> Group:
-    """Return the group in which readers that waited for too long are overdue or, under `proceed`,
-    go on.
+    """Return the group after its waits were checked: readers that waited for too long are overdue
+    or, under `proceed`, go on.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:

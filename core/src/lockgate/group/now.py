@@ -1,4 +1,5 @@
-"""Now: the time at which a process judges a group, with what it has found out about its clocks.
+"""Now: the time at which a process judges a group, with its event loop's stalls and the clock jumps
+that it has noticed.
 
 `ms` is the time of the store, which all processes share. A process adds two findings of its own:
 
@@ -9,17 +10,17 @@
   (`clock_jumps` has the rule).
 
 **Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
-to take reports. To judge a lease is to go back from `ms` over `lease_ms` of such time. A reader
-that was heard at that moment or before is lost. Without a stall that moment is `ms - lease_ms`. So
-a rule asks what has ended by `judged_ms`, which is that moment plus the lease. Parking, long waits
-and the grace of a new group are judged alike.
+to take reports. To judge a lease, the process goes back from `ms` over `lease_ms` of such time. A
+reader last heard at that moment or before is lost. Without a stall that moment is `ms - lease_ms`.
+So the rules compare the end of a lease with `judged_ms`, which is that moment plus the lease.
+Parking, long waits and the grace of a new group are judged alike.
 
 Why this is safe. The rule only lengthens leases, by no more than the process stood still since the
 reader's last report. A dead reader is lost after one lease of time in which the process ran,
 however often it stands still. Several processes may share a store. Each leaves out its own stalls
-only: a process that runs all the time is right about the readers that it hears. It takes readers
-for lost whose only process has stood still for longer than a lease; to wait for that process would
-hold all readers for another lease after each death of a process. `leases` has the rule for a
+only: a process that runs all the time is right about the readers that it hears. If another process
+has stalled for longer than a lease, its readers are judged lost; waiting for that process would
+block all readers for another lease after each death of a process. `leases` has the rule for a
 silence of all readers, which needs no stall.
 
 The coordinator makes the value, once for each turn. Flink has no leases.
@@ -44,8 +45,8 @@ class ClockJump:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A moment of the store's time, as one process sees it. `stalls` are in ms of that time: oldest
-    first, none within another, and the last one may end in the future.
+    """A moment of the store's time, as one process sees it. `stalls` are in ms of that time, oldest
+    first. None of them lies within another, and the last one may end in the future.
     """
 
     ms: int
@@ -53,8 +54,8 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return by which time the end of something that takes `span_ms` is judged: `ms` less the
-        stalls within the last `span_ms` in which the process ran.
+        """Return the time by which something that takes `span_ms` must have ended, to count as
+        ended now: `ms` less the stalls within the last `span_ms` in which the process ran.
         """
         if not self.stalls:
             return self.ms
@@ -69,7 +70,7 @@ class Now:
         return ran_from - left + span_ms
 
     def ends_ms(self, end_ms: int, span_ms: int) -> int:
-        """Return when `judged_ms` becomes `end_ms`, unless the process stalls again."""
+        """Return when `judged_ms` reaches `end_ms`, unless the process stalls again."""
         since = end_ms - span_ms
         for began, ended in self.stalls:
             if since < ended and began < end_ms:

@@ -1,4 +1,4 @@
-"""One reader of a group: what it has reported, and what is on its way to it."""
+"""One reader of a group: its last report, and the split on its way to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Attempt = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
-    """A split that comes to a reader from another one, which stood at `watermark` (ms) there."""
+    """A split that moves to a reader from another one, where its watermark was `watermark` (ms)."""
 
     split: str
     watermark: int
@@ -57,15 +57,15 @@ class Reader(NamedTuple):
 
 
 def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """Return the watermark that counts in the group: MAX of an idle or finished reader, else the
-    report's.
+    """Return the watermark that counts in the group: MAX for an idle or finished reader, otherwise
+    the report's.
     """
     return MAX if reported.idle or reported.finished else reported.watermark
 
 
 def watermark_of(reader: Reader) -> int:
-    """Return the watermark with which the reader counts, unless it is passed over. MAX where it
-    does not.
+    """Return the watermark with which the reader counts, unless it is passed over, or MAX if it
+    does not count.
     """
     return watermark_after(reader.reported, reader)
 

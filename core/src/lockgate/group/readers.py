@@ -1,14 +1,14 @@
-"""The readers of a group: an immutable map, and the lowest of the numbers that alignment asks for.
+"""The readers of a group: an immutable map that also keeps the lowest numbers that alignment needs.
 
 A group is a value: a command makes a new group and leaves the old one as it was, so a refused
 command or a lost race is undone by dropping the new group. The readers are dealt to `_SHELVES`
 shelves by their key. A change copies the shelves that it touches and shares all others with the
 version before it. Each shelf computes its lowest numbers once, and the group's are the lowest of
 those. So a report into 10,000 readers, the most that a group may have by default, copies some 160
-of them and takes 0.1 ms. Neighbours share a shelf, so that a batch, which names them in order,
-copies few shelves in each of its turns.
+of them and takes 0.1 ms. Neighbouring subtasks share a shelf, so that a batch, which names them in
+order, copies few shelves in each of its turns.
 
-Nothing is shared that changes, so versions cost nothing to keep and may be compared by identity:
+What versions share never changes, so they cost nothing to keep and may be compared by identity:
 `moved_since` looks into the shelves that differ.
 """
 
@@ -48,12 +48,12 @@ class Readers(Mapping[ReaderKey, Reader]):
 
     @classmethod
     def of(cls, readers: Mapping[ReaderKey, Reader]) -> "Readers":
-        """Return these readers."""
+        """Return a map of these readers."""
         return cls().updated(readers)
 
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
-        """Return a version in which these readers replace those of the same key; None removes
-        one.
+        """Return a version in which these readers replace those of the same key. A value of None
+        removes the reader.
         """
         touched = dict[int, dict[ReaderKey, Reader | None]]()
         for key, reader in changes.items():
@@ -85,8 +85,8 @@ class Readers(Mapping[ReaderKey, Reader]):
         return sorted(frozenset[str]().union(*(shelf.sources for shelf in self._shelves.values())))
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Return the lowest watermark of the readers that count, MAX without any. `with_lost`: lost
-        readers count too.
+        """Return the lowest watermark of the readers that count, or MAX if none does. With
+        `with_lost`, lost readers count too.
         """
         lowest = self._lowest[_WATERMARK]
         return min(lowest, self._lowest[_LOST]) if with_lost else lowest
@@ -115,27 +115,28 @@ class Readers(Mapping[ReaderKey, Reader]):
         return self._up_to(_LOST, watermark - 1)
 
     def first_heard(self) -> int | None:
-        """Return the earliest `heard_at` of the readers with a running lease, parked ones
-        left out.
+        """Return the earliest `heard_at` of the readers with a running lease, except parked ones.
         """
         return self._first(_HEARD)
 
     def heard_until(self, time: int) -> list[ReaderKey]:
-        """Return the readers with a running lease that have not reported after `time`, parked ones
-        left out.
+        """Return the readers with a running lease that have not reported after `time`, except
+        parked ones.
         """
         return self._up_to(_HEARD, time)
 
     def first_parked(self) -> int | None:
-        """Return the earliest end of parking; None: no reader is parked."""
+        """Return the earliest end of parking, or None if no reader is parked."""
         return self._first(_PARKED)
 
     def parked_until(self, time: int) -> list[ReaderKey]:
-        """Return the readers whose parking ends at `time` or before."""
+        """Return the readers whose parking ends by `time`."""
         return self._up_to(_PARKED, time)
 
     def first_held(self) -> int | None:
-        """Return the start of the longest wait, overdue ones left out; None: no reader waits."""
+        """Return the start of the longest wait, except of overdue readers, or None if no reader
+        waits.
+        """
         return self._first(_HELD)
 
     def held_until(self, time: int) -> list[ReaderKey]:
@@ -203,7 +204,9 @@ class _Shelf:
 
 
 def _shelf_of(key: ReaderKey) -> int:
-    """Return the same shelf in each process, so that readers come in the same order."""
+    """Return the number of the reader's shelf. It is the same in every process, so that readers are
+    listed in the same order everywhere.
+    """
     return (crc32(key[0].encode()) + key[1] // _NEIGHBOURS) % _SHELVES
 
 
@@ -226,7 +229,8 @@ def _numbers(reader: Reader) -> _Numbers:
     """Return a reader's ranked numbers: last heard, parked until, held since, watermark, reach, and
     the watermark if it is lost.
 
-    MAX: the reader has no place in that ranking. A reader at MAX holds no other one.
+    MAX means that the reader is not in that ranking. A reader with a watermark of MAX blocks no
+    other.
     """
     reported, arriving = reader.reported, reader.arriving
     if reported is None and arriving is None:

@@ -1,4 +1,4 @@
-"""Register, leave and evict readers: who may speak for a reader of a group.
+"""Registering and removing readers, and the rules on which process may act for a reader.
 
 A command makes a new group, or raises a `Refused` and changes nothing.
 
@@ -8,8 +8,8 @@ A command makes a new group, or raises a `Refused` and changes nothing.
 * Ownership. A reader whose lease still runs stays with its owner (`ReaderBusy`): a second query
   under the same names is more often a mistake than a successor. The same owner replaces its own
   reader at once, and `takeover` replaces any.
-* Parking. A registration leaves the rest of a parking as it is, or one lease where that is longer
-  (`leases`).
+* Parking. A registration leaves a parked reader parked for the remaining time, or for one lease if
+  that is longer (`leases`).
 
 Flink's `SourceCoordinator` fences by the attempt of a subtask, and has one job. Owners and takeover
 replace the knowledge of its job manager.
@@ -31,7 +31,9 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Open a new epoch of the reader, which the new group's `readers` has. Raises `ReaderBusy`."""
+    """Open a new epoch of the reader, which is found in the new group's `readers`. Raises
+    `ReaderBusy`.
+    """
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
@@ -55,7 +57,7 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Take the reader out of the group at once. Raises `UnknownSource`, `UnknownReader`,
+    """Remove the reader from the group at once. Raises `UnknownSource`, `UnknownReader`,
     `StaleEpoch`.
     """
     key = (source, subtask)
@@ -64,7 +66,7 @@ def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """Remove a reader as `leave` does, but without its epoch, for an operator. Raises
+    """Remove a reader for an operator, as `leave` does but without its epoch. Raises
     `UnknownSource`, `UnknownReader`.
     """
     key = (source, subtask)
@@ -74,7 +76,9 @@ def evict(group: Group, source: str, subtask: int) -> Group:
 
 
 def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
-    """Raise `UnknownSource`, `UnknownReader` or `StaleEpoch` for a reader that may not speak."""
+    """Raise `UnknownSource` or `UnknownReader` if there is no such reader, `StaleEpoch` if it has
+    another epoch.
+    """
     current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
 
 
@@ -98,8 +102,8 @@ def _lives(reader: Reader, group: Group, now: Now) -> bool:
 
 
 def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | None:
-    """Return the report that goes on counting when a newer epoch opens. A registration alone does
-    not make a lost reader count again.
+    """Return the report that still counts when a newer epoch opens. A registration alone does not
+    make a lost reader count again.
     """
     reported = old.reported
     if reported is None:
@@ -112,7 +116,9 @@ def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | 
 
 
 def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
-    """Return the group without these. A successor of one begins above its epoch."""
+    """Return the group without these readers. The next registration of one gets an epoch above its
+    last.
+    """
     gone = {key: group.readers[key] for key in keys}
     if not gone:
         return group
@@ -127,8 +133,8 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group with these readers, which were heard now. `counting`: the sources that have
-    reported.
+    """Return the group with these readers, which were heard now. `counting` are the sources that
+    have reported.
     """
     return replace(
         group,
@@ -140,7 +146,9 @@ def with_heard(
 
 
 def _seen_with(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """Return the expected sources that have reported, with these. O(1) where all had, as mostly."""
+    """Return the expected sources that have reported, with these added. O(1) if all had reported,
+    as is usual.
+    """
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen

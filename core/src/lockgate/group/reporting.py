@@ -1,4 +1,4 @@
-"""Take the reports of readers, and the progress that their tasks report in the middle of a batch.
+"""Reports of readers, and the progress that their tasks report in the middle of a batch.
 
 A command makes a new group, or raises a `Refused` and changes nothing.
 
@@ -7,10 +7,10 @@ A command makes a new group, or raises a `Refused` and changes nothing.
   counts.
 * Parking. A report may be the last one of a scheduled run (`leases`). The next run's first report
   ends the parking.
-* Progress. Executors report in any order and more than once. For each split only the newest
-  (batch, attempt) counts, and within it values only rise. Progress may raise the reader's
-  watermark, never lower it, and only where the last report named the splits: a task sees no splits
-  but its own.
+* Progress. Executors report in any order and more than once. For each split only the newest (batch,
+  attempt) counts, and within it values only rise. Progress may raise the reader's watermark but
+  never lower it, and only for splits that the last report named, because a task sees only its own
+  splits.
 
 Follows Flink's `SourceCoordinator.handleReportedWatermark`.
 """
@@ -92,7 +92,9 @@ def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group
 
 
 def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Renew the lease, as a report does, and change nothing else. Raises as `progress`."""
+    """Renew the lease as a report does, and change nothing else. Raises the same errors as
+    `progress`.
+    """
     key = (source, subtask)
     reader = current(group.readers.get(key), group, key, epoch)
     return with_heard(group, {key: reader._replace(heard_at=now.ms, excused=False, lost=False)}, now.ms)
@@ -111,7 +113,7 @@ def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -
 
 
 class _Lowests:
-    """The lowest split of each reader that a batch names, found once: a batch may repeat one
+    """The lowest split of each reader in a batch, computed once, because a batch may repeat one
     reader's 10,000 splits 10,000 times.
     """
 
@@ -128,8 +130,8 @@ class _Lowests:
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report. Reports are the most frequent command, so one that names no
-    splits is O(1) in those that the reader has.
+    """Return the reader after a report. Since reports are the most frequent command, one that names
+    no splits costs O(1), however many splits the reader has.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
@@ -170,8 +172,8 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return a report that names no splits with the splits of the last one. It undoes no progress
-    that tasks have reported since.
+    """Return a report that names no splits with the splits of the last one. Progress that tasks
+    have reported since is kept.
     """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
@@ -182,8 +184,8 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Return whether a report shows progress. A reader that hangs still reports: a thread of its
-    own keeps the lease.
+    """Return whether a report shows progress. A reader that hangs still reports, because a separate
+    thread keeps its lease.
     """
     if old is None or new.watermark > old.watermark:
         return True

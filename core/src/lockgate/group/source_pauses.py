@@ -1,13 +1,14 @@
 """Pauses by an operator: a source reads nothing new until an operator resumes it.
 
 The rule. A pause is kept in the group, so it outlives the source's readers, their restarts, and the
-coordinator. The announcement names it. A reader of the source takes its ceiling for MIN meanwhile:
-it plans no record, and goes on to report. So
+coordinator. The announcement names it. Meanwhile a reader of the source behaves as if its ceiling
+were MIN: it plans no records, but still reports. So
 
-* it keeps its lease, and holds the group as before: the others wait at their ceiling, and lose
-  nothing. Only `max_wait_ms` with `proceed` lets them pass it, as any reader that takes too long.
-* it makes no offer: a reach that it reports is left out, since its next batch will not come.
-* the revision rises with a pause and with a resumption, so that streams and long polls tell of
+* it keeps its lease, and blocks the group as before: the others wait at their ceiling, and lose
+  nothing. They pass it only by `max_wait_ms` with `proceed`, as they pass any reader that takes too
+  long.
+* it makes no offer: a reach that it reports is ignored, since its next batch will not come.
+* the revision rises with a pause and with a resumption, so that streams and long polls deliver
   them, although no watermark has moved.
 
 A pause of a paused source changes nothing, and keeps the first operator's name. Flink has no such

@@ -2,15 +2,15 @@
 
     group as loaded, commands, now  →  group before and after, event, each command's outcome
 
-This is the only entry to the rules of this package, and it is pure: it does no I/O and reads no
-clock. Whoever serves a group loads it, takes a turn, and stores the group after it; if somebody
-else has stored the group meanwhile, the turn is taken again from what the store then holds.
+This is the only entry point to the rules of this package, and it is pure: it does no I/O and reads
+no clock. The service loads a group, takes a turn, and stores the resulting group. If another
+process has stored the group meanwhile, the turn is taken again on the group that is stored by then.
 
 The order. First the times of the group are moved by the jumps of the store's clock (`clock_jumps`).
 Then each command is carried out on the group that the commands before it have left, and a refused
-command leaves it as it is. Neighbouring reports make one new group together. At last time does its
-work on leases and long waits, and the ceiling follows (`alignment`). So each answer takes its own
-command into account.
+command leaves it as it is. Neighbouring reports make one new group together. Finally, leases and
+long waits that are over are ended, and the ceiling is computed (`alignment`). So each answer takes
+its own command into account.
 
 A command that was sent twice has one effect: the turn answers a known `act` without carrying it out
 (`commands`).
@@ -67,9 +67,9 @@ _DONE = Done()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the group `name`. `outcomes` are those of `commands`, in their order.
+    """One turn of the group `name`. `outcomes` are those of `commands`, in the same order.
 
-    Without a group after all commands, `after` and `announced` are None.
+    If there is no group after all commands, `after` and `announced` are None.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Turn:
         return self.announced
 
     def removed_by(self, kind: type[Command]) -> frozenset[ReaderKey]:
-        """Return the readers that commands of one kind took out of the group."""
+        """Return the readers that commands of one kind removed from the group."""
         done = ((command, outcome) for command, outcome in zip(self.commands, self.outcomes, strict=True))
         return frozenset(
             key
@@ -114,8 +114,8 @@ def turn(
     floor: int = 0,
     limits: GroupLimits = GroupLimits(),  # noqa: B008 – frozen
 ) -> Turn:
-    """Return the turn of the group, or of the missing group `name`. `floor`: a new group's revision
-    and epochs are above it.
+    """Return the turn of the group, or of the missing group `name`. If a group is created, its
+    revision and epochs are above `floor`.
     """
     before, outcomes = group, list[Outcome]()
     rules = _Rules(name if group is None else group.name, now, floor, limits)
@@ -147,8 +147,8 @@ class _Rules:
         self._excused: Group | None = None
 
     def found(self, group: Group) -> Group:
-        """Return the group to which a reader's command is applied: after an outage its leases are
-        longer. The result is kept for the commands that follow on the same group. O(readers).
+        """Return the group to which a reader's command is applied, with longer leases after an
+        outage. The result is kept for the commands that follow on the same group. O(readers).
         """
         if self._silent is not group or self._excused is None:
             self._silent, self._excused = group, after_silence(group, self.now.ms)
@@ -166,7 +166,9 @@ class _Rules:
         return group if after is found else after
 
     def carry_out(self, command: Command, group: Group | None) -> tuple[Group, Outcome]:
-        """Return the group after any other command. Raises `Refused` and `PreconditionFailed`."""
+        """Return the group after a command that is no report. Raises `Refused` and
+        `PreconditionFailed`.
+        """
         if isinstance(command, Once):
             return self._once(command, group)
         if isinstance(command, Register):
@@ -200,7 +202,7 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out a command unless the group has its act."""
+        """Carry out a command unless the group remembers its act."""
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
             if isinstance(command, Configure):
@@ -249,7 +251,8 @@ def _is_reports(command: Command) -> bool:
 
 
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[Outcome]:
-    """Return the refusals of each command, with the index of the report within it."""
+    """Return the outcome of each command, with its refusals by the index of the report within it.
+    """
     places = [(number, index) for number, command in enumerate(commands) for index in range(len(command.items))]
     shares = [dict[int, Refused]() for _ in commands]
     for place, refusal in refusals.items():
