@@ -1,4 +1,4 @@
-"""lockgate: watermark alignment, the theory. Pure: no I/O, no clock of its own, no thread."""
+"""lockgate: the rules of watermark alignment, free of I/O, clocks and threads."""
 
 import logging
 

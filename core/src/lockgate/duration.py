@@ -1,11 +1,10 @@
 """Lengths of time, to the nanosecond.
 
 Flink counts a watermark's delay in milliseconds, and cuts off anything finer. It counts an idle
-timeout in nanoseconds, at most 2⁶³ − 1 (292 years). Both come from one `java.time.Duration`; here
-from one `Duration`.
+timeout in nanoseconds, at most 2⁶³ − 1 (292 years). Both come from one `java.time.Duration`, and
+here from one `Duration`.
 
-All that people read has its lengths of time from `spoken`: log lines, errors, the command line,
-reports.
+Text for people (log lines, errors, the command line, reports) writes lengths of time with `spoken`.
 """
 
 import re
@@ -60,8 +59,8 @@ class Duration:
 
 
 def written(text: str) -> int | None:
-    """Return the milliseconds of a duration as people write it, such as "10 minutes", "1h 30min"
-    or Spark's "interval 1 day"; None for another text.
+    """Return the milliseconds of a duration as people write it, such as "10 minutes", "1h 30min" or
+    Spark's "interval 1 day", or None for another text.
     """
     rest = text.strip().lower().removeprefix("interval ").strip()
     terms = _TERM.findall(rest)
@@ -71,7 +70,9 @@ def written(text: str) -> int | None:
 
 
 def spoken(ms: int) -> str:
-    """Return `ms` for people, in two units, the rest cut off: "12 min 20 s", "15.5 s"."""
+    """Return `ms` in words of two units at most, such as "12 min 20 s" or "15.5 s". The rest is cut
+    off.
+    """
     if ms >= MAX:
         return "for ever"
     if ms < 0:

@@ -1,7 +1,7 @@
 """The exceptions of lockgate's core.
 
 The coordinator raises the subclasses of `Refused` from its rules. The client raises them from the
-problem documents that it gets: both sides have one tree.
+problem documents that it receives, so both sides share one class hierarchy.
 """
 
 from collections.abc import Sequence
@@ -38,15 +38,15 @@ class WrongState(LockgateError, RuntimeError):
 
 
 class CannotPause(LockgateError):
-    """A reader that cannot pause single splits was asked to. Readers raise it; see
+    """A reader was asked to pause single splits, but cannot. Readers raise it; see
     `allow_unaligned_splits` of the source operator.
     """
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` holds `(field, the fault)`, in the order of the
-    fields: of very many the first. `more` counts those that are left out, as far as they were
-    counted.
+    """A message breaks the protocol. `faults` holds pairs of a field and its fault, in the order of
+    the fields. If there are very many, it holds the first ones, and `more` is the number of others,
+    as far as they were counted.
     """
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
@@ -84,7 +84,9 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """Another registration, with `current_epoch`, has fenced the epoch of the command."""
+    """The epoch of the command was fenced by a newer registration, whose epoch is
+    `current_epoch`.
+    """
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(
@@ -95,7 +97,7 @@ class StaleEpoch(Refused):
 
 
 class ReaderBusy(Refused):
-    """The lease of another owner, `owner`, on this reader still runs."""
+    """Another owner, `owner`, has a lease on this reader that has not ended."""
 
     def __init__(self, source: str, subtask: int, owner: str) -> None:
         super().__init__(
@@ -106,8 +108,8 @@ class ReaderBusy(Refused):
 
 
 class LimitReached(Refused):
-    """The service takes no more of something in one place: `limit` names it, `most` is how many.
-    Nothing was changed.
+    """The service accepts no more of something in one place. `limit` names it, and `most` is the
+    number allowed. Nothing was changed.
     """
 
     def __init__(self, limit: str, most: int, where: str, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""The lowest of many numbers by key, found without scanning all of them.
+"""The lowest of many numbers, each stored under a key, found without scanning all of them.
 
 A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the
 lowest one seldom changes. So each key has one entry in a heap: a *bound* that is at or below its
@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Any)  # hashable and ordered, since the heap compares the
 
 
 class Lowest(Generic[K]):
-    """Numbers by key; `lowest()` is the least of them."""
+    """Numbers that are stored by key. `lowest()` returns the least of them."""
 
     __slots__ = ("_bounds", "_heap", "_values")
 
@@ -48,11 +48,11 @@ class Lowest(Generic[K]):
                 self._rebuild()
 
     def discard(self, key: K) -> None:
-        """Remove `key`, if it is there."""
+        """Remove `key`, if it is present."""
         self._values.pop(key, None)
 
     def lowest(self) -> int | None:
-        """Return the least number, None if there is none."""
+        """Return the least number, or None if there are no numbers."""
         while self._heap:
             bound, key = self._heap[0]
             if self._bounds.get(key) != bound:  # The entry is from before the number fell.

@@ -1,4 +1,5 @@
-"""Text of others on a terminal or in a log: one line, in which no character steers the terminal.
+"""Foreign text on a terminal or in a log: it is one line, without characters that control the
+terminal.
 
 Owners, reasons and attributes are free text. A terminal obeys control characters in it: they clear
 the screen, set the clipboard, or reverse the direction of writing. So all that lockgate prints or
@@ -10,10 +11,10 @@ import logging
 
 
 def printable(text: str) -> str:
-    """Return `text` with every character that Python calls unprintable as JSON escapes it.
+    """Return `text` with every character that Python calls unprintable escaped as in JSON.
 
-    These are control characters, line ends, invisible marks of direction and half surrogates. JSON
-    stays the same JSON.
+    These are control characters, line ends, invisible direction marks and lone surrogates. JSON
+    text keeps its meaning.
     """
     if text.isprintable():
         return text
@@ -21,10 +22,14 @@ def printable(text: str) -> str:
 
 
 class Printable(logging.Filter):
-    """Escapes the message of each record of a logger. A traceback is left to the formatter."""
+    """A logging filter that escapes the message of each record. A traceback is left to the
+    formatter.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True always. An ordinary record stays as it is, with its arguments."""
+        """Return True always. A record without unprintable characters stays as it is, with its
+        arguments.
+        """
         message = record.getMessage()
         if not message.isprintable():
             record.msg, record.args = printable(message), None

@@ -9,18 +9,18 @@ Json = dict[str, Any]
 
 
 def span(ms: int | None) -> str:
-    """Return a duration in words, "–" for None."""
+    """Return a duration in words, or "–" for None."""
     return "–" if ms is None else spoken(ms)
 
 
 def moment(time: int, unbounded: str = "–") -> str:
-    """Return a time to the second; "none yet" for MIN, `unbounded` for MAX."""
+    """Return a time to the second, `none yet` for MIN, or `unbounded` for MAX."""
     text = instant(time, "none yet", unbounded)
     return text[:19] + "Z" if text.endswith("Z") else text
 
 
 def reader_name(entry: Json) -> str:
-    """Return a reader as SOURCE/SUBTASK, such as `orders/0`."""
+    """Return a reader's name as SOURCE/SUBTASK, such as `orders/0`."""
     return f"{entry['source']}/{entry['subtask']}"
 
 

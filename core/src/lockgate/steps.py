@@ -1,8 +1,8 @@
-"""Long work in steps, so that whoever serves others can do so in between.
+"""Long work in steps, so that a process can serve other requests in between.
 
-A group may have thousands of readers, and an event may concern all of them: all leases have ended,
-or all changes are logged. Such work is a generator, which yields after each part and returns its
-result. `at_once` runs it to its end; the coordinator serves other requests at each yield.
+A group may have thousands of readers, and an event may concern all of them, as when all leases have
+ended, or all changes are logged. Such work is a generator, which yields after each part and returns
+its result. `at_once` runs it to its end; the coordinator serves other requests at each yield.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -11,14 +11,14 @@ from typing import TypeVar
 T = TypeVar("T")
 
 Steps = Generator[None, None, T]
-"""Work that yields between its steps, and return its result."""
+"""Work that yields between its steps, and returns its result."""
 
 ITEMS_OF_A_STEP = 500
-"""How many readers, or splits, are one step: some milliseconds."""
+"""The number of readers or splits in one step, which takes some milliseconds."""
 
 
 def at_once(steps: Steps[T]) -> T:
-    """Return the result, without a pause."""
+    """Run all steps without a pause, and return the result."""
     while True:
         try:
             next(steps)

@@ -1,8 +1,8 @@
-"""Why a server has ended a TLS connection, in words.
+"""The reasons for which a server ends a TLS connection, in words.
 
-Over TLS a server tells its reason as an alert (RFC 8446, section 6.2). Python shows it as OpenSSL's
-name of it, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These are the alerts that speak of the
-certificate which the client has shown, or has not.
+In TLS a server gives its reason as an alert (RFC 8446, section 6.2). Python shows it by OpenSSL's
+name, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These are the alerts about the client's
+certificate, or about its absence.
 """
 
 _SHOWN = "the certificate that was shown"
@@ -21,7 +21,7 @@ _WORDS = {
 
 
 def refusal(reason: str | None) -> str | None:
-    """Return what a server has against the client's certificate, by the `reason` of an
-    `ssl.SSLError`; None for another error.
+    """Return why a server rejected the client's certificate, from the `reason` of an
+    `ssl.SSLError`, or None for another error.
     """
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

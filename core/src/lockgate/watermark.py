@@ -1,9 +1,9 @@
 """Watermark values: 64-bit milliseconds since the Unix epoch, with an end on either side.
 
-A watermark of t means: no record with an event time at or below t is still to come (Flink's
-`Watermark`). `MIN` means "no watermark yet", `MAX` means "never limits any reader".
-Arithmetic saturates at both ends, and the ends themselves absorb. So MAX − 10 minutes is still MAX:
-"never" does not become a date by subtraction.
+A watermark of t means that no record with an event time at or below t is still to come (Flink's
+`Watermark`). `MIN` means "no watermark yet", `MAX` means "never limits any reader". Arithmetic
+saturates at both ends, and the ends themselves absorb. So MAX − 10 minutes is still MAX: "never"
+does not become a date by subtraction.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -22,8 +22,8 @@ def add(watermark: int, milliseconds: int) -> int:
 
 
 def iso(watermark: int) -> str:
-    """Return ISO 8601 in UTC with milliseconds (`2026-01-01T00:00:00.000Z`), `MIN` or `MAX`, or the
-    plain number beyond year 9999.
+    """Return a watermark as ISO 8601 in UTC with milliseconds (`2026-01-01T00:00:00.000Z`), as
+    `MIN` or `MAX`, or as the plain number beyond year 9999.
     """
     if watermark in (MIN, MAX):
         return "MIN" if watermark == MIN else "MAX"
@@ -35,7 +35,9 @@ def iso(watermark: int) -> str:
 
 
 def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
-    """Return `iso` for people: `none` for MIN, `unbounded` for MAX, and words beyond year 9999."""
+    """Return the text of a watermark for people: `none` for MIN, `unbounded` for MAX, words beyond
+    year 9999, otherwise as `iso`.
+    """
     if watermark in (MIN, MAX):
         return none if watermark == MIN else unbounded
     text = iso(watermark)

@@ -50,7 +50,7 @@ from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, NumberedSplit, SplitExchange, StoppedSplit
 
 INTERVALS = 2
-"""For so many intervals of reports a new enumerator assigns nothing."""
+"""The number of report intervals for which a new enumerator assigns nothing."""
 
 
 @dataclass(frozen=True, slots=True)

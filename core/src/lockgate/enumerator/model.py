@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from lockgate.flink.splits import KafkaPartitionSplit
 
 ReaderId = tuple[int, int]
-"""Subtask and epoch."""
+"""A reader's subtask and epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

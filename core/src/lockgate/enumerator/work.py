@@ -16,7 +16,9 @@ from lockgate.group.group import tick
 from lockgate.steps import Steps, for_each
 
 Reported = Callable[[int, str], int | None]
-"""Where a subtask's last report saw a split, by the split's id; None: it holds nobody there."""
+"""A function that returns a split's watermark (ms) in a subtask's last report, by the split's id,
+or None if the split blocks nobody.
+"""
 
 
 def _nothing(subtask: int, id: str) -> None:
@@ -160,7 +162,7 @@ class Work:
         self._opened_free()[id or free.split.split_id] = free
 
     def finish(self, finished: FreeSplit) -> None:
-        """Finish a split that is in no other place."""
+        """Record a split that is in no other place as finished."""
         self._moved = True
         if self._finished is None:
             self._finished = dict(self.now.finished)

@@ -1,14 +1,14 @@
-"""Clocks and timers, as arguments.
+"""Clocks and timers that are passed as arguments.
 
 Nothing in this package reads a wall clock. A class that needs time takes a `RelativeClock`, or a
-`ProcessingTime` if it needs timers, too. The clock counts nanoseconds since some start, so only
-differences have a meaning. Processing time counts milliseconds, and calls back when a time has
-come. `VirtualTime` is moved by hand: tests run hours of event time in milliseconds, and the same
+`ProcessingTime` if it needs timers, too. The clock counts nanoseconds since an arbitrary start, so
+only differences have a meaning. Processing time counts milliseconds, and calls back at a set time.
+`VirtualTime` is moved by hand, so tests run hours of event time in milliseconds, and in the same
 way each time.
 
 A `PausableClock` hides the time in which its owner could make no progress (Flink's
 `PausableRelativeClock`). So a split that alignment pauses, or a source under back pressure, does
-not become idle. Pauses nest: paused twice, the clock goes on after two resumes.
+not become idle. Pauses nest: a clock that is paused twice goes on after two resumes.
 """
 
 import heapq
@@ -20,7 +20,7 @@ from lockgate.duration import NANOS_PER_MILLI
 from lockgate.errors import InvalidValue, WrongState
 
 TimerCallback = Callable[[int], None]
-"""Called with the time the timer was set for, in ms."""
+"""A function that is called with the time (ms) for which the timer was set."""
 
 
 class RelativeClock(Protocol):
@@ -38,13 +38,13 @@ class Timer(Protocol):
 
 
 class ProcessingTime(RelativeClock, Protocol):
-    """The time now, and a callback when a time has come (Flink's `ProcessingTimeService`)."""
+    """The time now, and timers that call back at a set time (Flink's `ProcessingTimeService`)."""
 
     def now_ms(self) -> int:
         """Return the processing time in ms."""
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` once, when `at_ms` has come; soon, if it has passed."""
+        """Call `callback` once, at `at_ms`, or soon if that time has passed."""
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
         """Call `callback` every `period_ms`, first in `period_ms` from now."""
@@ -99,8 +99,8 @@ class _VirtualTimer:
 
 
 class VirtualTime:
-    """Clock and timers in one, moved by hand. Due timers fire in the order of their times, then in
-    the order they were set.
+    """A clock and its timers, moved by hand. Due timers fire in the order of their times, then in
+    the order in which they were set.
     """
 
     def __init__(self, start_ms: int = 0) -> None:
@@ -124,11 +124,15 @@ class VirtualTime:
         return self._push(self.now_ms() + period_ms, callback, period_ms)
 
     def advance(self, ms: int) -> None:
-        """Let `ms` pass, timer by timer. During a callback `now_ms` is the time of its timer."""
+        """Let `ms` pass, and fire each due timer. During a callback `now_ms` is the time of its
+        timer.
+        """
         self.advance_to(self.now_ms() + ms)
 
     def advance_to(self, at_ms: int) -> None:
-        """Go on to `at_ms`, timer by timer. Raises `InvalidValue` for a time that has passed."""
+        """Go on to `at_ms`, and fire each due timer. Raises `InvalidValue` for a time that has
+        passed.
+        """
         if at_ms < self.now_ms():
             raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
         while self._timers and self._timers[0].at_ms <= at_ms:
@@ -136,7 +140,7 @@ class VirtualTime:
         self._nanos = at_ms * NANOS_PER_MILLI
 
     def jump_to(self, at_ms: int) -> None:
-        """Go to `at_ms` at once, and then fire the overdue timers. So does a machine that was too
+        """Go to `at_ms` at once, and then fire the overdue timers, as a machine does that was too
         busy to fire them in time.
         """
         if at_ms < self.now_ms():

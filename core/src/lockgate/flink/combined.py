@@ -1,11 +1,11 @@
-"""Several watermarks and their idleness into one (Flink's `CombinedWatermarkStatus` and
+"""Several watermarks and their idleness, combined into one (Flink's `CombinedWatermarkStatus` and
 `IndexedCombinedWatermarkStatus`).
 
 The combined watermark is the minimum over the active parts. When all parts are idle it is the
 maximum over all, since there is no part to wait for. It only rises. Without any part neither the
 watermark nor the idleness changes.
 
-The valve looks alike, and differs in two points. First, no part is "aligned" here: a part that
+The valve works alike, and differs in two points. First, no part is "aligned" here: a part that
 comes back behind the others is in the minimum at once, and simply cannot lower it. Second, when all
 parts are idle the maximum goes out, whichever part became idle last.
 
@@ -19,7 +19,7 @@ from lockgate.watermark import MIN
 
 
 class PartialWatermark:
-    """One part: its watermark, which only rises, and whether it is idle."""
+    """One part, with its watermark, which only rises, and whether it is idle."""
 
     __slots__ = ("_combined", "_key", "idle", "watermark")
 
@@ -56,7 +56,9 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """Return a new part: active, at MIN. It keeps the combined watermark from rising."""
+        """Return a new part, which is active and at MIN. It keeps the combined watermark from
+        rising.
+        """
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -64,14 +66,14 @@ class CombinedWatermarkStatus:
         return part
 
     def remove(self, part: PartialWatermark) -> None:
-        """Remove a part. It may still be set, but no longer counts."""
+        """Remove a part. Its value may still be set, but no longer counts."""
         self._parts.pop(part._key, None)
         self._active.discard(part._key)
         if part.watermark == self._highest:
             self._highest = None
 
     def update(self) -> bool:
-        """Combine the parts, and sets `idle`. Returns True if the combined watermark rose."""
+        """Combine the parts, and set `idle`. Returns True if the combined watermark rose."""
         if not self._parts:
             return False
         minimum = self._active.lowest()
@@ -132,7 +134,7 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
-        """Make an input idle or active. Returns and raises as `update_watermark` does."""
+        """Make an input idle or active. Returns and raises the same as `update_watermark`."""
         self._part(index).set_idle(idle)
         return self._combined.update()
 

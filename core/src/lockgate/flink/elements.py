@@ -17,7 +17,7 @@ NO_TIMESTAMP = MIN
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A value and its event time in milliseconds (`NO_TIMESTAMP`: none)."""
+    """A value and its event time in milliseconds, `NO_TIMESTAMP` if it has none."""
 
     value: object
     timestamp: int = NO_TIMESTAMP
@@ -25,7 +25,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """No record with an event time at or below `timestamp` is still to come."""
+    """The statement that no record with an event time at or below `timestamp` is still to come."""
 
     timestamp: int
 
@@ -39,8 +39,8 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """Measures the latency of a stream. A source sends it at `marked_at_ms` of its own clock, and
-    operators pass it on in order with the records around it.
+    """A marker that measures the latency of a stream. A source sends it at `marked_at_ms` of its
+    own clock, and operators pass it on in order with the records around it.
     """
 
     marked_at_ms: int
@@ -50,7 +50,9 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """With `backlog` the next records are old: their throughput counts, not their latency."""
+    """Attributes of the records that follow. With `backlog` these are old, so their throughput
+    counts and not their latency.
+    """
 
     backlog: bool
 
@@ -65,10 +67,12 @@ class WatermarkOutput(Protocol):
         """Take a watermark. The receiver drops one that does not rise."""
 
     def mark_idle(self) -> None:
-        """Mark the output idle: it is not waited for until its next watermark or `mark_active`."""
+        """Mark the output idle. Receivers do not wait for it until its next watermark or
+        `mark_active`.
+        """
 
     def mark_active(self) -> None:
-        """Mark the output active: it is waited for again."""
+        """Mark the output active, so that receivers wait for it again."""
 
 
 class DataOutput(Protocol):

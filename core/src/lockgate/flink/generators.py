@@ -1,8 +1,8 @@
-"""Watermark generators: from event times to watermarks (Flink's `WatermarkGenerator`).
+"""Watermark generators, which turn event times into watermarks (Flink's `WatermarkGenerator`).
 
 A generator looks at each event, and may emit at once (`on_event`). It may also emit at each
 interval (`on_periodic_emit`, every 200 ms by default). Its watermarks need not rise, since the
-receiver drops those that do not. The generators here are Flink's. For one of your own, derive from
+receiver drops those that do not. The generators here are Flink's. To write your own, derive from
 `WatermarkGenerator`.
 """
 
@@ -25,15 +25,15 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Take an event, after it went on."""
+        """Take an event that the source has just passed on."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit the watermark, if any. Called at each interval."""
+        """Emit the watermark, if there is one. It is called at each interval."""
 
 
 class NoWatermarks(WatermarkGenerator):
-    """Never emits: for processing-time jobs."""
+    """A generator that never emits, for processing-time jobs."""
 
     only_highest_counts = True
 
@@ -43,10 +43,10 @@ class NoWatermarks(WatermarkGenerator):
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
-    """The highest event time − delay − 1: an event may come up to `delay` after a later one, so one
-    *at* the highest time − delay is still to come. It emits on every periodic call, an unchanged
-    value too, and MIN before the first event. The delay counts in whole milliseconds. Raises
-    `InvalidValue` for a negative delay, or one beyond 64 bits.
+    """A generator whose watermark is the highest event time − delay − 1. An event may come up to
+    `delay` after a later one, so one *at* the highest time − delay may still come. It emits on
+    every periodic call, even an unchanged value, and MIN before the first event. The delay counts
+    in whole milliseconds. Raises `InvalidValue` for a negative delay, or one beyond 64 bits.
     """
 
     only_highest_counts = True
@@ -66,7 +66,9 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):
-    """Bounded out-of-orderness with a delay of 0: event times never fall within a split."""
+    """Bounded out-of-orderness with a delay of 0, for event times that never fall within a
+    split.
+    """
 
     def __init__(self) -> None:
         super().__init__(Duration(0))
@@ -77,8 +79,8 @@ def _its_own_time(event: object, timestamp: int) -> int:
 
 
 class PunctuatedWatermarks(WatermarkGenerator):
-    """Emits per event the watermark that `watermark_of(event, timestamp)` returns, nothing for
-    None. By default this is the event's own time.
+    """A generator that emits, for each event, the watermark that `watermark_of(event, timestamp)`
+    returns, or nothing if that is None. By default this is the event's own time.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] = _its_own_time) -> None:

@@ -1,4 +1,4 @@
-"""Idleness: a generator without events for long is marked idle, and is no longer waited for
+"""Idleness: a generator that has had no events for long is marked idle, and nothing waits for it
 (Flink's `WatermarksWithIdleness`).
 
 Without idleness one empty partition stops the event time of a whole job for ever. The rules are
@@ -7,7 +7,7 @@ Flink's:
 1. Only the periodic probes look at the time. A probe that finds an event since the last probe
    resets the timer. The first *quiet* probe starts the timer; the event itself does not. A later
    probe finds the output idle when strictly more than the timeout has passed since the start. So
-   idleness takes at least three probes after an event, two if there never was one.
+   idleness takes at least three probes after an event, or two if there has never been one.
 2. Idleness is announced once per quiet spell. Meanwhile the inner generator is not asked.
 3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
 4. The clock must not run while the split could not have been read (see
@@ -15,8 +15,8 @@ Flink's:
 5. A timer that starts when the clock shows exactly 0 has not started, since Flink keeps 0 for "not
    running". It starts one probe later.
 
-An idle split of an alignment group is something else: there silence alone proves nothing (see
-`lockgate.plan.model`).
+An idle split of an alignment group is something else, because there silence alone proves nothing
+(see `lockgate.plan.model`).
 """
 
 from lockgate.duration import Duration
@@ -27,7 +27,7 @@ from lockgate.flink.generators import WatermarkGenerator
 
 
 def checked_timeout(timeout: Duration) -> Duration:
-    """Return `timeout`. Raises `InvalidValue` for 0 or less."""
+    """Return `timeout`. Raises `InvalidValue` if it is 0 or less."""
     if timeout.nanos <= 0:
         raise InvalidValue("idle_timeout", f"must be more than 0, not {timeout}")
     return timeout
@@ -60,8 +60,8 @@ class IdlenessTimer:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """The generator `inner`, with idleness after `timeout` on `clock`. Raises `InvalidValue` for a
-    timeout of 0 or less.
+    """The generator `inner` with idleness after `timeout`, measured by `clock`. Raises
+    `InvalidValue` for a timeout of 0 or less.
     """
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:

@@ -15,8 +15,8 @@ round over a thousand splits combines once. The rules:
 3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle. It
    does so on every combination, since the receiver filters. It never sends `mark_active`: a rising
    watermark means the same.
-4. `register` and `unregister` combine nothing. Without any output the last combined state remains:
-   after all were idle, it is still idle.
+4. `register` and `unregister` combine nothing. Without any output the last combined state remains,
+   so it stays idle if all were idle.
 5. The handle of an unregistered output still tells its listener, and may still cause a combination.
    Its value no longer counts.
 """
@@ -29,13 +29,13 @@ from lockgate.flink.elements import WatermarkOutput
 
 
 class SplitListener(Protocol):
-    """Receives the watermarks and the idleness of a single output."""
+    """A listener for the watermarks and the idleness of a single output."""
 
     def on_watermark(self, timestamp: int) -> None:
         """Handle a rise of the output's own watermark."""
 
     def on_idle(self, idle: bool) -> None:
-        """Handle an output that was marked idle or active, also without a change."""
+        """Handle an output that was marked idle or active, even if this was no change."""
 
 
 class _Output:
@@ -83,7 +83,7 @@ class _Output:
 
 
 class WatermarkOutputMultiplexer:
-    """Combines registered outputs into `output`."""
+    """A multiplexer that combines registered outputs into `output`."""
 
     def __init__(self, output: WatermarkOutput) -> None:
         self._underlying = output
@@ -104,15 +104,15 @@ class WatermarkOutputMultiplexer:
         return {name: (part.watermark, part.idle) for name, (part, _) in self._outputs.items()}
 
     def register(self, name: str, listener: SplitListener | None = None) -> None:
-        """Add an output: active, at MIN, so that the combined watermark waits for it. Raises
-        `WrongState` if the name is taken.
+        """Add an output, which is active and at MIN, so that the combined watermark waits for it.
+        Raises `WrongState` if the name is taken.
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
         self._outputs[name] = self._combined.add(), listener
 
     def unregister(self, name: str) -> bool:
-        """Remove an output. Returns False if there is none of this name."""
+        """Remove an output. Returns False if there is none with this name."""
         output = self._outputs.pop(name, None)
         if output is None:
             return False

@@ -1,4 +1,4 @@
-"""The event-time logic of a source: records in, records and watermarks out (Flink's
+"""The event-time logic of a source, which turns records into records and watermarks (Flink's
 `TimestampsAndWatermarks`).
 
 A source writes to one *main* output, or to one output per *split*. Each has a generator and a clock
@@ -36,7 +36,7 @@ from lockgate.flink.strategy import WatermarkStrategy
 
 
 class _SplitUpdates:
-    """Passes one split's watermarks and idleness to the listener, with the split's name."""
+    """Passes one split's watermarks and idleness on to the listener, with the split's name."""
 
     def __init__(self, listener: WatermarkUpdateListener, split_id: str) -> None:
         self._listener = listener
@@ -113,14 +113,16 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the reader's output, into `output`. Raises `WrongState` if there is one."""
+        """Return the reader's output, which writes to `output`. Raises `WrongState` if there is one
+        already.
+        """
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Emit at each interval. Raises `WrongState` when this has begun already."""
+        """Emit at each interval. Raises `WrongState` if this has begun already."""
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
@@ -138,8 +140,8 @@ class TimestampsAndWatermarks:
             self._main.emit_periodic()
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pause and resume clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for a
-        resume without a pause; then no clock was changed.
+        """Pause and resume the clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for
+        a resume without a pause. No clock was changed then.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]
@@ -163,7 +165,7 @@ class TimestampsAndWatermarks:
                 clock.resume()
 
     def clock_for_split(self, split_id: str) -> PausableClock:
-        """Return a clock for a new split, paused if there is back pressure."""
+        """Return a clock for a new split. It is paused if there is back pressure."""
         clock = PausableClock(self._time)
         if self._back_pressured:
             clock.pause()
@@ -171,7 +173,7 @@ class TimestampsAndWatermarks:
         return clock
 
     def forget_clock(self, split_id: str) -> None:
-        """Remove the clock of a split that is gone. Raises `UnknownName`."""
+        """Remove the clock of a split that is finished. Raises `UnknownName`."""
         self._split_clock(split_id)
         del self._split_clocks[split_id]
 

@@ -14,7 +14,9 @@ from lockgate.watermark import MIN
 
 
 class WatermarkUpdateListener(Protocol):
-    """Receives the decisions of the event-time logic, before the stream does."""
+    """A listener for the decisions of the event-time logic, which it gets before the stream
+    does.
+    """
 
     def update_current_effective_watermark(self, watermark: int) -> None:
         """Handle a rise of the source's watermark."""
@@ -26,7 +28,7 @@ class WatermarkUpdateListener(Protocol):
         """Handle a rise of a split's own watermark."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """Handle a split that was marked idle or active. Called each time."""
+        """Handle a split that was marked idle or active, even if this was no change."""
 
     def split_finished(self, split_id: str) -> None:
         """Handle the release of a split's output."""
@@ -42,10 +44,10 @@ class SourceOutput(Protocol):
         """Take a watermark of the reader's own."""
 
     def mark_idle(self) -> None:
-        """Mark the output idle: it is not waited for."""
+        """Mark the output idle, so that nothing waits for it."""
 
     def mark_active(self) -> None:
-        """Mark the output active: it is waited for again."""
+        """Mark the output active, so that receivers wait for it again."""
 
 
 class ReaderOutput(SourceOutput, Protocol):

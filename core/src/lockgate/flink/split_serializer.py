@@ -7,7 +7,7 @@
 
 Modified UTF-8 is Java's: U+0000 takes two bytes (C0 80), and a character beyond U+FFFF is written
 as its two surrogates, three bytes each. As in Flink, `deserialize` ignores the version and any
-bytes behind the last field. Bytes that end too early, or are no modified UTF-8, raise
+bytes after the last field. Bytes that end too early, or are not modified UTF-8, raise
 `UnreadableBytes`. Invalid offsets raise `InvalidValue`.
 """
 
@@ -58,13 +58,13 @@ def decode_modified_utf8(data: bytes, field: str) -> str:
 
 
 class KafkaPartitionSplitSerializer:
-    """Splits to bytes and back."""
+    """A serializer that turns Kafka splits into bytes and back."""
 
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """Return the split's bytes. Raises `InvalidValue` for no topic, a topic of more than 65,535
-        bytes, or numbers that do not fit.
+        """Return the split's bytes. Raises `InvalidValue` for an empty topic, a topic of more than
+        65,535 bytes, or numbers that do not fit.
         """
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")

@@ -1,4 +1,4 @@
-"""Splits: the smallest part of a source that can be read, and paused, by itself.
+"""Splits: the smallest parts of a source that can be read, and paused, independently.
 
 For Kafka a split is one partition of one topic, from one offset up to another (Flink's
 `KafkaPartitionSplit`). Its name is `topic-partition`, as in the wire
@@ -30,10 +30,10 @@ _STOPPING_WORDS = (LATEST_OFFSET, COMMITTED_OFFSET, NO_STOPPING_OFFSET)
 
 @dataclass(frozen=True, slots=True, order=True)
 class KafkaPartitionSplit:
-    """One partition of one topic, and the offsets to read: by default all.
+    """One partition of one topic, and the offsets to read, by default all.
 
     Raises `InvalidValue` for an empty topic, a negative partition or an invalid offset. Flink
-    accepts any topic and partition: `as_flink` does the same, for splits that come from elsewhere.
+    accepts any topic and partition, and so does `as_flink`, for splits that come from elsewhere.
     """
 
     topic: str
@@ -52,7 +52,9 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Make a split as Flink does: only offsets are checked. Raises `InvalidValue`."""
+        """Return a split, checked as in Flink, where only the offsets matter. Raises
+        `InvalidValue`.
+        """
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True
@@ -68,7 +70,7 @@ class KafkaPartitionSplit:
 
     @property
     def stopping_offset(self) -> int | None:
-        """The first offset that is not read, None to read for ever."""
+        """The first offset that is not read, or None to read for ever."""
         return None if self.raw_stopping_offset == NO_STOPPING_OFFSET else self.raw_stopping_offset
 
     @property
@@ -105,7 +107,7 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split from the current offset (the next record to read) on. Raises
+        """Return the split that starts at the current offset (the next record to read). Raises
         `InvalidValue` for an invalid offset.
         """
         split = self.split

@@ -29,7 +29,7 @@ TimestampAssigner = Callable[[object, int], int]
 
 
 def record_timestamp(value: object, timestamp: int) -> int:
-    """Return the default: the timestamp that the record came with, Kafka's for instance."""
+    """Return the timestamp that the record came with, such as Kafka's. This is the default."""
     return timestamp
 
 
@@ -37,8 +37,8 @@ def record_timestamp(value: object, timestamp: int) -> int:
 class AlignmentParameters:
     """The group of a source, how far the source may be ahead, and how often it reports.
 
-    Raises `InvalidValue` for a negative drift or an interval of 0 or less. A drift of MAX means:
-    not aligned.
+    Raises `InvalidValue` for a negative drift or an interval of 0 or less. With a drift of MAX the
+    source is not aligned.
     """
 
     group: str | None
@@ -62,8 +62,8 @@ NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """Describe how watermarks are generated, as in Flink. Methods `with_…` return changed copies of
-    a strategy.
+    """A description of how watermarks are generated, as in Flink. Methods `with_…` return changed
+    copies.
     """
 
     make_generator: Callable[[RelativeClock], WatermarkGenerator]

@@ -1,9 +1,10 @@
-"""The valve: many input channels, one watermark and one status (Flink's `StatusWatermarkValve`).
+"""The valve, which combines many input channels into one watermark and one status (Flink's
+`StatusWatermarkValve`).
 
 An operator behind a shuffle has as many channels as there are senders. Its event time may go as far
-as the slowest channel, so it follows the *minimum*. But an idle channel must not hold it. A channel
-that is back from idleness, and still behind, must neither hold it nor pull it back. The rules, as
-in Flink 2.3:
+as the slowest channel, so it follows the *minimum*. But it must not wait for an idle channel. A
+channel that is active again, but still behind, must neither block it nor pull it back. The rules,
+as in Flink 2.3:
 
 1. A watermark counts if valve and channel are active and it is above the channel's own. Any other
    watermark is dropped.
@@ -13,7 +14,7 @@ in Flink 2.3:
 3. The valve sends the minimum over its aligned channels when that is above the watermark that it
    sent last. Without an aligned channel it sends nothing.
 4. A channel becomes idle while others are active. The minimum is taken again only if this channel's
-   watermark is exactly the one that was sent last, for it may have held the others.
+   watermark is exactly the one that was sent last, since it may have held back the others.
 5. The last active channel becomes idle. If its watermark is the one that was sent last, the maximum
    over all channels goes out, since there is no channel to wait for. Then IDLE goes out.
 6. A channel becomes active. This by itself never sends a watermark. ACTIVE goes out if the whole
@@ -30,7 +31,9 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """Combines `channels` inputs into one output. Raises `InvalidValue` for a negative number."""
+    """A valve that combines `channels` inputs into one output. Raises `InvalidValue` for a negative
+    number.
+    """
 
     def __init__(self, channels: int, output: DataOutput) -> None:
         if channels < 0:

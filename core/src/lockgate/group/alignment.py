@@ -104,7 +104,7 @@ def decide(group: Group, now: Now) -> Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the group, and its event as of `now`. The group is the same object if no value
+    """Return the group and its event as of `now`. The group is the same object if nothing
     changed.
     """
     group = _settled(group, now)

@@ -32,7 +32,7 @@ from lockgate.group.leases import with_times_moved
 from lockgate.group.now import ClockJump
 
 UNNOTICED_MS = 50
-"""A jump that is smaller is taken for the clocks' uneven pace."""
+"""A smaller jump is attributed to clocks that run unevenly."""
 
 UNEVEN = 0.001
 """How much faster or slower one clock may run than the other: twice what NTP allows itself."""

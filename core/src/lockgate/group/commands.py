@@ -157,7 +157,7 @@ class Resume:
 
 
 Once = Configure | Leave | Evict | Pause | Resume
-"""Commands with an `act`."""
+"""The commands that have an `act`."""
 
 Command = Once | Refresh | Register | Reports | Progress | Renew | Arrive | Expire | RemoveLost
 

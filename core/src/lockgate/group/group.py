@@ -159,7 +159,8 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's configuration, or the same object if it has that already.
+    """Return the group with an operator's configuration, or the same object if it has that
+    already.
     """
     if group.config == config and group.configured_at:
         return group

@@ -111,7 +111,8 @@ def silent_ms(group: Group, now_ms: int) -> int:
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group from which a command starts: after an outage, leases and waits are longer.
+    """Return the group from which a command starts: after an outage, leases and waits are
+    longer.
     """
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:

@@ -29,7 +29,7 @@ The coordinator makes the value, once for each turn. Flink has no leases.
 from dataclasses import dataclass
 
 Span = tuple[int, int]
-"""Its first millisecond, and the first one after it."""
+"""The first millisecond of a span, and the first one after it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ ReaderKey = tuple[str, int]
 """A reader's source and subtask."""
 
 Attempt = tuple[int, int]
-"""Batch and attempt: the order of what tasks report about one split."""
+"""Batch and attempt, by which the reports of tasks about one split are ordered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from lockgate.watermark import MAX
 
 _SHELVES = 64
 _NEIGHBOURS = 64
-"""Subtasks of a source that share a shelf."""
+"""The number of neighbouring subtasks of a source that share a shelf."""
 
 Moved = tuple[ReaderKey, Reader | None, Reader | None]
 """A reader that has changed: its key, the old value and the new one; None: there was, or is,
@@ -115,7 +115,8 @@ class Readers(Mapping[ReaderKey, Reader]):
         return self._up_to(_LOST, watermark - 1)
 
     def first_heard(self) -> int | None:
-        """Return the earliest `heard_at` of the readers with a running lease, except parked ones.
+        """Return the earliest `heard_at` of the readers with a running lease, except parked
+        ones.
         """
         return self._first(_HEARD)
 

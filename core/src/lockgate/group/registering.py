@@ -27,7 +27,7 @@ from lockgate.group.reader import Reader, ReaderKey
 from lockgate.wire.events import OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
 
 SOURCES_SEARCHED = 8
-"""Search a tuple one by one for at most so many sources. For more a set is cheaper."""
+"""The most sources for which a tuple is searched one by one. For more a set is cheaper."""
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:

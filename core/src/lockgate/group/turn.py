@@ -251,7 +251,8 @@ def _is_reports(command: Command) -> bool:
 
 
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[Outcome]:
-    """Return the outcome of each command, with its refusals by the index of the report within it.
+    """Return the outcome of each command, with its refusals by the index of the report
+    within it.
     """
     places = [(number, index) for number, command in enumerate(commands) for index in range(len(command.items))]
     shares = [dict[int, Refused]() for _ in commands]

@@ -6,8 +6,8 @@ Each answer is a request to the broker, so it is kept. Logs are asked in this or
 2. where each split passes some event times (`cut`), until the search has its target;
 3. the highest event times in the logs, once the budgets reach beyond what the clock allows.
 
-`lockgate.plan.draft` then makes the plan of what is known. With `closed` answers that is pure: a
-missing answer raises `Unasked`, and the caller can ask for it.
+`lockgate.plan.draft` then makes the plan from these answers. With `closed` answers it never asks
+the log: a missing answer raises `Unasked`, and the caller can ask for it.
 """
 
 import copy
@@ -26,8 +26,8 @@ of which may end with one look-up more), twice the horizon, the group's ceiling.
 
 
 class Unasked(LookupError):
-    """Raised by closed answers that lack the cut at `event_time` (ms) or, if that is None, the
-    highest event times.
+    """Closed answers lack the cut at `event_time` (ms) or, if that is None, the highest event
+    times.
     """
 
     def __init__(self, event_time: int | None) -> None:
@@ -37,8 +37,8 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The log's answers. `cuts` maps an event time to the records that come next, and to the event
-    time up to which these stay the same. Batches may end at the `confirmed` event times.
+    """The log's answers so far. `cuts` maps an event time to the first records above it, and to the
+    event time up to which these stay the same. Batches may end at the `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The input of one draft. It asks the log, searches for the target, and raises what the log
+    """The input of one draft. It asks the log, searches for the target, and passes on what the log
     raises.
 
     `budgets` are offsets per batch and source, None for no limit. `learned` is the `curve` of the
@@ -95,8 +95,8 @@ class LogAnswers(Generic[Split]):
         log: SplitLog[Split],
         confirm: Callable[[int, Mapping[Split, Head]], bool],
     ) -> None:
-        """Ask the log for what is lacking. `confirm`: whether these are the first records above an
-        event time (ms); if not, the log is asked again.
+        """Ask the log for the missing answer. With `confirm`, check that these are the first
+        records above an event time (ms), and ask the log again if they are not.
         """
         asking = copy.copy(self)
         asking._log = log
@@ -118,7 +118,7 @@ class LogAnswers(Generic[Split]):
     def cut(self, event_time: int) -> Mapping[Split, Head]:
         """Return the first unread record above `event_time` of each split.
 
-        The log is not asked about either end of time, nor twice about one gap.
+        The log is not asked about MIN and MAX, nor twice about one gap.
         """
         if event_time < self.first:
             return self.heads
@@ -153,14 +153,16 @@ class LogAnswers(Generic[Split]):
 
     @property
     def limit(self) -> Limit:
-        """The reason why the query alone would go no further."""
+        """The reason why the query alone would read no further."""
         if self.found.target < self.horizon:
             return Limit.BUDGET
         return Limit.HORIZON if self.cut(self.found.target) else Limit.END
 
     @property
     def curve(self) -> Curve | None:
-        """The curve for the next draft, from this one and earlier ones; None if none measured."""
+        """The curve for the next draft, from this one and earlier ones, or None if nothing was
+        measured.
+        """
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
@@ -194,7 +196,9 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return the use of a batch up to `event_time` (ms), and the next records' event time."""
+        """Return the result of a look-up at `event_time` (ms): the use of a batch up to there, and
+        the event time of the next records.
+        """
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -202,13 +206,13 @@ class LogAnswers(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the part of its budget that the neediest source would use for a batch up to
-        `heads`; 1.0 is all.
+        """Return the part of its budget that a batch up to `heads` would use, for the source that
+        uses most of its own. 1.0 is the whole budget.
         """
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return how many offsets of each source a batch up to `heads` reads, without `blank`
+        """Return how many offsets of each source a batch up to `heads` reads, not counting `blank`
         splits.
         """
         offsets = dict(self._unread)
@@ -224,8 +228,8 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time at which the first records in `heads` alone are more than
-        what is left of a budget; MAX without one.
+        """Return the lowest event time at which the first records in `heads` alone exceed what is
+        left of a budget, or MAX if there is none.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():
@@ -241,13 +245,15 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's own ceiling by the clock alone: a lower bound without a look-up."""
+        """Return the query's own ceiling by the clock alone, which is a lower bound that needs no
+        look-up.
+        """
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which nothing is still to come, since the producer is no
-        further behind the clock than its bound.
+        """Return the event time (ms) below which no record is still to come, since the producer is
+        no further behind the clock than its bound.
         """
         backlog = self.backlogs[split]
         return watermark.add(
@@ -255,8 +261,8 @@ class LogAnswers(Generic[Split]):
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """Return h(s) for the query itself. It assumes more disorder for a split of which few
-        records were seen, while the group uses the disorder that was seen.
+        """Return h(s) for the query itself. It assumes a larger out-of-orderness for a split of
+        which few records were seen, while the group uses the one that was seen.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
@@ -269,5 +275,5 @@ class LogAnswers(Generic[Split]):
 
 
 def _lowest(heads: Mapping[Split, Head]) -> int:
-    """Return the event time (ms) of the first of these records, MAX without any."""
+    """Return the event time (ms) of the first of these records, or MAX if there are none."""
     return min((head.event_time for head in heads.values()), default=watermark.MAX)

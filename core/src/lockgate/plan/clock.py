@@ -1,25 +1,26 @@
-"""The clock that plans go by: the driver's wall clock without its jumps, corrected by records that
-are stamped ahead of it.
+"""The clock on which plans are based: the driver's wall clock without its jumps, corrected by
+records that are stamped ahead of it.
 
 **Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but it
-says nothing about the date. So plans go by the monotonic clock plus the last good difference of the
-two. Where that difference moves by more than `LEAP_MS` between two looks, the wall clock has
-jumped. A jump that is taken back within `STOOD_MS` moves nothing. One that stands for so long is
-taken over: that is a clock set by hand or by NTP, or a machine that was suspended, whose monotonic
-clock stood still. A smaller difference is the clocks' uneven pace, and is followed at once.
+says nothing about the date. So plans use the monotonic clock plus the last good difference of the
+two. If that difference changes by more than `LEAP_MS` between two looks, the wall clock has jumped.
+A jump that is undone within `STOOD_MS` has no effect. One that lasts longer is accepted: the clock
+was set by hand or by NTP, or the machine was suspended, and its monotonic clock with it. A smaller
+difference means that the clocks run unevenly, and is accepted at once.
 
-**Records.** A record that was appended between two looks and is stamped beyond the second one shows
-a clock that is behind, or a producer whose own clock is ahead. If each record of each producer that
-was seen lately shows it for `SHOWN_MS`, by `AHEAD_MS` or more, then the driver's clock is taken to
-be behind by the least of these. One producer on time is enough for the clock to be right.
+**Records.** If a record was appended between two looks but is stamped later than the second one,
+the driver's clock is behind, or the producer's is ahead. If this is so for `SHOWN_MS` with every
+record of every producer seen lately, by `AHEAD_MS` or more, then the driver's clock is taken to be
+behind by the least of these differences. One producer on time is enough to trust the driver's
+clock.
 
-Records outweigh a jump. Where some have come since a jump was noticed, plans stay where the records
-were on time, and go on from there as the records say: a jump that no producer has shared moves no
-plan, and a driver's clock that was set right moves none either. What is true of plans by any clock
-is true of these, because a horizon compares event times with lags that were measured by the same
-clock. Each time the clock moves, the times that were noted by it have to move along (`moved`).
+Records outweigh a jump. If records have come since a jump was noticed, plans keep the time at which
+these were on time, and then follow the records. So neither a jump that no producer shares nor the
+correction of a wrong driver's clock changes a plan. The planner's guarantees hold with any clock,
+because a horizon compares event times with lags that were measured by the same clock. Each time the
+clock moves, the times recorded by it have to be moved by as much (`moved`).
 
-Flink has no such part: its horizons do not rest on a clock.
+Flink has no such part, because its watermarks do not depend on a clock.
 """
 
 from collections.abc import Hashable, Mapping
@@ -28,27 +29,29 @@ from dataclasses import dataclass
 from lockgate.plan.model import Split
 
 LEAP_MS = 1_000
-"""A difference between the clocks that moves by more, from one look to the next, is a jump."""
+"""If the difference between the clocks changes by more than this from one look to the next, that is
+a jump.
+"""
 
 UNEVEN = 0.001
 """How much faster or slower one clock may run than the other."""
 
 STOOD_MS = 60_000
-"""A jump is taken over once it has stood for so long."""
+"""A jump is accepted once it has lasted for so long."""
 
 AHEAD_MS = 10_000
 """Records that are ahead of the clock by less delay a plan by no more than that."""
 
 SHOWN_MS = 10_000
-"""For so long each record has to be ahead."""
+"""How long each record has to be ahead."""
 
 _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says nothing
 
 
 @dataclass(slots=True)
 class _Shown:
-    """What one producer's records have shown: by how much (ms) the lowest was ahead of the wall
-    clock, in the present stretch of `SHOWN_MS` and in the one `before` it.
+    """The observations of one producer's records: by how much (ms) the lowest was ahead of the wall
+    clock, in the present period of `SHOWN_MS` and in the one `before` it.
     """
 
     at: int
@@ -62,8 +65,9 @@ class _Shown:
 
 
 class PlanClock:
-    """The clock of one run. `behind` is the wall clock's lag (ms) by what records show, below 0 if
-    it has jumped ahead of them. `moved` is how far (ms) this clock was moved so far.
+    """The clock of one run. `behind` is by how much (ms) the wall clock is behind, judging by the
+    records, below 0 if it has jumped ahead of them. `moved` is how far (ms) this clock has been
+    moved so far.
     """
 
     def __init__(self) -> None:
@@ -75,11 +79,11 @@ class PlanClock:
 
     @property
     def jumped(self) -> int:
-        """The jump (ms) of the wall clock that is not taken over yet; 0 if there is none."""
+        """The jump (ms) of the wall clock that has not been accepted yet, or 0."""
         return 0 if self._jump is None or self._base is None else self._jump[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
-        """Return the time (ms) for plans, by the wall clock and the monotonic clock."""
+        """Return the time (ms) for plans, from the wall clock and the monotonic clock."""
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
         if self._base is None or abs(difference - self._base) <= LEAP_MS + UNEVEN * since:
@@ -91,8 +95,8 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Take in by how many ms records were ahead of this clock at the last look, by producer;
-        below 0 where they were behind. They were appended after the look before.
+        """Take in by how many ms each producer's records were ahead of this clock at the last look,
+        below 0 if they were behind. The records were appended after the look before that one.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)
@@ -121,7 +125,7 @@ class PlanClock:
             self.moved += by
 
     def _weigh(self) -> None:
-        """Set `behind` by the least that records have shown."""
+        """Set `behind` to the least difference that the records have shown."""
         lately = [shown for shown in self._shown.values() if self._ticks - shown.at <= _REMEMBERED_MS]
         if not any(shown.before is not None for shown in lately):
             return

@@ -1,7 +1,7 @@
 """The draft of a plan: how far a query would get alone, and what it reads under the group's
 ceiling.
 
-The rule is in `lockgate.plan.model`; this module carries it out, by `answers` of the logs.
+The rule is in `lockgate.plan.model`; this module applies it to the `answers` of the logs.
 """
 
 import copy
@@ -17,9 +17,9 @@ from lockgate.plan.search import Found
 class Draft(Generic[Split]):
     """A plan of one query's next batch, made without the group's ceiling.
 
-    `watermarks`: each split's, in ms, before the batch. `horizon`: the query's own part of the
-    ceiling, in ms. `limit`: why the query alone would go no further. With closed answers, all of it
-    is pure; with others, a cut may ask the log.
+    `watermarks` (ms) are those of each split before the batch. `horizon` (ms) is the query's own
+    part of the ceiling. `limit` is the reason why the query alone would read no further. With
+    closed answers no method asks the log; otherwise a cut may ask it.
     """
 
     def __init__(self, answers: LogAnswers[Split]) -> None:
@@ -43,8 +43,8 @@ class Draft(Generic[Split]):
 
     @property
     def closed(self) -> int:
-        """The event time (ms) at or below which no record is still to come, by the clock's part of
-        every h(s) alone.
+        """The event time (ms) at or below which no record is still to come, judging by the clock
+        alone.
         """
         return watermark.add(self.answers.clock_horizon(), -self._bounds.max_drift)
 
@@ -55,7 +55,9 @@ class Draft(Generic[Split]):
 
     @property
     def slowest(self) -> Split | None:
-        """The split whose end bounds the horizon: the lowest h(s). None without splits."""
+        """The split whose end bounds the horizon, because its h(s) is the lowest, or None without
+        splits.
+        """
         return min(self._backlogs, key=self.answers.own_end_watermark, default=None)
 
     @property
@@ -69,8 +71,8 @@ class Draft(Generic[Split]):
         """Return the watermarks for the group. For splits that are read to their end, they also
         depend on the last records.
 
-        A plan can go by the clock there, but a group cannot: its watermark would fall back to the
-        clock, and block each reader with a backlog for all of `idle_timeout`.
+        A plan can use the clock for such splits, but a group cannot: its watermark would fall back
+        to the clock's bound, and block each reader with a backlog for all of `idle_timeout`.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()
@@ -88,8 +90,8 @@ class Draft(Generic[Split]):
         return extended
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan under the group's max desired watermark (ms), or another ceiling, which
-        `limit_there` names.
+        """Return the plan under the group's max desired watermark (ms), or under another ceiling,
+        which `limit_there` names.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -148,7 +150,9 @@ class Draft(Generic[Split]):
         return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """Return the ends if one timestamp exceeds the budget: the splits share it in turn."""
+        """Return the ends of a batch if one timestamp alone exceeds the budget: each split in turn
+        takes what is left of it.
+        """
         left = dict(self._budgets)
         ends = {}
         for split, backlog in self._backlogs.items():

@@ -1,12 +1,12 @@
-"""Far behind: producers that nobody waits for, because the others would stand still for a day.
+"""Far behind: producers for which no split waits, because the others would be blocked for a day.
 
-A split that appends holds the others by its last event time, however far behind the clock that is.
-Where a producer stamps seconds for milliseconds, that is 1970, and the others would never be read
-again. So a split no longer holds the others if both is true:
+A split that appends blocks the others by its last event time, however far behind the clock that is.
+If a producer writes seconds instead of milliseconds, that is 1970, and the others would never be
+read again. So a split no longer blocks the others if both conditions are true:
 
 * Its producer is *far*: it has shown, by a record that came while the query looked, that it is
   further behind the clock than `bound`, a day or more. A backlog shows nothing, so a replay is not
-  touched, however old its records are.
+  affected, however old its records are.
 * The next record of every split that is not far is more than `bound` above its own. While a job
   fills old records into all partitions these are close together, and stay aligned.
 

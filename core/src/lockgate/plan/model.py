@@ -6,8 +6,9 @@ budget of offsets per source, choose the greatest event time `T ≤ C` that stay
 are aligned in event time at every batch boundary. If one timestamp alone exceeds the budget,
 several batches read it, so the query makes progress whenever the ceiling allows it.
 
-**Horizon.** A split's log *now* is not all that will come: a live producer may lag. With
-`t` the wall clock before the broker was asked and `disorder` the out-of-orderness inside a split,
+**Horizon.** A split's log *now* does not hold everything that will come, because a live producer
+may lag. With `t` the wall clock before the broker was asked and `disorder` the out-of-orderness
+inside a split,
 
     h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
 
@@ -20,7 +21,7 @@ their event time: `idle_timeout`, or what the split's own producer has shown
 
 A backlog itself bounds nothing (the same batch reads it up to `T`), but its *end* does: a slow live
 split holds back the others, whenever it is polled. In a replay `t − lag(s)` is far above
-everything, so finished and empty splits hold back no other one.
+everything, so finished and empty splits hold back no other split.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
@@ -30,14 +31,14 @@ above h(s) ≥ T − max_drift (its split was read to the end). Both are above S
 `tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows that rows are
 lost once a bound is broken, even by 1 ms.
 
-**The watermark of a split**, in reports and everywhere: event time of its first unread record − 1 −
-disorder if it has one, else h(s). So no split with a backlog reports MIN, and a gap in event time
-is crossed. A split that is `far_behind` has h(s) in any case.
+**The watermark of a split**, in reports and everywhere, is the event time of its first unread
+record − 1 − disorder if it has one, else h(s). So no split with a backlog reports MIN, and a gap in
+event time is crossed. A split that is `far_behind` has h(s) in any case.
 
 **Records without a credible event time** (stamped 2099, or not at all) take no part: they are read
-with the credible record behind them. The `SplitLog` leaves them out. A split without any credible
-unread record has no first record. Its watermark is h(s), and it is read by the rest of the budget,
-in proportion, as in plain Spark.
+with the next credible record. The `SplitLog` leaves them out. A split without any credible unread
+record has no first record. Its watermark is h(s), and it is read with the rest of the budget, in
+proportion, as in plain Spark.
 
 **Look-ups.** The search for `T` asks the log for the position of every split at one event time
 (`lockgate.plan.search`). It begins with the curve of the last plans. A plan asks
@@ -45,7 +46,7 @@ in proportion, as in plain Spark.
 that does not find `T`, the batch is smaller than it could be, but still aligned and not empty.
 
 The planner is pure: the clock is an argument, and a `SplitLog` answers its questions about the
-logs. This module has its vocabulary. The work is done in three steps: `answers` asks the log and
+logs. This module defines its types. The work is done in three steps: `answers` asks the log and
 searches, `Draft` says how far the query would get alone, and, once the reader has reported that,
 `Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part: it pauses splits that
 are already ahead (`SourceOperator.checkSplitWatermarkAlignment`).
@@ -66,12 +67,12 @@ Split = TypeVar("Split", bound=Hashable)
 class Backlog:
     """The unread part of one split: offsets `position` (next to be read) up to `end` (exclusive).
 
-    The log has shown every append up to the wall clock `known_until` (ms): the time before the
-    broker was asked, or an earlier one if a transaction was open. Nothing has been left to read
-    since the wall clock `caught_up_since` (ms), None while something is. The producer may be
-    `lag_bound` (ms) behind the clock, and records after the end `disorder` (ms) out of order; None
-    means `Bounds.idle_timeout` and `Bounds.disorder`. If the split is `far_behind`, its unread
-    records hold back no other split (`lockgate.plan.far_behind`).
+    The log has shown every append up to the wall clock `known_until` (ms). This is the time before
+    the broker was asked, or an earlier one if a transaction was open. Nothing has been left to read
+    since the wall clock `caught_up_since` (ms), which is None while something is unread. The
+    producer may be `lag_bound` (ms) behind the clock, and records after the end may be `disorder`
+    (ms) out of order. If these are None, `Bounds.idle_timeout` and `Bounds.disorder` apply. If the
+    split is `far_behind`, its unread records hold back no other split (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -90,7 +91,7 @@ class Backlog:
 
 
 class Head(NamedTuple):
-    """A record in a split's log: its offset and its event time in ms."""
+    """A record in a split's log, as its offset and its event time in ms."""
 
     offset: int
     event_time: int
@@ -105,7 +106,7 @@ class SplitLog(Protocol[Split]):
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has asked so much that it should end its search."""
+        """Whether this plan has asked the log so often that it should end its search."""
 
     def heads(self) -> Mapping[Split, Head]:
         """Return the first unread record of each split."""

@@ -2,10 +2,10 @@
 records.
 
 **What a producer shows.** A plan looks at a split at wall clock `t` and sees where its log ends.
-The first record behind that end, with event time `e`, was appended after `t`. So its producer was
-at least `t − e` behind the clock. A horizon needs exactly this figure: with a bound of `t − e` or
-more at that look, the record could not have come late. A producer on time shows 0, however long a
-plan takes. A producer that commits every five minutes shows five minutes.
+The first record after that end, with event time `e`, was appended after `t`. So its producer was at
+least `t − e` behind the clock. A horizon needs exactly this figure: with a bound of `t − e` or more
+at that look, the record could not have come late. A producer on time shows 0, however long a plan
+takes. A producer that commits every five minutes shows five minutes.
 
 **The bound** of a split is the lag that its producer has shown, and a quarter more (`MARGIN`). It
 is never below the drift: a lower bound would only let records through that are stamped ahead of the
@@ -14,24 +14,25 @@ clock.
     bound(s) = max(max_drift − grace, 1.25 · shown(s) + disorder)
 
 * *Remembered*: the greatest lag counts in full for an hour, then its weight halves every hour.
-* *Silent*: a split that has brought nothing for a minute holds the others by `limit` at most. Else
-  a split that once woke half an hour late would cost all others half an hour. A split that appends
-  holds the others by its last event time, however far behind that is.
-* *Single absurd records*: a record that is older than one before it in its own log, by more than
-  `disorder`, says nothing of the producer. A lag beyond `limit` has to be shown twice. One beyond
-  `far`, a day or more, is not remembered, and a split that is `far_behind` holds nobody by it.
-* *Hidden*: an open transaction hides the records behind it. The longer it is open, the further
+* *Silent*: a split that has brought nothing for a minute holds back the others by `limit` at most.
+  Otherwise a split that once resumed half an hour late would cost all others half an hour. A split
+  that appends holds back the others by its last event time, however far behind that is.
+* *Single absurd records*: a record that is older than a previous one in its own log, by more than
+  `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice. One
+  beyond `far`, a day or more, is not remembered, and does not let a split that is `far_behind` hold
+  back others.
+* *Hidden*: an open transaction hides the records after it. The longer it is open, the further
   behind these will be.
 
 **Memory.** All that is known of a producer is one `Shown`. A run that begins with the `Shown` of an
-earlier run goes on as that run would have, had it made no plan in between. A split that nobody has
-looked at for an hour is no longer `known`, in one run as over a restart: its producer may have
-changed meanwhile, and what came meanwhile teaches nothing.
+earlier run goes on as that run would have, had it made no plan in between. A split that no plan has
+looked at for an hour is no longer `known`, within a run as well as after a restart. Its producer
+may have changed meanwhile, and the records that came meanwhile show nothing of its lag.
 
-A split that has shown nothing yet is not `known`; the caller decides what follows. `grace`: records
-that are stamped between the look at the clock and the broker's answer are on time; so are, in a
-group, records that are stamped until the others hear of the next look. No record that is stamped by
-the clock, or behind it, is late for that.
+A split that has shown nothing yet is not `known`, and the caller decides what to do with it. The
+`grace` is for records that are stamped between the look at the clock and the broker's answer, which
+are on time. In a group, so are records that are stamped until the others learn of the next look. No
+record that is stamped with the clock's time, or an earlier one, is late because of it.
 
 Flink has no such part: the user sets the timeout of `withIdleness`, and rows of a split behind it
 are late.
@@ -57,12 +58,14 @@ _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken fo
 class Shown(NamedTuple):
     """All that is known of one split's producer. Times are wall clocks in ms, MIN for never.
 
-    `shown`: the greatest remembered lag, ms; `shown_at`: when it was shown. `last`: the lag that
-    was shown last. `beyond_at`: when a lag beyond the limit was last shown. `end`: where the log
-    ended at the last look, -1 before the first one; `looked_at`: when that was; `met_at`: when the
-    first one was. `moved_at`: when the end was last seen to move. `highest`: the highest event time
-    of a first unread record. `hidden_since`: since when records are hidden behind the end; MAX
-    where none are. `known`: the producer has shown a lag, or was found silent.
+    The producer is `known` if it has shown a lag, or was found silent. `shown` is the greatest
+    remembered lag (ms), which was shown at `shown_at`, and `last` is the lag that was shown last. A
+    lag beyond the limit was last shown at `beyond_at`.
+
+    The first look at the log was at `met_at`, and the last one at `looked_at`, when the log ended
+    at `end` (-1 before the first look). The end was last seen to move at `moved_at`. `highest` is
+    the highest event time of a first unread record. Records after the end have been hidden since
+    `hidden_since`, which is MAX if there are none.
     """
 
     known: bool = False
@@ -78,13 +81,13 @@ class Shown(NamedTuple):
     hidden_since: int = MAX
 
     def kept(self) -> list[bool | int]:
-        """Return the values of all fields, in their order."""
+        """Return the values of all fields, in order."""
         return list(self)
 
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
-        """Return what `kept` returned, at `now` (wall clock in ms). Times that lie ahead of `now`
-        count as `now`. Raises `InvalidValue` where `kept` cannot have returned it.
+        """Return the state from which `kept` returned these values. Times later than `now` (wall
+        clock in ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned them.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
             raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")
@@ -98,8 +101,8 @@ class Shown(NamedTuple):
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Return whether a run that begins with this waits for as much as `later` has shown. Lags
-        up to `slack` (ms) need no memory.
+        """Return whether a run that begins with this state waits as long as what `later` has shown
+        requires. Lags up to `slack` (ms) need not be remembered.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -114,9 +117,9 @@ _NOTHING = Shown()
 
 @dataclass(slots=True)
 class ProducerLag:
-    """The lag of one split's producer. `limit`: the most that a silent split holds the others, ms.
-    `state`: what is known, each time as of the last look. `far_behind`: nobody waits for what this
-    producer shows.
+    """The lag of one split's producer. A silent split holds back the others by `limit` (ms) at
+    most. `state` is as of the last look. If the split is `far_behind`, no other split waits for its
+    producer.
     """
 
     limit: int
@@ -127,12 +130,11 @@ class ProducerLag:
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
         """Take in a plan's look at `now` (wall clock in ms, before the broker was asked). The split
-        is read up to `position`, and its log ends at `end`.
+        is read up to `position`, and its log ends at `end`. Returns the lag that the producer has
+        shown since the last look (ms, 0 or more), or None if it has shown none.
 
-        `first`: the first unread record. `disorder`: how far out of order (ms) records may be.
-        `hidden_since`: wall clock (ms) since when records are hidden behind the end. Returns the
-        lag that the producer has shown since the last look (ms, 0 or more); None where it showed
-        none.
+        `first` is the first unread record. Records may be `disorder` (ms) out of order. Since
+        `hidden_since` (wall clock, ms) records after the end are hidden.
         """
         before = self.state
         met = before.end >= 0
@@ -152,7 +154,7 @@ class ProducerLag:
         return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
-        """Take in a lag (ms) that a record showed at `now`. Returns it, 0 or more."""
+        """Take in a lag (ms) that a record showed at `now`. Returns the lag, 0 or more."""
         lag, state = max(0, lag), self.state
         self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
@@ -164,11 +166,13 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Record that records are hidden behind the end, which will show nothing later."""
+        """Record that the records after the end are hidden, so that they will not show a
+        lag later.
+        """
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
-        """Record that the split was watched, and has brought nothing."""
+        """Record that the split was watched but has brought nothing."""
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
@@ -182,8 +186,8 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move the clock of all looks by so many ms: what was noted by it moves along. By a
-        clock that is put back, lags had looked larger by as much.
+        """Move all recorded times by so many ms, as the clock of the looks was moved. Before a
+        clock was put back, lags had looked larger by as much.
         """
         state, less = self.state, min(0, by)
         self.state = state._replace(
@@ -199,7 +203,7 @@ class ProducerLag:
 
     @property
     def silent_since(self) -> int | None:
-        """The wall clock (ms) when the log last grew; None if it never did."""
+        """The wall clock (ms) when the log last grew, or None if it never did."""
         return None if self.state.moved_at == MIN else self.state.moved_at
 
     @property
@@ -209,11 +213,13 @@ class ProducerLag:
 
     @property
     def far(self) -> int:
-        """The most (ms) that is remembered of a lag."""
+        """The greatest lag (ms) that is remembered."""
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer still appends, and is over `bound` ms behind the clock."""
+        """Return whether the producer still appends, but is more than `bound` ms behind the
+        clock.
+        """
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
@@ -221,7 +227,9 @@ class ProducerLag:
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """Return how far (ms) behind the clock the next record may be, by the lags shown."""
+        """Return how far (ms) behind the clock the next record may be, judging by the lags
+        shown.
+        """
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
             shown = max(shown, int(MARGIN * self.state.last))

@@ -1,17 +1,17 @@
-"""The search for the greatest event time that a budget reaches, by few look-ups.
+"""The search for the greatest event time that a budget reaches, with few look-ups.
 
 Each look-up asks the broker for the first record of every split above one event time, so the number
-of look-ups counts, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
-needs; it never falls as `T` rises. A look-up also shows two more event times. Up to the lowest one
-that is left unread `use` does not change, so gaps cost nothing. And at some event time the next
-records of all splits, one of each, are more than the rest of the budget: with many splits of few
-records that alone all but ends the search.
+of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
+needs; it never falls as `T` rises. A look-up also yields two more event times. Up to the lowest one
+that is left unread `use` does not change, so gaps cost nothing. And from some event time on, the
+next record of each split is enough to exceed the rest of the budget: with many splits of few
+records, that alone almost ends the search.
 
 The search begins with the curve of the last plans (`Curve`). It follows the straight line between
 the two nearest known points, and halves the interval if interpolation neither halved it nor came
-close. Now and then it tries the next event time there is, which ends the search where many records
-share one. Dense feeds take one or two look-ups. After `MOST_PROBES` the batch is smaller than it
-could be.
+close. Now and then it tries the very next event time, which ends the search if many records share
+one. Dense feeds take one or two look-ups. After `MOST_PROBES` the batch is smaller than it could
+be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -33,8 +33,8 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """The event time (ms) to read up to, `target`. `overfull` is `target` + 1 if that breaks the
-    budget, else None.
+    """The result of a search: `target`, the event time (ms) to read up to. `overfull` is `target` +
+    1 if that exceeds the budget, else None.
     """
 
     target: int
@@ -43,8 +43,8 @@ class Found(NamedTuple):
 
 class Cut(NamedTuple):
     """The result of one look-up at `event_time` (ms). A `use` of 1.0 is the whole budget. `next` is
-    the lowest event time left unread (ms), MAX if there is none. `full` is the lowest event time
-    (ms) that is sure to break the budget; MAX if none is.
+    the lowest event time left unread (ms), or MAX if there is none. `full` is the lowest event time
+    (ms) that is known to exceed the budget, or MAX.
     """
 
     event_time: int
@@ -55,15 +55,15 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The expected `use`, before any look-up. `points`: (event time in ms, use), rising in both;
-    only differences count.
+    """The `use` that is expected before any look-up. `points` are pairs of event time (ms) and use,
+    in rising order of both; only differences count.
     """
 
     points: tuple[tuple[int, float], ...]
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """Return the curve through these points, extended beyond them by the shape of `before`."""
+        """Return the curve through these points. Beyond them it has the shape of `before`."""
         points = sorted(measured)
         if before is not None:
             last, use = points[-1]
@@ -145,21 +145,21 @@ def greatest_within(
 
 
 def _raised(cut: Cut, high: int) -> Cut:
-    """Return the same cut at the greatest event time for which it holds."""
+    """Return the same cut, but at the greatest event time that has the same result."""
     return cut._replace(event_time=max(cut.event_time, min(cut.next - 1, high)))
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """Return the lowest event time that is left unread, where no known one reads anything within
-    the budget. One record is enough.
+    """Return the lowest event time that is left unread, if no known event time reads anything
+    within the budget. One record is enough.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)
 
 
 def _further(low: int, under: Cut) -> int:
-    """Return the next probe while no upper bound is known: by the density so far, and at least
-    twice as far as the last one.
+    """Return the next probe while no upper bound is known. It follows the density so far, but goes
+    at least twice as far as the last probe.
     """
     distance = under.event_time - low
     promised = distance * AIM / under.use if under.use > 0 else 0.0

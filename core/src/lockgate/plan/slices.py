@@ -1,25 +1,26 @@
 """Event-time slices: batches that end where windows do (`lockgate.plan.windows`), so that each
 window is whole without any state.
 
-**The rule.** A plan whose target would be `T` ends instead where the window that contains `T + 1`
-begins. So a batch holds one or more whole windows, as the budget allows. In three cases it cannot
+**The rule.** A plan whose target would be `T` ends instead at the start of the window that contains
+`T + 1`. So a batch holds one or more whole windows, as the budget allows. In three cases it cannot
 reach the end of the window that has the first unread record:
 
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
   once the time up to which the logs have shown everything is `idle_timeout` past its end.
-* The window exceeds the *budget*. The batch reads as much of it as the budget allows. The batches
-  that share a window say that they are not whole.
-* The *group* does not allow it. While the group waits for another reader, the query waits for the
-  rest of the window. While it waits for the query itself, no other reader could raise the ceiling,
-  so the query reads up to it. With a drift of at least a window that does not happen.
+* The window exceeds the *budget*. The batch reads as much of it as the budget allows. The slices of
+  batches that share a window are not `whole`.
+* The *group's ceiling* is lower. While the group waits for another reader, the query waits until it
+  may read the rest of the window. While the group waits for the query itself, no other reader can
+  raise the ceiling, so the query reads up to it. With a drift of at least a window that does not
+  happen.
 
 **Whole** means that this batch has all records of the windows from `start` to `end` that are ever
-read. The exception is stragglers: records that are out of order across the cut and come later.
+read. The exception is stragglers, records that are out of order across the cut and come later.
 `Slice.whole` considers the cuts alone; the logs show whether stragglers may come.
 
 **Torn windows**, of which a part was deleted or read before, are kept apart: no batch holds a torn
 window together with one that may be whole. The logs show up to where windows are torn
-(`whole_from`). Flink uses windows with state instead.
+(`whole_from`). Flink keeps the state of windows instead.
 """
 
 from dataclasses import dataclass
@@ -32,10 +33,10 @@ from lockgate.plan.windows import Windows
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The event times `start` to `end` (exclusive), ms. It is `whole` if windows begin at both, and
-    no other batch has a part of them.
+    """The event times from `start` to `end` (exclusive), ms. It is `whole` if a window begins at
+    both, and no other batch has a part of its windows.
 
-    It is `unfinished` if the batch ends amid its last ms, which exceeds the budget.
+    It is `unfinished` if the batch ends within its last ms, because that ms exceeds the budget.
     """
 
     start: int
@@ -54,8 +55,8 @@ def plan_slice(
 ) -> Plan[Split]:
     """Return the plan under the group's ceiling (ms) that ends where a window does.
 
-    `holds_group` is true if no reader is behind this query. `whole_from` is the begin (ms) of the
-    first window that is not torn; a batch that begins before it does not go beyond it.
+    `holds_group` is true if no reader is behind this query. `whole_from` is the start (ms) of the
+    first window that is not torn; a batch that begins before it ends there at the latest.
     """
     first = draft.first
     if first == watermark.MAX:

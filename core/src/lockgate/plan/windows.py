@@ -1,6 +1,6 @@
-"""The begins and ends of event-time windows, by the local time of a time zone.
+"""The starts and ends of event-time windows, in the local time of a time zone.
 
-**The rule.** A window is one of three:
+**The rule.** A window is one of these:
 
 * a part of a day, counted from local midnight, whose size divides the day;
 * a day, midnight to midnight;
@@ -10,15 +10,15 @@ So a window has the rows that a table partitioned by `date_trunc`, `hour` or a d
 partition, in that zone. Where clocks are changed, days have 23 or 25 hours, and an hour of the day
 can be missing.
 
-**Where clocks go back** an hour comes twice under one name. If a batch ended between the two, the
+**When clocks go back**, an hour of local time occurs twice. If a batch ended between the two, the
 next batch would overwrite the first hour by the second. So a window ends only where no later
-instant has a name that was there before. The hour that comes twice is one window of two hours. With
-windows of half an hour all four are one window.
+instant repeats a local time from before. The hour that occurs twice is one window of two hours.
+With windows of half an hour all four are one window.
 
 **Without a zone** a window of any size is a multiple of its size since 1970-01-01T00:00Z, as in
 Spark's `window()` and in Flink.
 
-The caller gives the zone's changes; this module reads no tables of zones.
+The caller passes the zone's changes, so this module reads no time zone database.
 """
 
 from bisect import bisect_left, bisect_right
@@ -35,9 +35,9 @@ _MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """The local time of a zone. `offset`: how far (ms) it is ahead of UTC before the first
-    change; `changes`: (instant in ms, offset from then on), in order. No zone was ever more than 18
-    hours from UTC.
+    """The local time of a zone. Before the first change it is `offset` (ms) ahead of UTC. `changes`
+    are pairs of an instant (ms) and the offset from then on, in order. No zone was ever more than
+    18 hours from UTC.
     """
 
     offset: int = 0
@@ -57,7 +57,9 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the local times (begin, end) around `local` that come twice, None if none do."""
+        """Return the range of local times (begin, end) around `local` that occur twice, or None if
+        `local` does not.
+        """
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
             bisect_right(self.changes, local + DAY, key=itemgetter(0)),
@@ -69,14 +71,14 @@ class Zone:
         return None
 
     def _offset(self, at: int) -> int:
-        """Return the offset before the change number `at`."""
+        """Return the offset before the change with index `at`."""
         return self.changes[at - 1][1] if at else self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows of `size` ms by the clocks of `zone`; without one, multiples of the size. Raises
-    `InvalidValue` if the two do not fit.
+    """Windows of `size` ms in the local time of `zone`, or multiples of the size without a zone.
+    Raises `InvalidValue` if the two do not fit.
     """
 
     size: int
@@ -89,7 +91,7 @@ class Windows:
             raise InvalidValue("size", f"of {spoken(self.size)}: expected what divides a day, a day, or a week")
 
     def begin(self, event_time: int) -> int:
-        """Return the begin of the window in which an event time (ms) lies."""
+        """Return the start (ms) of the window that contains an event time (ms)."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) - monday
         while (again := zone.twice(local)) is not None:
@@ -97,7 +99,9 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """Return the end of an event time's window (ms), where the next one begins."""
+        """Return the end (ms) of the window that contains an event time (ms). The next window
+        starts there.
+        """
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:
@@ -110,7 +114,7 @@ class Windows:
 
 
 def fits(size: int) -> bool:
-    """Return whether windows of so many ms can go by the clocks of a zone."""
+    """Return whether windows of so many ms can follow the local time of a zone."""
     return size == WEEK or (size > 0 and DAY % size == 0)
 
 

@@ -1,17 +1,17 @@
 """The queries of one group in virtual time.
 
-**The model.** Each query plans, reads, and plans again, as in Spark. A plan is a real one: the
-query's draft (`lockgate.plan.draft`) gives its watermark and its reach, these are a report to the
-group, whose turn (`lockgate.group.turn`) gives the ceiling, and the draft is cut there. A batch
-takes `overhead_ms` and the time of its records. What a batch has read counts when it is done, as in
-Spark's progress. A query that may read nothing looks again when the ceiling has moved, or after
-`POLL_MS`.
+**The model.** Each query plans, reads, and plans again, as in Spark. Plans are made by the real
+code: the query's draft (`lockgate.plan.draft`) has its watermark and its reach, which are reported
+to the group. The group's turn (`lockgate.group.turn`) returns the ceiling, and the draft is cut
+there. A batch takes `overhead_ms` and the time of its records. What a batch has read counts when it
+is done, as in Spark's progress. A query that may read nothing plans again when the ceiling has
+moved, or after `POLL_MS`.
 
 **What is left out.** Reports and announcements take `ANNOUNCE_MS`. Nothing fails, no lease ends,
-brokers answer at once. Records of a split are in order of event time; the disorder of a query only
-lowers its watermark.
+brokers answer at once. Records of a split are in order of event time; a query's out-of-orderness
+only lowers its watermark.
 
-Two queries of one group read side by side at full speed: they do not share a machine.
+Two queries of one group read in parallel at full speed, since they do not share a machine.
 """
 
 import heapq
@@ -36,7 +36,7 @@ POLL_MS = 1_000
 ANNOUNCE_MS = 50
 LEASE_MS = 10**15
 MOST_STEPS = 2_000_000
-"""Of plans in one simulation. A workload that takes more is described wrongly."""
+"""The most plans in one simulation. A workload that takes more is described wrongly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ class _Group:
         return self._turn(Reports([(name, event)]), now)
 
     def finish(self, reader: VirtualReader, now: int) -> bool:
-        """Take a reader out, and return whether that moved the ceiling."""
+        """Report that a reader has finished, and return whether that moved the ceiling."""
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(
             subtask=0, epoch=self._epochs[name], watermark=watermark.MAX, idle=True, finished=True

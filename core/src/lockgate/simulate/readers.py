@@ -1,9 +1,10 @@
-"""One query in virtual time: where it stands in its splits, and what Spark does with the rows.
+"""One query in virtual time: its positions in its splits, and what Spark does with the rows.
 
 `NativeReader` shares a batch's budget as Spark does, `AlignedReader` reads what `lockgate.plan`
 plans. Both count late rows by Spark's rule. The watermark of a batch comes from all batches before
-it, and closes windows when the batch ends. A row is late, and lost, whose window was closed by the
-batch before (`watermarkPropagator`: late events go by the watermark of one batch earlier).
+it, and closes windows when the batch ends. A row is late, and lost, if its window was closed by the
+batch before (Spark's `watermarkPropagator` judges late events by the watermark of the previous
+batch).
 """
 
 from collections.abc import Mapping
@@ -18,14 +19,16 @@ from lockgate.watermark import MIN
 
 
 class VirtualLog:
-    """The unread part of each split's log, for the planner: a `lockgate.plan.model.SplitLog`."""
+    """The unread part of each split's log, for the planner. It is a
+    `lockgate.plan.model.SplitLog`.
+    """
 
     def __init__(self, splits: Mapping[str, SplitLoad], positions: Mapping[str, int], ends: Mapping[str, int]) -> None:
         self._splits, self._positions, self._ends = splits, positions, ends
 
     @property
     def read_budget_spent(self) -> bool:
-        """Never: to ask costs nothing here."""
+        """Always false, because asking costs nothing here."""
         return False
 
     def heads(self) -> Mapping[str, Head]:
@@ -49,7 +52,7 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """The count of a query's rows. `state_rows` is the most rows at once whose window was open;
+    """The row counts of a query. `state_rows` is the most rows at once whose window was open.
     `longest_wait_ms` is from a live record's append to the end of its batch.
     """
 
@@ -79,7 +82,7 @@ class VirtualReader:
 
     @property
     def is_done(self) -> bool:
-        """Return whether it has read all that will ever be there."""
+        """Return whether the query has read everything that its splits will ever hold."""
         return all(self.positions[name] >= split.records for name, split in self.splits.items())
 
     def seconds(self, ends: Mapping[str, int]) -> float:
@@ -116,7 +119,7 @@ class VirtualReader:
 
     def drift(self) -> int:
         """Return the difference (ms) between the highest and the lowest event time last read, over
-        the splits that were read from and have something left.
+        the splits that have been read from and are not finished.
         """
         times = [
             split.time(self.positions[name] - 1)
@@ -126,7 +129,7 @@ class VirtualReader:
         return max(times) - min(times) if times else 0
 
     def first_unread(self) -> int | None:
-        """Return the lowest event time (ms) of an unread record; None if all are read."""
+        """Return the lowest event time (ms) of an unread record, or None if all are read."""
         heads = (
             split.time(self.positions[name])
             for name, split in self.splits.items()
@@ -145,7 +148,7 @@ class NativeReader(VirtualReader):
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
-        """Return the offsets where the next batch ends; None if there is nothing to read."""
+        """Return the offsets where the next batch ends, or None if there is nothing to read."""
         ends = self.ends(now)
         unread = {name: end - self.positions[name] for name, end in ends.items()}
         total = sum(unread.values())

@@ -1,9 +1,10 @@
-"""A workload under plain Spark and a range of `max_drift`, and which of them to take.
+"""The outcomes of a workload under plain Spark and a range of `max_drift`, and the advice which one
+to use.
 
-**The advice.** Of the drifts under which no row is lost, one reads fastest, and under one no live
-record waits longer than it must. The advice is the smallest drift that comes near to both
-(`FAST_ENOUGH`): a smaller drift leaves more of the delay for producers that are later than they
-were. Where every drift loses rows, there is no advice but a longer watermark delay.
+**The advice.** Only drifts under which no row is lost are considered. One of them reads fastest,
+and one makes live records wait least. The advice is the smallest drift that comes near to both
+(`FAST_ENOUGH`), because a smaller drift leaves more of the delay for producers that are later than
+before. If every drift loses rows, the only advice is a longer watermark delay.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,14 +23,16 @@ twice the delay, which is too much.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The outcomes of one workload: plain Spark, and each `max_drift`, the smallest first."""
+    """The outcomes of one workload under plain Spark and under each `max_drift`, the smallest
+    first.
+    """
 
     native: RunOutcome
     aligned: tuple[RunOutcome, ...]
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to use; None if each loses rows."""
+        """The outcome of the `max_drift` to use, or None if each one loses rows."""
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
         freshest = min((outcome.longest_wait_ms for outcome in whole), default=0)

@@ -1,7 +1,7 @@
 """The workload of a simulation: queries, their splits, and what each split holds.
 
-A split's log is described, not listed: stretches of records that are evenly apart in event time.
-So a split of a million records costs as much as one of ten.
+A split's log is described rather than listed, as stretches of records that are evenly spaced in
+event time. So a split of a million records costs as much as one of ten.
 """
 
 from collections.abc import Iterable
@@ -17,18 +17,20 @@ and then those whose spans are nearly equal.
 
 
 class Stretch(NamedTuple):
-    """`records` of a split, evenly apart from event time `first` up to `end` (exclusive), in ms."""
+    """A number of `records` of a split, evenly spaced from event time `first` up to `end`
+    (exclusive), in ms.
+    """
 
     records: int
     first: int
     end: int
 
     def time(self, number: int) -> int:
-        """Return the event time (ms) of its record with this number, from 0 on."""
+        """Return the event time (ms) of the record with this index."""
         return self.first + number * (self.end - self.first) // self.records
 
     def up_to(self, event_time: int) -> int:
-        """Return how many of its records have an event time at or below `event_time` (ms)."""
+        """Return how many of the records have an event time at or below `event_time` (ms)."""
         if event_time < self.first:
             return 0
         width = self.end - self.first
@@ -40,8 +42,8 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitLoad:
-    """The log of one split: stretches in order of event time. `lag_ms`: each record is appended so
-    long after its event time; None: all records are there at the start.
+    """The log of one split, as stretches in order of event time. Each record is appended `lag_ms`
+    after its event time. If that is None, all records are there at the start.
 
     Raises `InvalidValue` for stretches that are empty or go back in event time.
     """
@@ -63,7 +65,7 @@ class SplitLoad:
 
     @property
     def records(self) -> int:
-        """How many records the log holds in the end."""
+        """The number of records that the log holds in the end."""
         return sum(stretch.records for stretch in self.stretches)
 
     def time(self, offset: int) -> int:
@@ -85,12 +87,13 @@ class SplitLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLoad:
-    """One query: what it reads, how fast, and what Spark's watermark does with it.
+    """One query: what it reads, how fast, and how Spark's watermark treats its rows.
 
-    `budget`: records a batch (`maxOffsetsPerTrigger`); None: no limit. `records_per_second`, and
-    `overhead_ms` for each batch: how fast it reads. `trigger_ms`: the least time from one batch's
-    begin to the next. `delay_ms`: of `withWatermark`. `window_ms`: the length of its windows; 0: a
-    row is late by itself. `idle_timeout_ms`, `disorder_ms`: as in `Alignment`.
+    A batch has `budget` records at most (`maxOffsetsPerTrigger`), or any number if that is None. It
+    takes `overhead_ms` and the time of its records at `records_per_second`, and batches begin at
+    least `trigger_ms` apart. `delay_ms` is that of `withWatermark`. `window_ms` is the length of
+    the windows; if it is 0, each row is late by its own time. `idle_timeout_ms` and `disorder_ms`
+    are those of `Alignment`.
     """
 
     name: str
@@ -117,16 +120,16 @@ class QueryLoad:
 
     @property
     def records(self) -> int:
-        """How many records it reads in the end."""
+        """The number of records that the query reads in the end."""
         return sum(split.records for split in self.splits)
 
     def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
-        """Return the same load in `most` splits or little more: one in the place of all that cover
-        the same event time with the same lag.
+        """Return the same load in about `most` splits. Splits that cover the same event time with
+        the same lag are merged into one.
 
-        A plan cuts all splits at one event time, and Spark shares a batch by what is unread. So
-        splits of one span advance alike, whatever their density, and their sum advances with them.
-        That is exact up to single records: the drift between two records that follow each other in
+        A plan cuts all splits at one event time, and Spark shares a batch in proportion to what is
+        unread. So splits of one span advance alike, whatever their density, and their sum advances
+        with them. That is exact up to single records: the drift between two consecutive records of
         sparse splits is lost.
         """
         if len(self.splits) <= most:
@@ -156,7 +159,9 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
 
 
 class _Grid(NamedTuple):
-    """Where the ends of spans and the lags (ms) are rounded to: outwards, but not beyond all."""
+    """The grid to which the ends of spans and the lags (ms) are rounded. Spans are rounded
+    outwards, but not beyond the first and the last end of all.
+    """
 
     first: int
     end: int
@@ -182,9 +187,9 @@ class _Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The queries of one group. `joint`: the group's catch-up is `joint`, else `strict`.
-    `start_ms`: the wall clock at which all queries start; None: once every record that is not live
-    is there and no producer can be behind.
+    """The queries of one group. The group's catch-up is `joint` if that is true, else `strict`. All
+    queries start at the wall clock `start_ms`. If that is None, they start once every record that
+    is not live is there and no producer can be behind.
     """
 
     queries: tuple[QueryLoad, ...]
@@ -200,7 +205,7 @@ class Workload:
 
     @property
     def records(self) -> int:
-        """How many records all queries read in the end."""
+        """The number of records that all queries read in the end."""
         return sum(query.records for query in self.queries)
 
     @property

@@ -1,14 +1,14 @@
 """The JSON of every message, by the types of its fields: decoding, checking and encoding.
 
-A message that is half understood is worse than a refused one. `{"epoch": true}` is not epoch 1.
-`{"watermark": 1.0}` has been a double, and may have lost its last digits. No time has more than 64
-bits. So each field is checked for its exact type and range, and nothing is converted. One
+A message that is misread is worse than a refused one. `{"epoch": true}` is not epoch 1.
+`{"watermark": 1.0}` was a double, and may have lost its last digits. No time has more than 64 bits.
+So each field is checked for its exact type and range, and nothing is converted. One
 `InvalidMessage` carries the first faults of a message, and how many more there are. A message with
 very many faults is read no further.
 
 Unknown fields are ignored, so that either side may be the newer one. In a message that is `CLOSED`
-they are faults. A field with a default may be absent; one that may be None may be null as well. All
-fields are written, null where they are None.
+they are faults. A field with a default may be absent, and one that may be None may also be null.
+All fields are written, as null if they are None.
 """
 
 import re
@@ -54,8 +54,8 @@ def to_json(message: object) -> Json:
 
 
 def check(message: object) -> None:
-    """Raise `InvalidValue` for the first field of a message made in Python that breaks its
-    definition.
+    """Raise `InvalidValue` for the first field that breaks its definition, in a message made in
+    Python.
     """
     faults = Faults()
     for field in shape_of(type(message)).fields:
@@ -75,7 +75,7 @@ class Faults:
         self.count = 0
 
     def note(self, path: Path, detail: str) -> None:
-        """Record one fault. Raises `InvalidMessage` if there are too many to read on."""
+        """Record one fault. Raises `InvalidMessage` once there are too many to read on."""
         self.count += 1
         if len(self.listed) < FAULTS_LISTED:
             self.listed.append((_text(path), detail))
@@ -118,7 +118,7 @@ class Whole(Shape):
         return value if self.low <= value <= self.high else faults.note(path, self.rule())
 
     def rule(self) -> str:
-        """Return the rule in words, without the figures of 64 bits."""
+        """Return the rule in words, without the figures of the 64-bit limits."""
         if self.high < MAX:
             return f"must be {self.low} to {self.high}"
         return "must fit into 64 bits" if self.low == MIN else f"must be {self.low} or more, and fit into 64 bits"
@@ -331,7 +331,9 @@ def _shape(hint: Any) -> Shape:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether UTF-8 can carry the string: JSON can spell a lone surrogate."""
+    """Return whether the string can be encoded in UTF-8, since JSON can contain a lone
+    surrogate.
+    """
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -2,8 +2,9 @@
 
 They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`:
 `ReaderRegistrationEvent`, `ReportedWatermarkEvent`, `WatermarkAlignmentEvent`. Flink's events carry
-one number each. These carry an epoch as well: over HTTP only the epoch tells a reader from its
-predecessor. They also carry the numbers that show a person which reader waits for which.
+one number each. These carry an epoch as well, because over HTTP only the epoch distinguishes a
+reader from its predecessor. They also carry the numbers that show an operator which reader waits
+for which.
 
 Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of its
 fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch, `watermark.MIN`

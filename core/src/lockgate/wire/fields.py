@@ -1,11 +1,10 @@
-"""The types of a message's fields: for each its range, pattern or length, and what a person reads
-of it.
+"""The types of a message's fields, each with its range, pattern or length, and its description.
 
 A message (`events`, `split_events`) is a dataclass whose annotations are these types. That is the
-one definition of its JSON: `codec` decodes, checks and encodes by it, the coordinator makes its
-compiled decoders and its OpenAPI document of it.
+only definition of its JSON: `codec` decodes, checks and encodes by it, and the coordinator derives
+its compiled decoders and its OpenAPI document from it.
 
-`Meta` is msgspec's where that is installed, as in the coordinator: its decoders then check the same
+`Meta` is msgspec's if that is installed, as in the coordinator, whose decoders then check the same
 ranges. Elsewhere a stand-in has the same attributes, so that the clients need no compiled package
 and can be shipped to a cluster as one archive.
 """
@@ -65,20 +64,20 @@ Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z", min_length=1, max_leng
 
 
 def at_least(low: int, description: str | None = None) -> Any:
-    """Return the constraint of a number with this floor."""
+    """Return the constraint that a number is at least this."""
     return Meta(ge=low, le=MAX, description=description)
 
 
 class Required:
-    """Marks a field that has a default in Python, but must not be absent in JSON."""
+    """A marker for a field that has a default in Python, but must not be absent in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """The JSON of a type that is written in a form of its own, for `Annotated`.
+    """A custom JSON form of a type, for use in `Annotated`.
 
-    `read` makes the value out of JSON, and raises `InvalidValue`; `write` is its inverse; `schema`
-    describes the form.
+    `read` turns JSON into the value or raises `InvalidValue`, and `write` is its inverse. `schema`
+    describes the JSON.
     """
 
     read: Callable[[object], Any]

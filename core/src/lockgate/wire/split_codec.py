@@ -1,7 +1,7 @@
-"""The two forms of their own in the messages about splits: a split, and a SourceEvent.
+"""The two values with a custom JSON form in the messages about splits: a split, and a SourceEvent.
 
-A split is Flink's bytes in base64. Its topic must be a name, and so must its id. A SourceEvent is
-an object of the source's own, which is passed on as it is.
+A split is written as Flink's bytes in base64. Its topic and its id must be valid names. A
+SourceEvent is an object of the source's own, which is passed on as it is.
 """
 
 import json
@@ -15,13 +15,15 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.fields import NAME, NAME_RULE, JsonForm
 
 SERIALIZER = KafkaPartitionSplitSerializer()
-"""Whose bytes a split is on the wire."""
+"""The serializer of splits on the wire."""
 
 SOURCE_EVENT_SIZE = 4_096
 """The most bytes of one SourceEvent as JSON."""
 
 SOURCE_EVENT_DEPTH = 32
-"""The most objects and lists within each other in a SourceEvent. Parsers give up at some depth."""
+"""The greatest depth of nested objects and lists in a SourceEvent. Parsers give up at some
+depth.
+"""
 
 
 def split_to_text(split: KafkaPartitionSplit) -> str:
@@ -30,7 +32,7 @@ def split_to_text(split: KafkaPartitionSplit) -> str:
 
 
 def split_from_text(text: object) -> KafkaPartitionSplit:
-    """Return the split. Raises `InvalidValue` for anything that is no split of a named topic."""
+    """Return the split. Raises `InvalidValue` unless the text is a split of a named topic."""
     if type(text) is not str:
         raise InvalidValue("split", "must be a split's bytes in base64")
     try:
@@ -46,7 +48,7 @@ def split_from_text(text: object) -> KafkaPartitionSplit:
 
 
 def check_source_event(event: object) -> dict[str, Any]:
-    """Return the SourceEvent. Raises `InvalidValue` for one that no coordinator takes."""
+    """Return the SourceEvent. Raises `InvalidValue` if the coordinator would not accept it."""
     if not isinstance(event, dict):
         raise InvalidValue("event", "must be an object")
     if _is_deeper(event, SOURCE_EVENT_DEPTH):
@@ -62,7 +64,7 @@ def check_source_event(event: object) -> dict[str, Any]:
 
 
 def _is_deeper(value: object, most: int) -> bool:
-    """Return whether a value has more than `most` objects and lists within each other."""
+    """Return whether a value nests objects and lists more than `most` levels deep."""
     level: list[object] = [value]
     for _ in range(most + 1):
         inside = [each for each in level if isinstance(each, (dict, list, tuple))]

@@ -1,7 +1,7 @@
-"""The wire events of splits: what a reader and its split enumerator tell each other.
+"""The wire events of splits: the messages between a reader and its split enumerator.
 
-They carry Flink's operator events by name and meaning, but as levels: one exchange states all that
-a reader has, and its answer all that the reader is to have. `docs/internals/protocol.md`,
+They carry Flink's operator events by name and meaning, but as complete states: one exchange states
+all that a reader has, and its answer all that the reader is to have. `docs/internals/protocol.md`,
 "Splits", has the rules of both sides.
 
     Flink's event              in the exchange          in the answer
@@ -32,7 +32,7 @@ ID_LIMIT = 255
 """The most characters of a SourceEvent's id."""
 
 CAPACITY_LIMIT = 1_000_000
-"""The most that a reader may weigh."""
+"""The greatest capacity of a reader."""
 
 Version = Annotated[int, Meta(ge=0, le=SERIALIZER.version)]
 Id = Annotated[str, Meta(max_length=ID_LIMIT)]
@@ -169,7 +169,7 @@ class SplitAnswer:
 
 
 def _check_once(field: str, splits: tuple[NumberedSplit, ...]) -> None:
-    """Raise `InvalidValue` for a split that is named twice."""
+    """Raise `InvalidValue` if a split is named twice."""
     named = set[str]()
     for index, each in enumerate(splits):
         if each.split.split_id in named:

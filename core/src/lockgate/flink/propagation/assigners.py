@@ -1,9 +1,9 @@
 """The operator that assigns event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`).
 
-From here on the stream has the event time of *this* strategy, in the place of the one from
-upstream. Timestamps are assigned anew. Watermarks from upstream are dropped, except MAX: it is the
-end of the input and must not be lost. Statuses from upstream are dropped. The watermarks that go
-out only rise. With a periodic interval of 0 the generator is asked per event only.
+From here on the stream has the event time of *this* strategy, instead of the one from upstream.
+Timestamps are assigned again. Watermarks from upstream are dropped, except MAX, which is the end of
+the input and must not be lost. Statuses from upstream are dropped. The watermarks that go out only
+rise. With a periodic interval of 0 the generator is asked per event only.
 """
 
 from lockgate.errors import InvalidValue
@@ -16,7 +16,9 @@ from lockgate.watermark import MAX
 
 
 class TimestampsAndWatermarksOperator(Operator):
-    """Assigns event time by a strategy. Raises `InvalidValue` for a negative interval."""
+    """An operator that assigns event time by a strategy. Raises `InvalidValue` for a negative
+    interval.
+    """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:
         super().__init__()

@@ -1,9 +1,9 @@
 """Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`).
 
-A channel keeps its elements in order. A record goes to the channels that its partitioner names: to
-one as a rule, to all for a broadcast. A watermark and a status go to *every* channel, since each
-receiver needs them. A latency marker goes to one channel, the next one each time. A status that was
-announced is not announced again. An idle output announces no watermark.
+A channel keeps its elements in order. A record goes to the channels that its partitioner returns:
+usually to one, and to all for a broadcast. A watermark and a status go to *every* channel, since
+each receiver needs them. A latency marker goes to one channel, the next one each time. A status is
+announced only when it changes. An idle output announces no watermark.
 """
 
 from collections import deque
@@ -33,7 +33,7 @@ def by(key: Callable[[object], int]) -> Partitioner:
 
 
 class ChannelOutput:
-    """One connection's side of an operator's output."""
+    """One connection of an operator's output."""
 
     def __init__(self, channels: Sequence[Channel], partition: Partitioner) -> None:
         self._channels = channels
@@ -61,7 +61,7 @@ class ChannelOutput:
 
 
 class Outputs:
-    """All connections of an operator. Each of them gets all that the operator emits."""
+    """All connections of an operator. Each of them gets everything that the operator emits."""
 
     def __init__(self) -> None:
         self.connections: list[DataOutput] = []

@@ -1,4 +1,4 @@
-"""A network of operators, run in one thread and in a known order.
+"""A network of operators, which runs in one thread and in a known order.
 
 Each task runs one operator. Between tasks lie channels, one from each sender to each receiver. Each
 input of a task has a valve over its channels. Records, latency markers and record attributes go
@@ -15,7 +15,7 @@ operator receives. The order within a channel is always kept. The next channel i
     right.output.emit(Watermark(14))
     network.run()                                   # joined.operator gets 14
 
-`examples/broadcast_watermarks.py` is a whole one.
+`examples/broadcast_watermarks.py` is a complete example.
 """
 
 from collections import deque
@@ -51,7 +51,7 @@ class Task:
         operator.setup(self.output)
 
     def open(self) -> None:
-        """Put the valves over the channels, which are all there by now."""
+        """Create the valves over the channels, which have all been added by now."""
         self._valves = [
             StatusWatermarkValve(len(channels), _Input(self.operator, index))
             for index, channels in enumerate(self.channels)
@@ -79,7 +79,7 @@ class Task:
 
 
 Choice = Callable[[Sequence[tuple[Task, int, int]]], tuple[Task, int, int]]
-"""Chooses the next channel out of those that are not empty."""
+"""A function that chooses the next channel out of those that are not empty."""
 
 
 class Network:
@@ -90,7 +90,9 @@ class Network:
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """Add a task. Raises `InvalidValue` for a taken name, `WrongState` once all run."""
+        """Add a task. Raises `InvalidValue` if the name is taken, `WrongState` once the network
+        runs.
+        """
         self._not_started()
         if name in self.tasks:
             raise InvalidValue("name", f"must be new, but there is a task {name!r} already")
@@ -123,7 +125,7 @@ class Network:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Work until every channel is empty, with all that is emitted on the way."""
+        """Work until every channel is empty, including everything that is emitted on the way."""
         self.start()
         taken = 0
         while waiting := [(task, *channel) for task in self.tasks.values() for channel in task.waiting()]:

@@ -1,4 +1,4 @@
-"""Operators: each treats records in its own way, and all treat watermarks by one rule (Flink's
+"""Operators, which process records each in its own way, and watermarks by one rule (Flink's
 `AbstractStreamOperator`).
 
     a watermark arrives → the inputs' watermarks are combined → if that rose: due timers fire, then
@@ -10,8 +10,8 @@ all. Idle inputs are left out. The operator becomes idle when all inputs are, an
 active again with the first. Latency markers and record attributes keep their place among the
 records.
 
-Derive from `Operator`: `process` treats a record, and `on_event_time` a timer. `self.output` is
-there from `setup` on.
+To write one, derive from `Operator`: `process` handles a record, and `on_event_time` a timer.
+`self.output` exists from `setup` on.
 """
 
 from lockgate.errors import InvalidValue
@@ -21,7 +21,9 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """Passes records on as they are. Raises `InvalidValue` for less than one input."""
+    """An operator that passes records on as they are. Raises `InvalidValue` for less than one
+    input.
+    """
 
     output: DataOutput
 
@@ -33,11 +35,11 @@ class Operator:
         self._combined = IndexedCombinedWatermarkStatus(inputs)
 
     def setup(self, output: DataOutput) -> None:
-        """Take the output. Called once, before anything else."""
+        """Take the output. This is called once, before anything else."""
         self.output = output
 
     def open(self) -> None:
-        """Begin. Called once, when the network starts."""
+        """Begin. This is called once, when the network starts."""
 
     def take(self, index: int, element: StreamElement) -> None:
         """Take an element on input `index`. Latency markers and record attributes go on at once."""
@@ -55,7 +57,7 @@ class Operator:
         self.output.emit(record)
 
     def on_event_time(self, timer: EventTimer) -> None:
-        """Take a timer that fires."""
+        """Handle a timer that fires."""
 
     def process_watermark(self, index: int, timestamp: int) -> None:
         if self.inputs == 1:
@@ -71,6 +73,8 @@ class Operator:
             self.output.emit(status)
 
     def advance(self, watermark: int) -> None:
-        """Move the operator's event time to `watermark`: due timers fire, then it goes on."""
+        """Move the operator's event time to `watermark`. Due timers fire first, then the watermark
+        goes on.
+        """
         self.timers.advance(watermark)
         self.output.emit(Watermark(watermark))

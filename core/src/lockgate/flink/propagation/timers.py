@@ -17,7 +17,7 @@ from lockgate.watermark import MIN
 
 @dataclass(frozen=True, slots=True)
 class EventTimer:
-    """Fires when the watermark reaches `timestamp`."""
+    """A timer that fires when the watermark reaches `timestamp`."""
 
     timestamp: int
     key: Hashable = None
@@ -32,7 +32,7 @@ class _Entry:
 
 
 class EventTimers:
-    """The timers of one operator; `on_event_time` is called for each one that fires."""
+    """The timers of one operator. `on_event_time` is called for each one that fires."""
 
     def __init__(self, on_event_time: Callable[[EventTimer], None]) -> None:
         self._on_event_time = on_event_time
@@ -45,8 +45,8 @@ class EventTimers:
         return len(self._set)
 
     def set(self, timer: EventTimer) -> None:
-        """Set a timer. A timer that is set already stays as it is. A timer whose time has passed
-        fires at the next watermark.
+        """Set a timer. One that is set already stays as it is. If its time has passed, it fires at
+        the next watermark.
         """
         if timer not in self._set:
             self._set[timer] = self._sequence

@@ -1,3 +1,3 @@
-"""The operator that runs a source: its events, its reader, and how alignment holds it back. The
-Python reader runs it. The theory is in `lockgate.flink.source.operator`.
+"""The operator that runs a source, its events and its reader, and the pauses by which alignment
+slows it down. The Python reader runs it. The theory is in `lockgate.flink.source.operator`.
 """

@@ -1,5 +1,5 @@
-"""A source's splits in a checkpoint: each split's bytes, behind the version that wrote them
-(Flink's `SimpleVersionedSerialization`).
+"""A source's splits in a checkpoint: each split's bytes, after the version that wrote them (Flink's
+`SimpleVersionedSerialization`).
 
     int version │ int length │ the split's bytes          big endian
 """
@@ -23,8 +23,8 @@ def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[b
 
 
 def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
-    """Return the splits of these entries. Raises `UnreadableBytes` for an entry of another length
-    than its header says.
+    """Return the splits of these entries. Raises `UnreadableBytes` for an entry whose length
+    differs from that in its header.
     """
     splits = []
     for position, entry in enumerate(state):

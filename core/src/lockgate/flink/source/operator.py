@@ -1,9 +1,9 @@
 """The operator that runs a source (Flink's `SourceOperator`).
 
 It polls a reader, gives the records their event time and watermarks, and obeys its coordinator.
-Alignment acts on two levels, which do not know of each other. Each *split* that is ahead is paused
-in the reader (`lockgate.flink.source.pausing`). The *whole source* waits when its own watermark, as
-sampled, is ahead. The operating modes:
+Alignment acts on two levels, which are independent of each other. Each *split* that is ahead is
+paused in the reader (`lockgate.flink.source.pausing`). The *whole source* waits when its own
+watermark, as sampled, is ahead. The operating modes:
 
     OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
              │                                   │  │                                │
@@ -16,9 +16,9 @@ While it waits it does not poll, and it is not available. A record that was poll
 goes out. At each alignment interval it takes a sample, checks both levels, and then reports its
 *latest* watermark, not the oldest sample. It reports MAX if it is idle, and nothing while it has no
 watermark. It obeys alignment events even if its own strategy does not ask for alignment; then it
-does not report. Once its data is finished each further call reports MAX.
+does not report. Once its data is finished, each further call reports MAX.
 
-Time, timers and the way to the coordinator are arguments.
+Time, timers and the connection to the coordinator are arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,7 +83,9 @@ class SourceOptions:
 
 
 class SourceOperator(Generic[S]):
-    """Runs the reader that `make_reader` makes. `send` sends an event to the coordinator."""
+    """An operator that runs the reader made by `make_reader`. `send` sends an event to the
+    coordinator.
+    """
 
     def __init__(
         self,
@@ -137,7 +139,7 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """End the data at once. With `drain` event time reaches its end downstream."""
+        """End the data at once. With `drain`, downstream event time then goes to its end."""
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
             self._wake_up.set()
@@ -225,7 +227,7 @@ class SourceOperator(Generic[S]):
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
-        """Make the whole source wait, or read again, as its oldest sample demands."""
+        """Let the whole source wait, or read again, according to its oldest sample."""
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
             self._waiting = Signal()

@@ -1,4 +1,4 @@
-"""Flink's operator events, by Flink's names: between a source operator and its coordinator.
+"""Flink's operator events between a source operator and its coordinator, with Flink's names.
 
     to the coordinator     ReaderRegistrationEvent, RequestSplitEvent, ReportedWatermarkEvent,
                            SourceEventWrapper
@@ -27,7 +27,7 @@ S = TypeVar("S", bound=SourceSplit)
 
 
 class SplitSerializer(Protocol[S]):
-    """Splits to bytes and back (Flink's `SimpleVersionedSerializer`)."""
+    """A serializer that turns splits into bytes and back (Flink's `SimpleVersionedSerializer`)."""
 
     @property
     def version(self) -> int:
@@ -42,7 +42,7 @@ class SplitSerializer(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class ReaderRegistrationEvent:
-    """Flink's: a subtask's reader is there."""
+    """The registration of a subtask's reader, as in Flink."""
 
     subtask: int
     host: str
@@ -50,7 +50,7 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True)
 class RequestSplitEvent:
-    """A reader without work asks for a split."""
+    """The request for a split, from a reader without work."""
 
     host: str
 
@@ -73,19 +73,19 @@ class AddSplitEvent(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class NoMoreSplitsEvent:
-    """The reader gets no more splits."""
+    """The news that the reader gets no more splits."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignmentEvent:
-    """Flink's: no subtask may read beyond `max_watermark`."""
+    """The limit `max_watermark`, beyond which no subtask may read, as in Flink."""
 
     max_watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedWatermarkEvent:
-    """Flink's: the subtask's watermark, MAX if it is idle or finished."""
+    """The subtask's watermark, as in Flink, or MAX if it is idle or finished."""
 
     watermark: int
 
@@ -99,7 +99,7 @@ class SourceEventWrapper:
 
 @dataclass(frozen=True, slots=True)
 class IsProcessingBacklogEvent:
-    """The source begins, or ends, to work off a backlog."""
+    """The news that the source begins, or ends, to work through a backlog."""
 
     backlog: bool
 

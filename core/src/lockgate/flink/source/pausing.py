@@ -1,5 +1,5 @@
-"""Which splits of a source are paused: the decision, without the act (Flink's `SourceOperator` and
-`WatermarkSampler`).
+"""The decision which splits of a source are paused, without the pausing itself (Flink's
+`SourceOperator` and `WatermarkSampler`).
 
 A split is ahead when its watermark is above the maximum that the coordinator announced. One jump of
 the watermark must not pause the split at once. So the watermark is sampled at each alignment
@@ -12,11 +12,11 @@ ring of 0 the latest value does. The rules:
    It is resumed at the next check at the earliest.
 3. The reader gets all changes in one call.
 
-One deviation from Flink: all state of a finished split is dropped. Flink drops its samples, and
-keeps that it was paused. The same split, given back later, is then never paused, and the first
-attempt to resume it fails the task.
+One deviation from Flink: all state of a finished split is dropped. Flink drops its samples, but
+still records it as paused. If the same split is added again later, it is then never paused, and the
+first attempt to resume it fails the task.
 
-The operator asks for a `PauseOrResume`, obeys it, and only then says `apply`.
+The operator asks for a `PauseOrResume`, carries it out, and only then calls `apply`.
 """
 
 from collections import deque
@@ -37,7 +37,7 @@ class WatermarkSampler:
 
     @property
     def oldest(self) -> int:
-        """The oldest sample; the latest watermark if there is no ring."""
+        """The oldest sample, or the latest watermark if there is no ring."""
         return self._samples[0] if self._samples else self.latest
 
     def sample(self) -> None:
@@ -47,7 +47,9 @@ class WatermarkSampler:
 
 @dataclass(frozen=True, slots=True)
 class PauseOrResume:
-    """Splits to pause and splits to resume, by name, in order. False when there are none."""
+    """The splits to pause and the splits to resume, by name, in order. It is false if there are
+    none.
+    """
 
     pause: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
@@ -57,8 +59,8 @@ class PauseOrResume:
 
 
 class SplitAlignment:
-    """The state of alignment of each split: samples, pauses and idleness. Raises `InvalidValue` for
-    a negative buffer size.
+    """The alignment state of each split: samples, pauses and idleness. Raises `InvalidValue` for a
+    negative buffer size.
     """
 
     def __init__(self, buffer_size: int) -> None:
@@ -70,7 +72,7 @@ class SplitAlignment:
         self.idle: set[str] = set()
 
     def add(self, split_id: str) -> None:
-        """Add a split. A split that is there begins anew."""
+        """Add a split. One that exists already starts again."""
         self.samplers[split_id] = WatermarkSampler(self._buffer_size)
 
     def finish(self, split_id: str) -> None:

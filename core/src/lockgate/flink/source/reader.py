@@ -44,14 +44,16 @@ class Signal:
         self._waiting: list[Callable[[], None]] = []
 
     def set(self) -> None:
-        """Record that it has happened, and calls the callbacks. A second call changes nothing."""
+        """Record that the event has happened, and call the callbacks. A second call changes
+        nothing.
+        """
         self.is_set = True
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback()
 
     def then(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when it has happened: now, if it has."""
+        """Call `callback` when the event happens, or at once if it has happened already."""
         if self.is_set:
             callback()
         else:
@@ -65,7 +67,7 @@ S = TypeVar("S", bound=SourceSplit)
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """A reader's place among the subtasks, and its way to the coordinator."""
+    """A reader's number among the subtasks, and its connection to the coordinator."""
 
     subtask: int
     parallelism: int
@@ -81,17 +83,17 @@ class ReaderContext:
 
 
 class SourceReader(Protocol, Generic[S]):
-    """Reads splits."""
+    """The interface of a reader of splits."""
 
     def start(self) -> None:
-        """Begin. Called once, after registration."""
+        """Begin. This is called once, after registration."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
         """Give at most one record to `output`."""
 
     def availability(self) -> Signal:
-        """Return a signal that is set when there is a record to poll. Otherwise it is set later, or
-        says when to ask again.
+        """Return a signal that is set when there is a record to poll. If it is not set yet, it will
+        be set later, or it says when to ask again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None: ...
@@ -105,7 +107,7 @@ class SourceReader(Protocol, Generic[S]):
         """Take an event of the source's own, from its enumerator."""
 
     def snapshot(self, checkpoint_id: int) -> Sequence[S]:
-        """Return the unfinished splits, each from its next record on."""
+        """Return the unfinished splits, each starting at its next record."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commit the offsets of a complete checkpoint."""

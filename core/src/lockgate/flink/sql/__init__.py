@@ -1,3 +1,3 @@
-"""Watermarks as SQL has them: its strategies, and the two operators that assign them in a plan.
-The theory is in `lockgate.flink.sql.strategies`.
+"""Watermarks in SQL: the strategies, and the two operators that assign watermarks in a plan. The
+theory is in `lockgate.flink.sql.strategies`.
 """

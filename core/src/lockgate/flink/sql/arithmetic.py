@@ -1,4 +1,4 @@
-"""Java's 64-bit arithmetic, where SQL's watermark operators depend on it.
+"""Java's 64-bit arithmetic, on which SQL's watermark operators depend.
 
 These operators compute with plain longs: a sum beyond 64 bits wraps around, and a remainder has the
 sign of the dividend. All other arithmetic of this package saturates (`lockgate.watermark.add`).
@@ -11,6 +11,6 @@ def wrapped(value: int) -> int:
 
 
 def remainder(dividend: int, divisor: int) -> int:
-    """Return Java's `%` for a positive divisor: the sign is the dividend's."""
+    """Return Java's `%` for a positive divisor. The result has the sign of the dividend."""
     rest = abs(dividend) % divisor
     return rest if dividend >= 0 else -rest

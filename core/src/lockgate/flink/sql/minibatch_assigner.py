@@ -1,10 +1,10 @@
 """SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
 
-Where operators work on small batches of rows, a watermark is the signal to work one off. So
-watermarks are thinned out to one for each interval of event time. The assigner keeps the highest
-watermark so far, from 0 on. It passes this watermark on, as it is, when it reaches the end of the
-current window, start + interval − 1. `finish` always sends it. After MAX every further watermark
-sends MAX again, as in Flink.
+If operators process small batches of rows, a watermark is the signal to process one. So watermarks
+are thinned out to one for each interval of event time. The assigner keeps the highest watermark so
+far, from 0 on. It passes this watermark on, as it is, when it reaches the end of the current
+window, start + interval − 1. `finish` always sends it. After MAX every further watermark sends MAX
+again, as in Flink.
 """
 
 from lockgate.errors import InvalidValue
@@ -15,7 +15,7 @@ from lockgate.watermark import MAX
 
 
 class RowtimeMiniBatchAssigner(Operator):
-    """The operator. Raises `InvalidValue` for an interval of 0 or less."""
+    """The mini-batch assigner. Raises `InvalidValue` for an interval of 0 or less."""
 
     def __init__(self, interval_ms: int) -> None:
         super().__init__()

@@ -23,9 +23,10 @@ from lockgate.watermark import MIN
 
 
 class BoundedOutOfOrderTimestamps(WatermarkGenerator):
-    """The highest time seen − delay. There is no − 1: a row exactly `delay` late counts as late.
+    """A generator whose watermark is the highest time seen − delay. Nothing more is subtracted, so
+    a row exactly `delay` late counts as late.
 
-    Emits by time (`on_periodic_emit`) and by count: after `every_rows` rows, None for never. Raises
+    It emits by time (`on_periodic_emit`), and after `every_rows` rows unless that is None. Raises
     `InvalidValue` for a negative delay or a count below 1.
     """
 
@@ -52,8 +53,8 @@ class BoundedOutOfOrderTimestamps(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderTimestamps):
-    """The highest time seen − 1: a row *at* that time may still come. The DataStream API's have the
-    same name in `lockgate.flink.generators`.
+    """A generator whose watermark is the highest time seen − 1, because another row *at* that time
+    may still come. That of the DataStream API has the same name in `lockgate.flink.generators`.
     """
 
     def __init__(self, every_rows: int | None = None) -> None:
@@ -61,8 +62,8 @@ class AscendingTimestamps(BoundedOutOfOrderTimestamps):
 
 
 class Punctuated(PunctuatedWatermarks):
-    """Each row whose time is above all before it brings a watermark of its own time. `watermark_of`
-    replaces this rule.
+    """A generator that emits a row's own time as a watermark if it is above all times before.
+    `watermark_of` replaces this rule.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:

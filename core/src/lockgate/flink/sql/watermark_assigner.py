@@ -4,7 +4,8 @@
 It replaces the watermarks from upstream by those of its own expression. The rules:
 
 1. The expression gives a row's watermark. For `ts - INTERVAL …` this is time − delay, *without* the
-   − 1 of the DataStream form, and it wraps around below 64 bits. The row goes on before it.
+   − 1 of the DataStream form, and it wraps around below 64 bits. The row is passed on before its
+   watermark.
 2. Watermarks start at 0, so a negative one is never emitted. They only rise.
 3. A row emits a watermark that is more than an interval above the last one, since the timer may be
    late under load. Any other watermark waits for the timer. With an interval of 0 every rise emits.
@@ -29,7 +30,7 @@ from lockgate.flink.sql.arithmetic import wrapped
 from lockgate.watermark import MAX
 
 RowWatermark = Callable[[Record], int | None]
-"""The watermark that a row brings, None for none."""
+"""A function that returns the watermark of a row, or None if it brings none."""
 
 
 def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
@@ -45,7 +46,7 @@ def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWat
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
-    """Return the timer's period (rule 4). Raises `InvalidValue` when neither is above 0."""
+    """Return the timer's period (rule 4). Raises `InvalidValue` if neither is above 0."""
     positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
     if not positive:
         raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
@@ -56,7 +57,9 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
 
 
 class WatermarkAssigner(Operator):
-    """The operator. An `idle_timeout_ms` or `interval_ms` of 0 or less switches that off."""
+    """The watermark assigner. An `idle_timeout_ms` or `interval_ms` of 0 or less switches that part
+    off.
+    """
 
     def __init__(
         self, watermark_of: RowWatermark, time: ProcessingTime, *, interval_ms: int, idle_timeout_ms: int
@@ -83,7 +86,7 @@ class WatermarkAssigner(Operator):
             self._set_timer()
 
     def process(self, index: int, record: Record) -> None:
-        """Take a row (rules 1 to 3, 5). It does not go on if the expression raises."""
+        """Take a row (rules 1 to 3 and 5). It is not passed on if the expression raises."""
         self._rows += 1
         self._end_idleness()
         watermark = self._watermark_of(record)
