@@ -1,5 +1,5 @@
-"""The settings of a user about a coordinator and a group: frozen, and checked when they are made.
-`Named` is the base of all settings.
+"""A user's settings for a coordinator and a group, frozen and checked when they are made. `Named`
+is the base class of all settings.
 """
 
 import re
@@ -22,12 +22,12 @@ _CHOICES = {
 }
 
 TOKEN = re.compile(r"[!-~]*\Z")
-"""What may be a token: it stands in a header."""
+"""The pattern of a token, which has to fit into a header."""
 
 
 class Named:
-    """Says what to write, where an option is given that there is not, or without its name, or is
-    missing.
+    """The base class of settings. Its errors say what to write if an option is unknown, missing, or
+    given without its name.
     """
 
     __slots__ = ()
@@ -154,7 +154,9 @@ def _check_files(given: Coordinator) -> None:
 
 
 def is_address(url: object) -> bool:
-    """Return whether a URL can be a coordinator's: without user, password and query."""
+    """Return whether a URL can be a coordinator's. It must not have a user, a password or a
+    query.
+    """
     if not isinstance(url, str) or not url.isprintable() or " " in url:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Durations in options: a text such as `"10 minutes"`, a timedelta, or a number of ms."""
+"""Durations in options, given as a text such as `"10 minutes"`, a timedelta, or a number of ms."""
 
 from datetime import timedelta
 
@@ -12,7 +12,9 @@ _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta
 
 
 def milliseconds(name: str, value: Duration) -> int:
-    """Return `value` in ms, 0 or more. Raises `ConfigurationError` that names the option `name`."""
+    """Return `value` in ms, 0 or more. Raises `ConfigurationError`, which names the option
+    `name`.
+    """
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)
     elif isinstance(value, str):
@@ -27,8 +29,8 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """Return `ms` as a user writes it in an option or in `withWatermark`, exact: "10 minutes",
-    "5 minutes 31 seconds". For prose see `lockgate.duration.spoken`.
+    """Return `ms` exactly, as a user writes it in an option or in `withWatermark`, such as "10
+    minutes" or "5 minutes 31 seconds". `lockgate.duration.spoken` makes text for prose.
     """
     parts, rest = [], ms
     for unit, size in _MS.items():

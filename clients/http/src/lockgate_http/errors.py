@@ -8,11 +8,11 @@
         │   └── AccessDenied         the token, its role or its groups do not allow this
         ├── CoordinatorUnavailable   the coordinator could not be reached for longer than
         │                            on_outage="fail" allows
-        ├── KafkaFailed              the brokers, or what they refuse: they do not answer, a topic
-        │                            is missing, access is denied
+        ├── KafkaFailed              the brokers do not answer, a topic is missing, or access
+        │                            is denied
         └── Fenced                   another run of the same reader took over; this one must stop
 
-An unreachable coordinator alone is no error: the reader holds (see `group.outage`).
+An unreachable coordinator alone is not an error: the reader waits (see `group.outage`).
 """
 
 from lockgate.errors import LockgateError

@@ -1,18 +1,19 @@
-"""The exceptions for each answer that is no success, from the coordinator or from another server.
+"""The exceptions for each answer that is not a success, from the coordinator or from another
+server.
 
     AlignmentError
     ├── Unreachable              no usable answer this time; a later request may get one
     │   ├── Interrupted          another thread of this process needed the connection at once
     │   ├── Unstreamed           there are answers, but no stream of events
-    │   └── Untrusted            the connection cannot be trusted: its certificate, or no TLS at all
+    │   └── Untrusted            the certificate cannot be trusted, or there is no TLS at all
     ├── NotRegistered            the coordinator does not know this group or reader (any more)
     ├── Stale                    a newer epoch of this reader exists
     └── CoordinatorRefused       the coordinator refuses for good
         ├── Busy                 another owner holds the reader, and its lease still runs
         ├── AccessDenied         401, 403
-        └── NotACoordinator      the answer is not one of a coordinator
+        └── NotACoordinator      the answer does not come from a coordinator
 
-Those that users catch stand in `errors`.
+The exceptions that users catch are in `errors`.
 """
 
 import json
@@ -25,14 +26,14 @@ from lockgate_http.errors import AccessDenied, AlignmentError, CoordinatorRefuse
 
 _MOST_QUOTED = 500  # characters of the server's text in an error message
 PASSING = (429, 502, 503, 504)
-"""Answers that may be another one in a moment. A proxy gives 502 and 504 of its own."""
+"""The HTTP statuses after which a retry may succeed. A proxy may send 502 and 504 itself."""
 
 
 class Unreachable(AlignmentError):
     """The coordinator gave no usable answer this time; a later request may get one.
 
-    `passing`: whether the cause may be over in a moment. `asked_wait_s`: the pause in seconds that
-    the coordinator asks for.
+    `passing` is true if a retry may succeed in a moment. `asked_wait_s` is the pause in seconds
+    that the coordinator asks for.
     """
 
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
@@ -116,7 +117,9 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem of an error answer. The HTTP status counts, not the document's."""
+        """Return the problem of an error answer. Its status is the HTTP status, not the
+        document's.
+        """
         try:
             document = cls.from_json(answer.json())
         except (ValueError, AttributeError):
@@ -125,7 +128,9 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Raise AttributeError or ValueError for a document that is not a problem."""
+        """Return the problem of a document. Raises AttributeError or ValueError if it is not a
+        problem.
+        """
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

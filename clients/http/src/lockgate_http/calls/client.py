@@ -1,9 +1,9 @@
-"""The client of the coordinator: one method a route, one exception a kind of refusal (see
-`answers`).
+"""The client of the coordinator. It has one method per route, and one exception per kind of refusal
+(see `answers`).
 
-Every call ends within `Coordinator(timeout)`, whatever the server does. A failure that may pass is
-retried within that time. Later the caller calls again (see `membership`): every request repeats
-state that is still true.
+Every call ends within `Coordinator(timeout)`, even if the server hangs. A failure that may pass is
+retried within that time. After that the caller may call again (see `membership`), because every
+request repeats state that is still true.
 """
 
 import json
@@ -52,7 +52,7 @@ TOO_SLOW = "if it is only slow, set a longer Coordinator(timeout=…)"
 T = TypeVar("T")
 
 Report = tuple[str, ReportedWatermarkEvent]
-"""A source's name, and what one reader of it reports."""
+"""A source's name, and the report of one of its readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The answer to a request of many reports: the alignment and, by index in the request, the
-    error of each report that was not taken.
+    """The answer to a request of many reports. It has the alignment and, by index in the request,
+    the error of each rejected report.
     """
 
     alignment: Event
@@ -86,10 +86,10 @@ class Reported:
 
 
 class CoordinatorClient(Connection):
-    """The connection to one coordinator, for one group. `timeout_s`: of one call.
+    """The connection to one coordinator, for one group. Each call takes `timeout_s` at most.
 
-    Raises `NotRegistered` when there is no such group, and in calls about one reader also when it
-    is not registered; `Stale` when the reader has a newer epoch.
+    Calls raise `NotRegistered` if there is no such group, and calls about one reader also if it is
+    not registered. They raise `Stale` if the reader has a newer epoch.
     """
 
     def __init__(
@@ -112,15 +112,15 @@ class CoordinatorClient(Connection):
         )
 
     def groups_from(self, first: str) -> list[str]:
-        """Return the names of up to 100 groups above `first`, of those that the token may see."""
+        """Return up to 100 names of groups after `first`, of those that the token may see."""
         answer = self._send("GET", "/v1/groups", params={"limit": 100, "after": first})
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """Open a new epoch of a reader. Raises `CoordinatorRefused` when another owner holds it.
+        """Open a new epoch of a reader. Raises `CoordinatorRefused` if another owner holds it.
 
-        A retry after a lost answer opens one more epoch; the last answer counts. If the
-        coordinator applies the lost request later, that epoch is the newest: see `registered`.
+        A retry after a lost answer opens one more epoch; the last answer counts. If the coordinator
+        applies the lost request later, that epoch is the newest: see `registered`.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
         return self._message(RegistrationAnswer, answer)
@@ -144,7 +144,7 @@ class CoordinatorClient(Connection):
         self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Report for many readers at once; the coordinator judges each report alone."""
+        """Report for many readers at once. The coordinator judges each report separately."""
         body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
         answer = self._send("POST", f"{self._group}/watermarks", json=body)
         return self._read(
@@ -167,7 +167,7 @@ class CoordinatorClient(Connection):
         return self._message(Event, self._send("GET", f"{self._group}/alignment"))
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
-        """Return the alignment once its revision is above `after`; None after `wait_ms`."""
+        """Return the alignment once its revision is above `after`, or None after `wait_ms`."""
         query = {"after": after, "wait_ms": wait_ms}
         answer = await self._answer(
             "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
@@ -175,11 +175,11 @@ class CoordinatorClient(Connection):
         return None if answer.status == 204 else self._message(Event, answer)
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """Return the alignment now and after each change; None for a sign of life. The server may
-        end the stream.
+        """Yield the alignment now and after each change, and None for each heartbeat. The server
+        may end the stream.
 
         The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
-        the stream comes through. Raises `Unstreamed` for an answer that is no stream.
+        the stream gets through. Raises `Unstreamed` if the answer is not a stream.
         """
         async with aclosing(self._stream(f"{self._group}/alignment/events")) as blocks:
             async for block in blocks:
@@ -191,8 +191,8 @@ class CoordinatorClient(Connection):
 
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
         """Yield, now and after each change of one reader's splits, the revision that the event
-        states, infinity if it states none. Yields None for any other sign of life. The server may
-        end the stream. Raises `Unstreamed`.
+        states, or infinity if it states none. Yields None for heartbeats and for other events. The
+        server may end the stream. Raises `Unstreamed` if the answer is not a stream.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
@@ -200,8 +200,8 @@ class CoordinatorClient(Connection):
                 yield None if block is None else _revision_of_splits(block)
 
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[bytes | None, None]:
-        """Return the blocks of a stream of events; None for a sign of life. Raises `Unstreamed` for
-        an answer that is no stream.
+        """Yield the blocks of a stream of events, and None for each heartbeat. Raises `Unstreamed`
+        if the answer is not a stream.
         """
         headers = {"Accept": "text/event-stream"}
         async with self.open("GET", path, headers=headers, **request) as answer:
@@ -260,8 +260,8 @@ class CoordinatorClient(Connection):
 
 
 def _revision_of_splits(block: bytes) -> float | None:
-    """Return the revision that an event of a reader's splits states; infinity for one without, None
-    where the event concerns no splits.
+    """Return the revision that an event of a reader's splits states, infinity if it states none, or
+    None if the event does not concern splits.
     """
     fields = [line.partition(b":")[::2] for line in block.splitlines()]
     kinds = {value.strip() for name, value in fields if name == b"event"}

@@ -1,4 +1,4 @@
-"""The HTTP connection to the coordinator, on which every call ends in time.
+"""The HTTP connection to the coordinator, on which every call has a deadline.
 
 httpx limits the time of each read, not of the whole call. A server that sends one byte now and then
 could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop,
@@ -37,8 +37,8 @@ C = TypeVar("C", bound="Connection")
 
 
 class Connection:
-    """Send requests to one coordinator. Thread-safe. `transport` is httpx's, for tests and for
-    proxies. `most_bytes`: of one answer.
+    """A connection to one coordinator, thread-safe. `transport` is httpx's, for tests and for
+    proxies. An answer has `most_bytes` at most.
     """
 
     def __init__(
@@ -74,7 +74,9 @@ class Connection:
         self.close()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run `task` to its end. Raises its errors, and `Interrupted` after `interrupt`."""
+        """Run `task` and return its result. Raises its errors, and `Interrupted` after
+        `interrupt`.
+        """
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(lambda: _settled(task))
             self._running.add(future)
@@ -97,8 +99,8 @@ class Connection:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Send one request and read its whole answer. Raises `Unreachable` and `NotACoordinator`.
-        Has no deadline of its own.
+        """Send one request and return its whole answer, without a deadline. Raises `Unreachable`
+        and `NotACoordinator`.
         """
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
@@ -136,7 +138,7 @@ class Connection:
         return Answer(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, bytes(body))
 
     def check_size(self, size: int) -> None:
-        """Raise `NotACoordinator` for more bytes than a coordinator sends."""
+        """Raise `NotACoordinator` if `size` is more bytes than a coordinator sends."""
         if size > self._most_bytes:
             raise NotACoordinator(
                 f"{self.url} answered with more than {self._most_bytes} bytes; is {self.access.option('url')} right?"
@@ -211,8 +213,8 @@ def _why(error: BaseException) -> str:
 
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
-    """Return the outcome of a task, which never fails. asyncio prints the error of a task that
-    fails while its caller goes away.
+    """Return the result and the error of a task instead of raising, because asyncio prints the
+    error of a task that fails while its caller goes away.
     """
     try:
         return await task(), None

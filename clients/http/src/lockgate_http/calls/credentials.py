@@ -1,13 +1,14 @@
-"""What a client shows to its coordinator, and whom it trusts: the token, the certificates.
+"""The token and certificates that a client presents, and the authorities that it trusts.
 
-All of it may be renewed while queries run. A token in a file is read again when the file changes,
+All of them may be renewed while queries run. A token in a file is read again when the file changes,
 and so are the certificate, its key and the authorities. The next request has the new token, the
 next connection the new certificate. A file that cannot be used changes nothing, and is logged once.
 
 A new token may reach the client before it reaches the coordinator. So a request that is refused
-with it is made again with the token before it, until that one is refused as well.
+with the new token is repeated with the previous one, until that one is refused as well.
 
-An authority that is taken out of the file is trusted until the process ends: OpenSSL only adds.
+An authority that is taken out of the file is trusted until the process ends, because OpenSSL can
+only add authorities.
 """
 
 import logging
@@ -55,8 +56,8 @@ class Access:
 
 
 class ShownCredentials:
-    """Keep what is shown to one coordinator up to date with its files, for one thread. `tls`: what
-    httpx takes as `verify`. Raises `ConfigurationError` if a file cannot be used.
+    """The credentials for one coordinator, kept up to date with their files, for one thread. `tls`
+    is the value for httpx's `verify`. Raises `ConfigurationError` if a file cannot be used.
     """
 
     def __init__(self, access: Access) -> None:
@@ -82,7 +83,7 @@ class ShownCredentials:
         return _bearer(self._before)
 
     def forget_before(self) -> None:
-        """Discard the previous token, which is rejected too."""
+        """Discard the previous token, because it is rejected too."""
         self._before = None
 
     def _changed(self) -> Iterator[str]:
@@ -144,7 +145,7 @@ class ShownCredentials:
 
 
 def distrust(error: Exception, access: Access) -> str | None:
-    """Return why TLS failed, such as an untrusted certificate; None if TLS is not the cause."""
+    """Return why TLS failed, such as an untrusted certificate, or None if TLS is not the cause."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

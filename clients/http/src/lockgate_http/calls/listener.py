@@ -1,14 +1,13 @@
-"""News of the group as soon as there are any: Server-Sent Events, or long polls where no stream
-comes through.
+"""News of the group without delay, by Server-Sent Events, or by long polls if no stream gets
+through.
 
-The listener relies on a stream only while data flows: the present event comes at once, and then
-some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut
-long answers,
-or not know the route; each of these breaks one of the two rules. Then the listener polls for a
-minute, and tries the stream again. A stream that only ends is opened anew.
+The listener relies on a stream only while data flows: the current event comes at once, and then
+some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut long
+answers, or not know the route; each of these breaks one of the two rules. Then the listener polls
+for a minute, and tries the stream again. A stream that merely ends is opened again.
 
-Without the listener the group is slower, not wrong: each reader reports at least once in an update
-interval, and the answer is the same event.
+Without the listener the group is slower but still correct, because each reader reports at least
+once in an update interval, and the answer is the same event.
 """
 
 import asyncio
@@ -31,8 +30,8 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 
 class Listener:
-    """Calls `tell` with each event, including old ones, and `gone` when the group does not exist. A
-    stream may be silent for `silence_s` after its first event.
+    """A listener that calls `tell` with each event, including old ones, and `gone` if the group
+    does not exist. A stream may be silent for `silence_s` after its first event.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Listener:
         return self._hear(await self._client.wait(self._revision, int(POLL_S * 1000)))
 
     async def _follow(self) -> bool:
-        """Read the stream until the server ends it. Returns whether it brought anything new."""
+        """Read the stream until the server ends it, and return whether it brought anything new."""
         within_s, news, ended = self._client.timeout_s, False, object()
         async with aclosing(self._client.events()) as events:
             while True:

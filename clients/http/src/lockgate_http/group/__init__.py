@@ -1,4 +1,3 @@
-"""A reader's part in its group: registration, reports, the ceiling, leases, and outages.
-Used by the clients, by way of a `Membership`. The ceiling's rule is in `ceiling`; outages, in
-`outage`.
+"""A reader's part in its group: registration, reports, the ceiling, leases, and outages. Clients
+use it through a `Membership`. `ceiling` has the rule of the ceiling, and `outage` handles outages.
 """

@@ -12,9 +12,9 @@ from lockgate_http.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a reader's own settings say about its group. `max_drift` and `disorder`: ms.
-    `chose_drift`: whether the user has set the drift. `settings`: the class that has it, and
-    `asker`: what the reader is, both for messages.
+    """A reader's own settings for its group. `max_drift` and `disorder` are in ms. `chose_drift` is
+    true if the user has set the drift. Messages name the settings by their class, `settings`, and
+    the kind of reader by `asker`.
     """
 
     group: str
@@ -47,8 +47,8 @@ class Agreement:
 
 
 def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
-    """Return the name in a group: the chosen one, else the user's `name`, else another one. `-`
-    replaces the characters that the protocol does not allow.
+    """Return the name in a group: `chosen`, else the user's `name`, else `otherwise`. `-` replaces
+    the characters that the protocol does not allow.
     """
     made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
     return chosen or (made if NAME.match(made) else "-" * len(made))

@@ -1,21 +1,21 @@
-"""The ceiling of one query: the rule by which it takes in what its group announces. Pure.
+"""The ceiling of one query, and the rule by which it accepts the events of its group. Pure.
 
 The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. It is MIN
-while that event says that an operator has paused the query's source. An event is
-the answer to one of the query's own reports, or news: what the group announced to another query of
-this process, or to all on its stream. Before the first answer the ceiling is MIN.
+while that event says that an operator has paused the query's source. An event is either the answer
+to one of the query's own reports, or news, which the group announced to another query of this
+process or to all on its stream. Before the first answer the ceiling is MIN.
 
-News that lowers the ceiling always counts. Higher news may have been made without this query: its
-lease had ended, the coordinator lost its memory and began anew, or the clock of the coordinator's
-store jumped. So higher news counts only
+News that lowers the ceiling always counts. Higher news may have been made without this query,
+because its lease had ended, the coordinator had lost its memory, or the clock of the coordinator's
+store had jumped. So higher news counts only
 
 * while the last answered report is younger than a lease,
-* if it has the `config_version` of that answer: a group that is made anew has another one, and
+* if it has the `config_version` of that answer: a group that is created again has another one, and
 * if its `group_watermark` is not above the lowest watermark that the query has sent: the lowest
   reader of a group is not above this query.
 
-Other news is a reason to report at once; the answer to that report is the ceiling. (A reader that
-an operator evicts learns of the eviction by the answer to its next report.)
+After any other news the query reports at once, and takes its ceiling from the answer. (A reader
+that an operator evicts learns of the eviction by the answer to its next report.)
 """
 
 from dataclasses import dataclass
@@ -44,17 +44,17 @@ class Ceiling:
 
     @property
     def value(self) -> int:
-        """The ceiling, ms; MIN before the first answer."""
+        """The ceiling in ms, or MIN before the first answer."""
         return watermark.MIN if self.event is None else self._told_by(self.event)
 
     @property
     def paused(self) -> SourcePause | None:
-        """The operator's pause of the query; None if it is not paused."""
+        """The operator's pause of the query, or None if it is not paused."""
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Record that a report is being sent: news from now on may be newer than its answer.
-        `lowest`: the lowest watermark in it (ms), of the readers that count.
+        """Record that a report is being sent, because news from now on may be newer than its
+        answer. `lowest` is the lowest watermark in it (ms), of the readers that count.
         """
         self._news, self._lowest = None, lowest
 
@@ -65,7 +65,7 @@ class Ceiling:
         self.version, self.answered_at = event.config_version, asked_at
 
     def on_event(self, event: Event, now: float, lease_s: float) -> bool:
-        """Take in news. Returns whether the query cannot go by it, and has to report at once."""
+        """Take in news, and return whether the query cannot use it and has to report at once."""
         if self.event is None or event.revision <= self.event.revision:
             return False
         counted = now - self.answered_at < lease_s and event.group_watermark <= self._lowest

@@ -1,9 +1,10 @@
-"""Many queries' reports in few requests ("flat combining", Hendler et al., SPAA 2010).
+"""The reports of many queries, combined into few requests ("flat combining", Hendler et al., SPAA
+2010).
 
 One request is under way at a time, so that the last one sent is the last one received. Queries that
 want to report meanwhile wait. Then one of them sends the reports of all that wait, and of those
-that would be due soon. Each query says what to report when the request is sent, not when the query
-began to wait. So a process with many waiting queries makes one or two requests in an update
+that would be due soon. The reports of each query are made when the request is sent, not when the
+query began to wait. So a process with many waiting queries makes one or two requests in an update
 interval, and a report waits for one other request at most.
 """
 
@@ -24,7 +25,7 @@ class Member(Protocol):
     """A query in its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether a report is to be repeated that was answered `after_s` seconds ago."""
+        """Return whether a report that was answered `after_s` seconds ago should be repeated."""
 
     def reports(self) -> list[Report]:
         """Return the reports of its readers as of now."""
@@ -33,10 +34,12 @@ class Member(Protocol):
         """Take in the answer to its reports, which were sent after `asked_at`."""
 
     def on_event(self, event: Event) -> None:
-        """Take in news: what the group announced to another query, or to all."""
+        """Take in news that the group announced to another query, or to all."""
 
     def invalidate(self) -> None:
-        """Record that the last event may no longer hold: the query reports by itself, at once."""
+        """Record that the last event may no longer hold, so that the query reports by itself at
+        once.
+        """
 
     def renew_lease(self) -> None:
         """Make the query report by itself, if it can, since it has not done so for long."""
@@ -44,7 +47,7 @@ class Member(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A member that wants to report. `error`: why its reports were not taken."""
+    """A member that wants to report. `error` says why its reports were not accepted."""
 
     member: Member
     done: bool = False
@@ -52,8 +55,9 @@ class _Pending:
 
 
 class CombinedReports:
-    """Thread-safe. `due` finds members that may as well report now. `tell` passes an answer on to
-    the members whose reports were not in the request.
+    """The queue of the members that want to report, thread-safe. `due` finds members that may as
+    well report now. `tell` passes an answer on to the members whose reports were not in the
+    request.
     """
 
     def __init__(
@@ -68,8 +72,8 @@ class CombinedReports:
         self._sending = threading.Lock()
 
     def report(self, member: Member, in_a_hurry: bool = False) -> None:
-        """Send the member's reports, together with others. Raises the error of an answer that is no
-        success. `in_a_hurry`: see `acquired`.
+        """Send the member's reports, together with others. Raises the error of an answer that is
+        not a success. `acquired` explains `in_a_hurry`.
         """
         mine = _Pending(member)
         self._waiting.append(mine)
@@ -122,7 +126,7 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Hold the lock. In a hurry it interrupts the calls that are under way, after a moment; their
+    """Hold the lock. With `in_a_hurry`, interrupt the calls in progress after a moment; their
     callers make them again.
     """
     patience_s = PATIENCE_S if in_a_hurry else -1.0

@@ -1,15 +1,15 @@
 """The session that all queries of this process share in one group of one coordinator.
 
 **One connection**, with a socket for calls and one for the stream of events, on a thread of its
-own. The first query opens it, and the last one closes it; a forked process begins with none. One
+own. The first query opens it, and the last one closes it; a forked process begins without one. One
 request carries the reports of several queries (`combined_reports`).
 
 **The keeper** is one more thread. While a query's own thread is in a long batch, the keeper repeats
-its last report once a sixth of a lease has passed. That report is still true: a query reads on only
-with its next plan.
+its last report once a sixth of a lease has passed. That report is still true, because a query reads
+further only with its next plan.
 
 **News of the group**, in answers and by the stream (`listener`), reaches every query at once. Each
-query judges whether it may go by the news (`ceiling`).
+query decides whether it may use the news (`ceiling`).
 """
 
 import logging
@@ -36,11 +36,11 @@ log = logging.getLogger("lockgate")
 
 
 class GroupSession:
-    """Thread-safe. Get it by `joined`. `transport` is httpx's, `now` is monotonic, in seconds; both
-    for tests.
+    """The session of this process in one group, thread-safe. Get it from `joined`. For tests,
+    `transport` replaces httpx's, and `now` the monotonic clock in seconds.
 
-    `config` is the group's configuration, once it was read, and `configured_at` the time at which
-    an operator set it. `changed` is notified of all news of the group.
+    `config` is the group's configuration once it has been read, and `configured_at` the time at
+    which an operator set it. `changed` is notified of all news of the group.
     """
 
     def __init__(
@@ -68,8 +68,8 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return the session of this process, which is opened where there is none. Each call is
-        undone by one `leave`.
+        """Return the session of this process, and open it if there is none. Each call is undone by
+        one `leave`.
         """
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
         with _open_lock:
@@ -82,21 +82,21 @@ class GroupSession:
 
     @property
     def update_interval_s(self) -> float:
-        """How often a reader repeats a report that has not changed."""
+        """The seconds after which a reader repeats a report that has not changed."""
         return (self.config or GroupConfig()).update_interval_ms / 1000
 
     @property
     def lease_s(self) -> float:
-        """How long a reader's lease lasts after its report."""
+        """The seconds for which a reader's lease lasts after its report."""
         return (self.config or GroupConfig()).lease_ms / 1000
 
     def enter(self, member: Member) -> None:
-        """Let the member hear the group's news, and keep its lease, from now on."""
+        """Pass the group's news to the member, and keep its lease, from now on."""
         with self.changed:
             self._members = (*self._members, member)
 
     def leave(self, member: Member) -> None:
-        """Take the member out. The last one closes the session."""
+        """Remove the member. The session is closed with its last member."""
         with self.changed:
             self._members = tuple(other for other in self._members if other is not member)
         with _open_lock:
@@ -110,7 +110,7 @@ class GroupSession:
         self._keeper.join(PATIENCE_S)
 
     def tell(self, event: Event, but: Sequence[Member] = ()) -> None:
-        """Pass news of the group on to all members but these, which know it already."""
+        """Pass news of the group on to all members except `but`, which have it already."""
         self._listen()
         with self.changed:
             for member in self._members:
@@ -119,8 +119,8 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Ask for the configuration where that of `version` is not known. A newer one may come; its
-        version will be announced again.
+        """Fetch the configuration if that of `version` is not known. The answer may be a newer one,
+        whose version will be announced again.
         """
         with self._configuring:
             if version != self._config_version or self.config is None:
@@ -133,7 +133,9 @@ class GroupSession:
         return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
 
     def _listen(self) -> None:
-        """Start listening at the first answer: before that there may be no group to listen to."""
+        """Start listening at the first answer, because there may be no group to listen to before
+        that.
+        """
         if not self._listens:
             self._listens = True
             self.client.begin(Listener(self.client, self.tell, self._gone).listen)

@@ -1,7 +1,7 @@
 """The checks of a coordinator and a group before anything is read.
 
-Most often a query is the first of its group; now and then the group's name is misspelt, and the
-query would align with nobody.
+If the group does not exist, the query is most often its first one. But the group's name may also be
+misspelt, and then the query would be aligned with no other.
 """
 
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger("lockgate")
 
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
-    """Find before the reader runs that its token is refused, or the group's settings differ."""
+    """Raise before the reader runs if its token is refused, or if the group's settings differ."""
     with CoordinatorClient(coordinator) as client:
         try:
             config = client.config()
@@ -61,7 +61,7 @@ def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
 
 
 def _near(client: CoordinatorClient, group: str) -> list[str]:
-    """Similar names among those that the token may see; none where they cannot be listed."""
+    """Return similar names among those that the token may see, or none if they cannot be listed."""
     try:
         return get_close_matches(group, client.groups_from(group[0]), 3, 0.7)
     except AlignmentError as error:

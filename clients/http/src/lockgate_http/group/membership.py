@@ -1,8 +1,8 @@
-"""A query's place in its group: when it reports, what it goes by, and how it ends.
+"""The membership of a query in its group: its reports, its ceiling, and its end.
 
-The parts have modules of their own: the ceiling's rule is `ceiling`, registration and fencing are
-`registration`, an outage is `outage`, and `combined_reports` sends the reports of all queries of
-this process.
+The parts have modules of their own. `ceiling` has the rule of the ceiling, `registration` registers
+and fences readers, `outage` handles outages, and `combined_reports` sends the reports of all
+queries of this process.
 
 **An outage** begins with a call that fails, and ends with a report that is answered. Readers that
 the coordinator no longer knows then register again. They present the ceiling and the configuration
@@ -37,9 +37,10 @@ log = logging.getLogger("lockgate")
 
 
 class Membership:
-    """The readers of one query run in one group: reader `i` is source `i` of the query.
+    """The readers of one query run in one group, where reader `i` is source `i` of the query.
 
-    Thread-safe. Gives `session` back when closed. `coordination`: by what the last plan went.
+    Thread-safe. It gives `session` back when it is closed. `coordination` is the read limit that
+    the last plan followed.
     """
 
     def __init__(
@@ -68,12 +69,12 @@ class Membership:
 
     @property
     def last(self) -> Event | None:
-        """The newest event of the group that the query goes by; None before the first answer."""
+        """The newest event of the group that the query uses, or None before the first answer."""
         return self._ceiling.event
 
     @property
     def ceiling(self) -> int:
-        """The group's max desired watermark (ms); MIN before the first answer."""
+        """The group's max desired watermark (ms), or MIN before the first answer."""
         return self._ceiling.value
 
     @property
@@ -82,13 +83,13 @@ class Membership:
 
     @property
     def joint(self) -> bool:
-        """Return whether the group makes use of `reach`."""
+        """Whether the group makes use of `reach`."""
         config = self._session.config
         return config is None or config.catch_up is CatchUp.JOINT
 
     @property
     def max_drift(self) -> int | None:
-        """The group's max drift in ms, once it is known."""
+        """The group's max drift in ms, or None until it is known."""
         config = self._session.config
         return None if config is None else config.max_drift_ms
 
@@ -98,21 +99,21 @@ class Membership:
 
     @property
     def has_news(self) -> bool:
-        """Return whether the group may change the next plan."""
+        """Whether the group may change the next plan."""
         in_force = self._in_force()
         asks = self._reporting.in_doubt and self._session.outage.asks_now and in_force is not Coordination.PROCEEDING
         return asks or self._given != self._ceiling_under(in_force)
 
     def epoch(self, subtask: int) -> int | None:
-        """Return a reader's epoch; None while the coordinator does not know the reader."""
+        """Return a reader's epoch, or None while the coordinator does not know the reader."""
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
         """Report the sources of the query, and return the ceiling of the plan to be made.
 
-        Sends nothing while no other reader waits for a change, and the update interval has not
-        passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` where an outage
-        is to stop the query.
+        Nothing is sent while no other reader waits for a change and the update interval has not
+        passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` if an outage
+        should stop the query.
         """
         outage = self._session.outage
         # the keeper asks, so that no plan waits for it
@@ -134,17 +135,19 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Wait until the group has news. False after `wait_ms`, and at the end."""
+        """Wait until the group has news. Returns False after `wait_ms`, or if the membership
+        ends.
+        """
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
 
     def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
-        """End the membership. With `statuses` the readers report that they are finished. Where the
-        query `returns`, as a scheduled one does, and has set `park`, they go on counting for so
+        """End the membership. With `statuses` the readers report that they are finished. If the
+        query `returns`, as a scheduled one does, and `park` is set, they keep counting for that
         long instead. Without `statuses` their leases run out.
 
-        Takes the coordinator's `timeout` and a second at most, whatever calls are under way.
+        This takes the coordinator's `timeout` and a second at most, even if calls are in progress.
         """
 
         def report() -> None:
@@ -157,7 +160,7 @@ class Membership:
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
-        """Take the readers out of the group at once. Takes as long as `close` at most."""
+        """Remove the readers from the group at once. This takes as long as `close` at most."""
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
     # -- for the session --
@@ -177,7 +180,7 @@ class Membership:
             self._reporting.answered()
 
     def on_event(self, event: Event) -> None:
-        """Take in news of the group. With `session.changed` held."""
+        """Take in news of the group. The caller holds `session.changed`."""
         if self._ceiling.on_event(event, self._session.now(), self._session.lease_s):
             self._reporting.in_doubt = True
 
@@ -199,7 +202,7 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """End the membership, with one last request."""
+        """End the membership with one last request, and log `otherwise` if that fails."""
         with self._session.changed:
             if self._closed.is_set():
                 return
@@ -236,12 +239,14 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """Keep an operator's pause during an outage too."""
+        """Return the ceiling under `coordination`. An operator's pause applies during an outage,
+        too.
+        """
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 
     def _attempt(self) -> None:
-        """Report once. Without an answer an outage begins, or goes on."""
+        """Report once. If there is no answer, an outage begins or goes on."""
         try:
             self._report()
         except Interrupted:

@@ -1,10 +1,10 @@
-"""While the coordinator cannot be reached: when to ask again, what a query does meanwhile, and one
-line in the log at either end.
+"""Outages of the coordinator: when to call again, what a query does meanwhile, and a log line at
+the start and at the end.
 
 With `hold` a query reads up to the last ceiling and waits there, so that no query runs ahead of its
 group. With `proceed` and `fail` it does the same for `hold_for`, which is longer than a restart or
 a fail-over of the coordinator. After that a query that proceeds ignores the group's ceiling, while
-its own splits stay level; a query that fails stops.
+its own splits stay aligned, and a query that fails stops.
 """
 
 import logging
@@ -33,7 +33,9 @@ class Coordination(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`on_outage`: hold, proceed or fail; `hold_for_s`: for how long `proceed` and `fail` hold."""
+    """The user's choice for an outage. `on_outage` is hold, proceed or fail. `proceed` and `fail`
+    take effect after the query has held for `hold_for_s`.
+    """
 
     on_outage: str
     hold_for_s: float
@@ -43,7 +45,9 @@ class Policy:
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
-        """Return the ceiling to obey after so many seconds of outage; None: without an outage."""
+        """Return which read limit to follow after `lasted_s` seconds of outage, or without one if
+        None.
+        """
         if lasted_s is None:
             return Coordination.CONNECTED
         proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
@@ -57,7 +61,7 @@ class Policy:
 
 
 class Outage:
-    """The present outage, if any, as this process sees it. `now`: seconds, monotonic."""
+    """The current outage, if any, as this process sees it. `now` gives monotonic seconds."""
 
     def __init__(self, group: str, now: Callable[[], float]) -> None:
         self._group, self._now = group, now
@@ -66,22 +70,24 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Return whether there is one: from a failed call to the next answered report."""
+        """Whether there is an outage, which lasts from a failed call to the next answered
+        report.
+        """
         return self._since is not None
 
     @property
     def lasted_s(self) -> float | None:
-        """How long the outage has lasted, in seconds; None without an outage."""
+        """The seconds that the outage has lasted, or None without an outage."""
         since = self._since
         return None if since is None else self._now() - since
 
     @property
     def asks_now(self) -> bool:
-        """Return whether it is time for a call: always, or during an outage after a pause."""
+        """Whether a call may be made now. During an outage there is a pause before each call."""
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """Record that a call failed. `until_then`: what the query does meanwhile."""
+        """Record that a call failed. `until_then` says in the log what the query does meanwhile."""
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
             self._since = self._now()

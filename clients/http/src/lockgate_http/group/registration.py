@@ -1,8 +1,8 @@
 """The registration of a query's readers, and fencing: one run of a query at a time.
 
 Each registration opens a new epoch. A reader whose epoch is no longer the newest is fenced: its
-query must stop, and no other one. A registration that was sent twice may have been applied twice;
-then the newest epoch is this run's own, and the run goes on with it.
+query must stop, but no other one. A registration that was sent twice may have been applied twice.
+Then the newest epoch is this run's own, and the run goes on with it.
 """
 
 import logging
@@ -20,8 +20,8 @@ log = logging.getLogger("lockgate")
 
 
 class Registration:
-    """The readers of one run of a query. `epochs`: by subtask; empty before the readers are
-    registered, and where the coordinator has forgotten them.
+    """The readers of one run of a query. `epochs` are by subtask. They are empty before the readers
+    are registered, and after the coordinator has forgotten them.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Registration:
         self._checked: GroupConfig | None = None
 
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
-        """Register these readers. `ceiling`: the last one that the query received; a coordinator
+        """Register these readers. `ceiling` is the last one that the query received: a coordinator
         that has lost its memory lets no reader beyond it.
         """
         self._refuse_new_group()
@@ -62,7 +62,7 @@ class Registration:
         self.check_config()
 
     def _refuse_new_group(self) -> None:
-        """Ask a coordinator that could not be reached before the query ran."""
+        """Apply `new_group="refuse"` if the coordinator could not be asked before the query ran."""
         if self._coordinator.new_group != "refuse" or self._session.config is not None:
             return
         try:
@@ -72,7 +72,7 @@ class Registration:
 
     def _leave_removed_sources(self) -> None:
         """End the readers of named sources that are no longer in the query. No other run would end
-        them: lost or parked, they would hold the group.
+        them, and as lost or parked readers they would block the group.
         """
         if self.epochs.keys() == set(range(len(self.epochs))):
             return  # numbered one by one: no source has a name
@@ -90,8 +90,8 @@ class Registration:
                 )
 
     def check_config(self) -> None:
-        """Hold the group's configuration against the query's, once for each change. Raises
-        `ConfigurationError` where they disagree at the start; later that is a warning.
+        """Compare the group's configuration with the query's, once for each change. Raises
+        `ConfigurationError` if they disagree at the start. Later a disagreement is only a warning.
         """
         config, before = self._session.config, self._checked
         if config is None or config is before:
@@ -106,8 +106,8 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Take over the newest epochs where they are this run's own. Raises `Fenced` where another
-        run has registered.
+        """Take over the newest epochs if they are this run's own. Raises `Fenced` if another run
+        has registered.
         """
         try:
             newest = self._session.client.registered(self._source)

@@ -1,5 +1,5 @@
-"""What one query has to report, and when. Pure: the clock is an argument, and nothing is sent
-here.
+"""The reports of one query, and when they are due. Pure: the clock is an argument, and nothing is
+sent here.
 """
 
 from collections.abc import Mapping
@@ -13,10 +13,10 @@ _Facts = Mapping[int, ReaderFacts | None]
 
 
 class Reporting:
-    """The reports of one query. `statuses`: by subtask, as of the last plan. `in_doubt`: the last
-    event of the group may no longer hold, so a report is due at once.
+    """The reports of one query. `statuses` are by subtask, as of the last plan. `in_doubt` means
+    that the last event of the group may no longer hold, so a report is due at once.
 
-    `max_batch_s`: a batch that takes longer is not kept alive.
+    A batch that takes longer than `max_batch_s` is not kept alive.
     """
 
     def __init__(self, now: float, max_batch_s: float) -> None:
@@ -30,7 +30,7 @@ class Reporting:
         self._farewell: Farewell | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
-        """Take in the statuses of a plan. Returns whether other readers wait for the change."""
+        """Take in the statuses of a plan, and return whether other readers wait for the change."""
         changed = urgent(self.statuses) != urgent(statuses)
         if statuses != self.statuses:
             self.statuses = dict(statuses)
@@ -40,8 +40,8 @@ class Reporting:
 
     @property
     def lowest(self) -> int:
-        """The lowest watermark of the sources that count in the group; MAX: none does. A source
-        that has no watermark yet does not count.
+        """The lowest watermark of the sources that count in the group, or MAX if none does. A
+        source that has no watermark yet does not count.
         """
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
@@ -50,7 +50,9 @@ class Reporting:
         self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Return whether a report is due again: after `after_s` seconds, or because of doubt."""
+        """Return whether a report is due again, either after `after_s` seconds or because of
+        doubt.
+        """
         if now - self._planned_at > self._max_batch_s:
             return False
         return self.in_doubt or now - answered_at >= after_s
@@ -58,8 +60,8 @@ class Reporting:
     def events(self, epochs: Mapping[int, int]) -> list[ReportedWatermarkEvent]:
         """Return the events to send now.
 
-        Each status names its splits once. 5,000 splits are 600 kB, and to name them again would
-        undo the progress that executors have reported since. Facts are named where they have
+        Each status names its splits only once. 5,000 splits are 600 kB, and naming them again would
+        undo the progress that executors have reported since. Facts are included if they have
         changed since the last answer.
         """
         self.in_doubt = False

@@ -1,4 +1,4 @@
-"""What the readers of a query report, and how a run's last report differs."""
+"""The reports of a query's readers, with the last report of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +8,9 @@ from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitRepor
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """The report of one source of a query. Times in ms. `idle`: the source holds no reader.
-    `facts`: for people; another pace alone makes no other status, and so names no splits again.
+    """The report of one source of a query, with times in ms. An `idle` source does not block other
+    readers. `facts` are figures for people. They do not count when statuses are compared, so a
+    change in them alone does not send the splits again.
     """
 
     watermark: int
@@ -21,8 +22,8 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class Farewell:
-    """The last report of a run. `park_ms`: for how long the readers go on counting; None: they are
-    finished.
+    """The last report of a run. The readers go on counting for `park_ms`, or are finished if it is
+    None.
     """
 
     park_ms: int | None
@@ -36,7 +37,7 @@ def report_of(
     names_splits: bool,
     facts: ReaderFacts | None = None,
 ) -> ReportedWatermarkEvent:
-    """Return the event that reports a source's status. A run's last report offers no reach."""
+    """Return the event that reports a source's status. The last report of a run has no `reach`."""
     return ReportedWatermarkEvent(
         subtask=subtask,
         epoch=epoch,
@@ -51,5 +52,7 @@ def report_of(
 
 
 def urgent(statuses: Mapping[int, SourceStatus]) -> list[object]:
-    """Return what other readers wait for. The end of a log may wait for the update interval."""
+    """Return the values that other readers wait for. Other changes may wait for the update
+    interval.
+    """
     return [(subtask, status.watermark, status.reach) for subtask, status in statuses.items()]
