@@ -5,14 +5,14 @@ A revision rises by a command here (`turned`), by a command at another process, 
 when a lease, a wait or a new group's grace ends. Splits change by an exchange here, or at another
 process. So each watched group has one follower. It looks at the group at the next deadline and,
 where other processes share the store, twice in each update interval; and at the splits, once a
-reader's stream is open. A look at an unchanged group is one short question, which also works right
-after an outage of the store. A group without watchers has no follower.
+reader's stream is open. A look at an unchanged group is one short request to the store, which also
+works right after an outage. A group without watchers has no follower.
 
-A store that goes back in time takes announced revisions along. The next look then gives the group a
-revision above them, so that watchers hear what is true now.
+If the store goes back in time, announced revisions are lost. The next look then gives the group a
+revision above them, so that watchers get the current event.
 
 No events are queued. A woken watcher takes the newest event, and a busy one finds it when it comes
-back. So a slow watcher misses outdated events only, costs no memory, and delays no other.
+back. So a slow watcher misses only outdated events, costs no memory, and delays no other.
 """
 
 import asyncio
@@ -35,10 +35,11 @@ from lockgate_coordinator.store import Store, StoreUnavailable
 log = logging.getLogger("lockgate")
 
 News = WatermarkAlignmentEvent | Enumerator | None
-"""What a reader's stream has; None is a heartbeat."""
+"""An item of a reader's stream; None is a heartbeat."""
 
 HEARTBEAT_S = 10.0
-"""How often an event stream of an unchanged group gets a heartbeat: proxies cut silent connections.
+"""How often an event stream of an unchanged group gets a heartbeat, because proxies cut silent
+connections.
 """
 
 LOOK_AGAIN_S = 1.0
@@ -86,7 +87,7 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """Wakes watchers by the turns that it hears of, and refreshes watched groups by `queue`. There
+    """A listener that wakes watchers after turns, and refreshes watched groups by `queue`. There
     are at most `limit` watchers.
     """
 
@@ -122,10 +123,10 @@ class Announcer(TurnListener):
             watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the newest event above revision `after`; None when the time ran out or the service
-        ends.
+        """Return the newest event above revision `after`, or None if the time runs out or the
+        service ends.
 
-        Raises `TooManyWatchers`, and what a `Refresh` raises.
+        Raises `TooManyWatchers`, and the errors of a `Refresh`.
         """
         expired = False
 
@@ -155,8 +156,8 @@ class Announcer(TurnListener):
         """Yield the newest event whenever it is above the last one given, and None at each
         heartbeat. Ends with the group or the service. An outage of the store does not end it.
 
-        For a reader of a source yield the source's enumerator, too, at once and when it has
-        changed. Then a newer epoch of the reader that has had an exchange is also an end.
+        For a reader of a source also yield the source's enumerator, at once and after each change.
+        The stream then also ends when a newer epoch of the reader has had an exchange.
         """
         source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):

@@ -8,7 +8,7 @@ Commands that arrive while a commit is under way wait, and make the next turn to
 evaluation and mostly one round trip for all of them. So a burst of reports costs a few commits and
 not one each, and two processes seldom collide. No command is answered before its result is stored,
 or, where nothing changes, before the store has confirmed that the group is as it was evaluated.
-`lockgate.group.turn` has what a turn does.
+`lockgate.group.turn` explains a turn.
 
 `persistence` helps a commit that other processes keep overtaking.
 """
@@ -26,15 +26,17 @@ from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, Store
 
 COMMANDS_OF_A_TURN = 1_000
-"""Reports and other commands that make one turn, in some 15 ms. Between two turns other requests
-are served.
+"""The most reports and other commands of one turn, which take some 15 ms. Between two turns other
+requests are served.
 """
 
 _Waiting = tuple[Command, "asyncio.Future[tuple[Turn, Outcome]]"]
 
 
 class CommitQueue:
-    """One commit at a time for each group. `commits` and `commands` count both so far."""
+    """A queue with one commit at a time for each group. `commits` and `commands` are the totals so
+    far.
+    """
 
     def __init__(self, store: Store, stalls: StallDetector, limits: Limits, listeners: Listeners) -> None:
         self._store, self._stalls, self._limits, self._listeners = store, stalls, limits, listeners
@@ -44,8 +46,8 @@ class CommitQueue:
         self.commits = self.commands = 0
 
     async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
-        """Return the turn with the command, and the command's outcome. Raises an outcome that is a
-        refusal, and `StoreUnavailable`.
+        """Return the turn with the command, and the command's outcome. Raises `StoreUnavailable`,
+        and the outcome itself if it is a refusal.
         """
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
@@ -54,7 +56,7 @@ class CommitQueue:
         return await future
 
     async def _run(self, name: str) -> None:
-        """Commit for as long as commands come."""
+        """Commit as long as there are commands."""
         try:
             while name in self._waiting:
                 await self._commit_waiting(name)
@@ -93,7 +95,7 @@ class CommitQueue:
         return waiting[:fit]
 
     async def _committed(self, name: str, commands: list[Command]) -> Turn:
-        """Return the turn of these commands, once it is stored and heard."""
+        """Return the turn of these commands after it has been stored and the listeners have run."""
         self.commits, self.commands = self.commits + 1, self.commands + len(commands)
         loaded = self._store.cached(name) or await self._store.load(name)
         attempts = self.persistence.attempts(f"group {name!r}")
@@ -111,8 +113,8 @@ class CommitQueue:
             loaded = instead  # again at once: the older it gets, the likelier is another refusal
 
     async def _stored(self, loaded: Loaded, done: Turn, reserve_ms: int) -> Loaded | None:
-        """Return None if the store now holds the group after the turn; else what it holds instead.
-        An unchanged group is not written, but a cached one has to be confirmed.
+        """Return None if the store now holds the group after the turn, else the state that it holds
+        instead. An unchanged group is not written, but a cached one has to be confirmed.
         """
         if done.after is not None and done.after is not loaded.group:
             return await self._store.commit(loaded, done.after, reserve_ms)

@@ -1,7 +1,7 @@
-"""The coordinator: every command of the protocol, as a turn of its group.
+"""The coordinator, which takes every command of the protocol as a turn of its group.
 
-Flink's `SourceCoordinator` is one object in the master of one job. This coordinator is
-any number of processes over one store, and no process holds anything that the others need.
+Flink's `SourceCoordinator` is one object in the master of one job. This coordinator is any number
+of processes over one store, and no process holds anything that the others need.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -61,16 +61,16 @@ class Stopping(Exception):
 
 
 class Coordinator:
-    """All methods raise `Refused` for what the core's rules refuse, and `StoreUnavailable` when the
-    store does not answer. `in_turn` is for work on bodies and splits that may take long,
-    `streams_in_turn` for what the streams of readers send.
+    """The coordinator. All methods raise `Refused` if the core's rules refuse a command, and
+    `StoreUnavailable` if the store does not answer. `in_turn` is for work on bodies and splits that
+    may take long, and `streams_in_turn` for the work of readers' streams.
 
-    `listeners` hear of each turn before those of the coordinator itself. `stalls` is the detector
-    of the event loop; None: one of its own. Names, journals and samples are read from `store`.
+    `listeners` are called before those of the coordinator itself. `stalls` is the stall detector of
+    the event loop, or None to make one. Names, journals and samples are read from `store`.
 
-    A command with an `act` takes effect once. Repeated with the same `act` it gets the same answer,
-    as long as the group has the act. The commit queue applies a command again where the store's
-    answer was lost, so each such command without an `act` gets one here.
+    A command with an `act` takes effect once. If it is repeated with the same `act`, it gets the
+    same answer, as long as the group remembers the act. The commit queue applies a command again if
+    the store's answer was lost, so each such command without an `act` gets one here.
     """
 
     def __init__(
@@ -111,7 +111,9 @@ class Coordinator:
         return outcome[1]
 
     async def refresh(self, name: str) -> Turn:
-        """Return the group evaluated now, so that leases that have ended are taken into account."""
+        """Evaluate the group now, so that leases that have ended are taken into account, and return
+        the turn.
+        """
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
@@ -157,7 +159,7 @@ class Coordinator:
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
-        """Judge each report alone. Returns the event and the rejected ones, by index."""
+        """Judge each report separately, and return the event and the rejected reports by index."""
         rejected = {index: item for index, item in enumerate(reports) if isinstance(item, InvalidMessage)}
         refused = dict[int, InvalidMessage | Refused](rejected)
         valid = [(index, item) for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
@@ -207,8 +209,8 @@ class Coordinator:
 
     async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:
         """Yield all news of one reader: the group's event and the source's enumerator, each at once
-        and when it has changed; None is a heartbeat. Raises as `follow`, and where the reader is
-        not in the group with this epoch.
+        and after each change; None is a heartbeat. Raises the errors of `follow`, and refuses a
+        reader that is not in the group with this epoch.
         """
         check_epoch((await self.refresh(name)).group, source, subtask, epoch)
         self.announcer.check_room()
@@ -218,8 +220,8 @@ class Coordinator:
         await self._once(name, Evict(source, subtask, act, by))
 
     async def pause(self, name: str, source: str, by: str | None, reason: str, act: str = "") -> SourcePause | None:
-        """Return the pause that holds now: an earlier one, if the source was paused before. None
-        where a repetition of `act` comes after the source was resumed.
+        """Pause the source, and return the pause in force, which is an earlier one if the source
+        was already paused. Returns None if `act` is repeated after the source was resumed.
         """
         turn, _ = await self._once(name, Pause(source, reason, act, by))
         return turn.group.pause_of(source)
@@ -228,29 +230,30 @@ class Coordinator:
         await self._once(name, Resume(source, act, by))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the event once its revision is above `after`; None when the time ran out."""
+        """Return the event once its revision is above `after`, or None if the time runs out."""
         event = (await self.refresh(name)).event
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[News, None]:
-        """Yield the event, if its revision is not `after` itself, then each newer one; None is a
-        heartbeat.
+        """Yield the event unless its revision is `after`, then each newer one; None is a heartbeat.
 
-        Raises what `refresh` raises, and `TooManyWatchers`, at once and not with the first event.
+        Raises the errors of `refresh`, and `TooManyWatchers`, at once and not with the first event.
         """
         event = (await self.refresh(name)).event
         self.announcer.check_room()
         return self.announcer.follow(name, after if after <= event.revision else BEFORE_ALL_REVISIONS)
 
     async def ready(self) -> None:
-        """Raise `StoreUnavailable` where commits would fail, and `Stopping` before the end."""
+        """Raise `StoreUnavailable` if commits would fail, and `Stopping` if the service is about to
+        stop.
+        """
         if self.stopping:
             raise Stopping("this coordinator is shutting down: send the request to another one")
         self.queue.persistence.check()
         await self.store.ping()
 
     def end_waiting(self) -> None:
-        """End all long polls as if their time had run out: the service is about to stop."""
+        """End all long polls as if their time had run out, because the service is about to stop."""
         self.announcer.end_waiting()
 
     async def close(self) -> None:
@@ -273,8 +276,8 @@ class Coordinator:
             await self.queue.submit(name, Arrive(source, arrivals))
 
     async def _check_groups(self, name: str) -> None:
-        """Raise `LimitReached` if the group would be one too many. Several that are made at the
-        same moment may be a few too many.
+        """Raise `LimitReached` if the store may not have one more group. Groups that are created at
+        the same moment may exceed the limit by a few.
         """
         known = self.store.cached(name)
         if known is not None and known.group is not None:

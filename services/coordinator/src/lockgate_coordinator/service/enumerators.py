@@ -1,9 +1,9 @@
 """The split enumerators of groups: exchanges of readers, lists of splits, and SourceEvents.
 
-An exchange is two commits. The first one is of the group: it checks the reader's epoch, takes its
-report or renews its lease, and makes the event. The second one is of the enumerators, whose record
-has leases of its own (`lockgate.enumerator.leases`). So an older epoch is refused before it touches
-a split, and a report costs no more than without splits.
+An exchange is two commits. The first one commits the group: it checks the reader's epoch, takes its
+report or renews its lease, and makes the event. The second one commits the enumerators, whose
+record has leases of its own (`lockgate.enumerator.leases`). So an older epoch is refused before it
+touches a split, and a report costs no more than without splits.
 
 The exchanges of one group are committed one after the other in each process. Between processes the
 store's versions decide, and the loser tries again with what it then loads.
@@ -36,10 +36,12 @@ from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
 
 Arrivals = Mapping[int, Arriving | None]
-"""By subtask the split on its way to it that is furthest behind."""
+"""For each subtask, the split on its way to it that is furthest behind, if there is one."""
 
 Edit = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
-"""What one edit makes of a source's enumerator. None, or the same object: nothing is committed."""
+"""A function that edits a source's enumerator. Nothing is committed if it returns None or the same
+object.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,9 @@ class Listed:
 
 
 class Enumerators:
-    """All methods raise `Refused` for what the rules refuse, and `StoreUnavailable`."""
+    """The enumerators of all groups. All methods raise `Refused` if the rules refuse a request, and
+    `StoreUnavailable`.
+    """
 
     def __init__(
         self,
@@ -77,8 +81,8 @@ class Enumerators:
     async def exchange(
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
-        """Take the exchange of a reader whose epoch the group has just confirmed (`turn`).
-        Returns the answer, and what the group is to know of splits on their way.
+        """Take the exchange of a reader whose epoch the group has just confirmed in `turn`. Returns
+        the answer, and the changed splits on their way that the group has to record.
         """
         group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
@@ -122,8 +126,8 @@ class Enumerators:
         return answer, _news(group, source, arriving(before, after, reader))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
-        """Return the lost readers of the source that hold the group, and whose splits
-        others have.
+        """Return the lost readers of the source that block the group although other readers have
+        their splits.
         """
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
@@ -173,8 +177,8 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit what `change` makes of the enumerator. Returns the enumerator before and after it,
-        and the store's time.
+        """Commit an edit of the enumerator. Returns the enumerator before and after it, and the
+        store's time.
         """
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")

@@ -1,8 +1,8 @@
-"""Look through all groups now and then, and remove what has expired (`lockgate.group.expiry`).
+"""The removal of expired readers and groups from time to time (`lockgate.group.expiry`).
 
-The first look comes after one pause: a process that has just begun may be the first one after an
-outage, and the readers need time to come back. Each process looks on its own. Nothing is removed
-twice, since each removal is a commit.
+The first look comes after one pause, because a process that has just begun may be the first one
+after an outage, and the readers need time to come back. Each process looks on its own. Nothing is
+removed twice, because each removal is a commit.
 """
 
 import asyncio
@@ -17,19 +17,21 @@ from lockgate_coordinator.store import StoreUnavailable, UnreadableGroup
 log = logging.getLogger("lockgate")
 
 PAUSE_S = 3_600.0
-"""How long to wait between two looks at most; else a tenth of the shortest time."""
+"""The longest pause between two looks. The pause is a tenth of the shortest expiry if that is
+less.
+"""
 
 NAMES_AT_ONCE = 100
 
 
 def pause_s(expiry: Expiry) -> float | None:
-    """Return the pause between two looks; None: nothing expires."""
+    """Return the pause between two looks, or None if nothing expires."""
     times = [ms for ms in (expiry.readers_ms, expiry.groups_ms) if ms is not None]
     return min(PAUSE_S, max(1.0, min(times) / 10_000)) if times else None
 
 
 async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
-    """Remove what has expired now and then, until it is cancelled."""
+    """Remove expired readers and groups from time to time, until cancelled."""
     pause = pause_s(expiry)
     while pause is not None:
         await asyncio.sleep(pause)
@@ -42,7 +44,7 @@ async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
 
 
 async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:
-    """Look at each group once. Raises `StoreUnavailable`."""
+    """Look at each group once, and remove what has expired. Raises `StoreUnavailable`."""
     after = ""
     while names := await coordinator.store.names(after, NAMES_AT_ONCE):
         for name in names:

@@ -17,7 +17,7 @@ from lockgate_coordinator.telemetry.figures import Figures, GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER
 
 MOST_GROUPS = 1_000
-"""How many groups have figures of their own: the first ones by name."""
+"""The most groups with figures of their own, the first ones by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
 """How many sources of a group have figures of their own. The figures of the others are added up

@@ -19,8 +19,8 @@ READERS_SHOWN = 1_000
 SOURCES_SHOWN = 100
 
 STATES = ("assigned", "revoking", "unassigned", "missing", "finished")
-"""The state of a split: in a reader's hands; to be given back by it; in nobody's hands; named no
-longer by the last list; read to its end.
+"""The states of a split. In this order, it is assigned to a reader, has to be given back by its
+reader, has no reader, is missing from the last list, or has been read to its end.
 """
 
 WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET: "committed"}
@@ -29,8 +29,8 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """Return a page of splits by their ids, from the one above `after`. Raises `UnknownSource` for
-    a source without an enumerator.
+    """Return a page of splits in the order of their ids, those above `after`. Raises
+    `UnknownSource` for a source without an enumerator.
     """
     if enumerator is None:
         raise UnknownSource(group.name, source)
@@ -50,7 +50,7 @@ def inspected_splits(
 
 
 def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
-    """Return how many splits are in each state. O(readers) if none is missing."""
+    """Return how many splits are in each state. This takes O(readers) if none is missing."""
     living = [each for each in enumerator.readers.values() if not is_over(each, Now(now_ms))]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
     inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)
@@ -66,7 +66,9 @@ def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
 
 
 def summaries(sources: Mapping[str, Enumerator], now_ms: int) -> dict[str, dict[str, int]]:
-    """Return the counts of each source with an enumerator, by name: of `SOURCES_SHOWN` at most."""
+    """Return the counts of each source with an enumerator, by name, for at most `SOURCES_SHOWN` of
+    them.
+    """
     return {source: counts(sources[source], now_ms) for source in sorted(sources)[:SOURCES_SHOWN]}
 
 
@@ -74,8 +76,8 @@ _Place = tuple[str, ReaderId | None, OwnedSplit | FreeSplit]
 
 
 def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
-    """Return state, reader and value of each split. Splits of a reader whose lease has ended are
-    free already: the next exchange will store that.
+    """Return the state, reader and value of each split. Splits of a reader whose lease has ended
+    are free already, and the next exchange will store that.
     """
     found = dict[str, _Place]()
     for id, finished in enumerator.finished.items():
@@ -151,7 +153,7 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
 
 
 def position(split: KafkaPartitionSplit) -> int | str:
-    """Return the next record to read; a word where nobody has resolved it yet."""
+    """Return the offset of the next record to read, or a word if it is not resolved yet."""
     return _offset(split.starting_offset)
 
 

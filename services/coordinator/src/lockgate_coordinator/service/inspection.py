@@ -1,7 +1,9 @@
-"""A group, its sources, readers and splits as JSON for people: pure, from a group and the time.
+"""A group, its sources, readers and splits as JSON for people. Pure functions of a group and the
+time.
 
 Each time is given as a number, and as an ISO string beside it. A page of readers has a bound in
-bytes, and is made in steps: a group may have thousands of readers, each with thousands of splits.
+bytes, and is made in steps, because a group may have thousands of readers, each with thousands of
+splits.
 """
 
 import heapq
@@ -23,18 +25,20 @@ from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_
 from lockgate_coordinator.telemetry.figures import Figures, state_of
 
 DRIFT_LIMIT = 10_000
-"""The list of groups leaves out the drift of groups with more readers: computing it looks at every
-reader, while reports wait.
+"""The list of groups leaves out the drift of groups with more readers, because computing it looks
+at every reader while reports wait.
 """
 
 
 PAGE_SIZE = 2_000_000
-"""Bytes of a page of readers, which ends there whatever its `limit`. One reader may have more."""
+"""The bytes after which a page of readers ends, even below its `limit`. One reader may have
+more.
+"""
 
 HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
-"""A group's health, worst first: a reader is lost; a reader has waited for longer than
-`max_wait_ms`; an expected or registered reader has not reported; an operator has paused a source; a
-reader waits at the ceiling; all read; none is left that reads.
+"""The health of a group, worst first. In this order, a reader is lost; a reader has waited for
+longer than `max_wait_ms`; an expected or registered reader has not reported; an operator has paused
+a source; a reader waits at the ceiling; all readers read; no reader is left that reads.
 """
 
 LOST_NAMED = 3
@@ -157,8 +161,8 @@ def _sentence(group: Group, event: Json) -> str:
 
 
 def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], now_ms: int) -> str | None:
-    """Return why the first blocker is behind, which readers are lost and which sources are
-    paused; None if there is nothing to say.
+    """Return why the first blocker is behind, which readers are lost and which sources are paused,
+    or None if there is nothing to say.
     """
     sentences = list[str]()
     for held in event["blocked_by"][:1]:
@@ -174,7 +178,7 @@ def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], 
 
 
 def paused(pause: SourcePause | None) -> Json | None:
-    """Return an operator's pause of a source; None if it is not paused."""
+    """Return an operator's pause of a source, or None if it is not paused."""
     if pause is None:
         return None
     return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
@@ -245,7 +249,9 @@ def _arriving(arriving: Arriving) -> Json:
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
-    """Return what the reader's query said last; what is left of the retention is as of now."""
+    """Return the last facts of the reader's query. The time that is left of the retention is as of
+    now.
+    """
     until = facts.retained_until
     return {
         **to_json(facts),
@@ -263,7 +269,7 @@ def _split(group: Group, split: SplitReport) -> Json:
 
 
 def _drift(group: Group, watermark: int) -> int | None:
-    """Return how far `watermark` is above the group's; None if either is MIN or MAX."""
+    """Return how far `watermark` is above the group's, or None if either is MIN or MAX."""
     ends = (MIN, MAX)
     return None if watermark in ends or group.group_watermark in ends else watermark - group.group_watermark
 

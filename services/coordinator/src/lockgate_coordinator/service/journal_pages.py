@@ -1,4 +1,4 @@
-"""Pages of a group's journal, filtered: from the store's entries to JSON."""
+"""Filtered pages of a group's journal, made of the store's entries as JSON."""
 
 import json
 from collections.abc import Set
@@ -23,8 +23,8 @@ async def journal_page(
     kinds: Set[str],
     source: str,
 ) -> tuple[list[Json], str | None]:
-    """Return the first `limit` entries of a `JournalSpan` that are of these kinds and this source
-    (empty: of all); and the last one's id, if there may be more. Raises `UnknownGroup`.
+    """Return the first `limit` entries of a `JournalSpan` that are of these kinds and this source,
+    where empty means all, and the last one's id if there may be more. Raises `UnknownGroup`.
     """
     span, found = JournalSpan(*bounds), list[Json]()
     while True:

@@ -1,17 +1,17 @@
-"""Persistence: a commit that others keep overtaking reserves its group, and gets through.
+"""Persistence, by which a commit that others keep overtaking reserves its group and gets through.
 
 Of two processes over one store the nearer one commits faster. A commit of the farther one arrives
 with a state that is a round trip old, so it is refused whenever the nearer one has committed since.
-Without more the farther process would never commit while the nearer one is busy, and its readers
-would be lost although they report.
+Without a reservation the farther process would never commit while the nearer one is busy, and its
+readers would be lost although they report.
 
 The rule. After `REFUSALS` refusals each further attempt carries a reservation. The store keeps it
-where the attempt is refused, too: for so long all other processes wait with their commits. It lasts
-twice as long as the last attempt took, so the next attempt arrives in time, and ends with it. A
-process that dies delays the others by that much, once.
+even if it refuses the attempt, and all other processes wait with their commits for that long. A
+reservation lasts twice as long as the last attempt took, so the next attempt arrives in time. It
+ends with that attempt. A process that dies delays the others by that much, once.
 
 A command that has not got through within `WITHIN_S` fails with `StoreUnavailable`, and the process
-says that it is not ready: another one may be nearer to the store.
+says that it is not ready, because another one may be nearer to the store.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ import asyncio
 from lockgate_coordinator.store import StoreUnavailable
 
 REFUSALS = 2
-"""How many refusals are chance: two processes beside the store collide now and then."""
+"""The refusals that may be chance, because two processes beside the store collide now and then."""
 
 WITHIN_S = 5.0
 """How long one commit is tried."""
@@ -30,7 +30,9 @@ RESERVED_MOST_MS = 2_000
 MARGIN_MS = 5
 
 UNREADY_S = 10.0
-"""How long the process is not ready after a commit that did not get through, unless one does."""
+"""How long the process is not ready after a commit that did not get through, unless a later one
+does.
+"""
 
 
 class Persistence:
@@ -54,8 +56,8 @@ class Persistence:
 
 
 class Attempts:
-    """The attempts at one commit. `reserve_ms`: for how long the next one reserves the group where
-    it is refused.
+    """The attempts at one commit. If the next one is refused, it reserves the group for
+    `reserve_ms`.
     """
 
     def __init__(self, persistence: Persistence, what: str) -> None:
@@ -66,8 +68,8 @@ class Attempts:
         self.reserve_ms = 0
 
     def refused(self, *, overtaken: bool = True) -> None:
-        """Count a refusal. It is not `overtaken` if the store still has the version upon which the
-        commit was made. Raises `StoreUnavailable` after `WITHIN_S`.
+        """Count a refusal. It is not `overtaken` if the store still has the version that the commit
+        was based on. Raises `StoreUnavailable` after `WITHIN_S`.
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:

@@ -1,8 +1,8 @@
 """Samples of groups for charts: a few figures of each group now and then, kept in the store.
 
 A group is sampled when it is committed or looked at anyway, every ten seconds at most by each
-process; the store takes no sample that comes too soon after another process's. So a report costs a
-look into a dict more, and a group of which nothing is heard has no samples.
+process; the store takes no sample that comes too soon after another process's. So a report costs
+only one more dict look-up, and a group without reports has no samples.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from lockgate_coordinator.store.base import SAMPLE_LEVELS
 from lockgate_coordinator.telemetry.figures import Figures
 
 SOURCES_SAMPLED = 50
-"""How many sources a sample has, by name."""
+"""The most sources in a sample, the first ones by name."""
 
 HOLDERS_SAMPLED = 3
 
@@ -34,7 +34,7 @@ log = logging.getLogger("lockgate")
 
 
 class Sampler(TurnListener):
-    """Samples the groups of `store`."""
+    """A listener that samples the groups of `store`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class Sampler(TurnListener):
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """End the samples under way."""
+        """End the samples in progress."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -67,7 +67,9 @@ class Sampler(TurnListener):
 
 
 async def sample(turn: Turn) -> Json:
-    """Return the figures of a group, for charts. Lets others run now and then."""
+    """Return the figures of a group, for charts. It pauses now and then, so that other requests are
+    served.
+    """
     group, event = turn.group, to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):

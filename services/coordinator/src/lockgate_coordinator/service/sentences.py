@@ -1,4 +1,4 @@
-"""Sentences about what a group waits for, and why: part of the inspection's answer, which the
+"""Sentences on what a group waits for, and why. They are part of the inspection's answer, which the
 dashboard and the command line show.
 """
 
@@ -9,7 +9,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.fields import Json
 
 SOURCES_NAMED = 3
-"""How many blockers of a group a sentence names."""
+"""The most blockers of a group that a sentence names."""
 
 SLOW_MS = 10_000
 """From this age on, a sentence says how long ago a reader made progress."""

@@ -1,8 +1,8 @@
-"""Detect stalls of the event loop, so that no lease ends by them.
+"""The detection of event-loop stalls, so that no lease ends because of them.
 
-A timer beats some times a second. A beat that is late shows that the event loop was not served: it
-was at work for one request, or the system had stopped the process. A turn asks the detector for its
-time, and the detector looks at the clock itself: after a stall a turn may come before the beat.
+A timer fires some times a second. If it is late, the event loop was busy with one request, or the
+system had stopped the process. A turn gets its time from the detector, which then checks the clock
+itself, because after a stall a turn may run before the timer.
 
 Reports that have waited in the sockets are read after the stall, and not at once. So the stall
 counts for as long again, at most `AFTERWARDS_S`. `lockgate.group.now` has the rule.
@@ -22,7 +22,7 @@ log = logging.getLogger("lockgate")
 BEAT_S = 0.1
 
 STALLED_S = 0.5
-"""Without a beat for longer, the event loop has stalled."""
+"""The event loop has stalled if its timer has not fired for longer than this."""
 
 AFTERWARDS_S = 1.0
 
@@ -41,8 +41,8 @@ class StallDetector:
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self, store_ms: int, jumps: tuple[ClockJump, ...] = ()) -> Now:
-        """Return the store's time `store_ms` with the stalls of this process. The first call starts
-        the timer.
+        """Return the store's time `store_ms` together with the stalls of this process. The first
+        call starts the timer.
         """
         now = self._clock()
         if self._beat_at is None:

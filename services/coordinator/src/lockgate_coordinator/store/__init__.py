@@ -1,5 +1,5 @@
-"""Where groups are kept: one contract (`base`), over memory or Redis (`open_store`).
-The service loads and commits through it, and needs to know neither.
+"""The stores of groups: one contract (`base`), over memory or Redis (`open_store`).
+The service loads and commits through it, and depends on neither of the two.
 Theory: the docstring of `base`; docs/operations.md.
 """
 
@@ -18,8 +18,8 @@ def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Sto
     """Return the store of an address. `addresses` has the forms of a Redis address, and may take a
     password from `environment`.
 
-    Raises `InvalidStoreAddress`. Its text says what is wrong, and repeats no part of the address
-    but the scheme.
+    Raises `InvalidStoreAddress`. Its text says what is wrong, and quotes no part of the address
+    except the scheme.
     """
     scheme, colon, _ = address.partition("://")
     if not colon:

@@ -8,7 +8,7 @@ A Redis Cluster, by some nodes:     redis+cluster://[USER:PASSWORD@]HOST[:PORT],
 follow a `?`: redis-py's own for TLS, and the credentials of the Sentinels. A password may come from
 the environment instead, where `ps` does not show it.
 
-No error text of this module repeats a part of an address, since any part may be a piece of a
+No error text of this module quotes a part of an address, since any part may be a piece of a
 password.
 """
 
@@ -46,7 +46,7 @@ SCHEMES = {scheme: form for form in Form for scheme in (form.value, form.value.r
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user (None: the default user) and its password (None: there is none)."""
+    """A user and a password. None means the default user, or no password."""
 
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -67,7 +67,7 @@ class RedisAddress:
     tls: Mapping[str, str | bool] | None = None
 
     def __str__(self) -> str:
-        """Return the place of the Redis, for people, without credentials."""
+        """Return the address of the Redis for people, without credentials."""
         servers = ", ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers)
         if self.form is Form.SENTINEL:
             return f"Redis (the master that the Sentinels at {servers} name)"
@@ -75,7 +75,9 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Raise `InvalidStoreAddress`, which names the wrong part and its expected form."""
+    """Return the parsed address. Raises `InvalidStoreAddress`, which names the wrong part and its
+    expected form.
+    """
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
     try:
@@ -178,8 +180,8 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Check that the text names only known parts and options; an unknown option must look like a
-    name.
+    """Return an error. Its text names only known parts and options, or an unknown option that looks
+    like a name.
     """
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"

@@ -1,5 +1,5 @@
-"""What a store is: it loads a group, and replaces it if nobody else has replaced it meanwhile
-(compare-and-set). The group's rules are in the core, and run in the service.
+"""The contract of a store, which loads a group, and replaces it if no other process has replaced it
+meanwhile (compare-and-set). The group's rules are in the core, and run in the service.
 
     load(name)            the group, with the store's time and a version; version 0: the store
                           knows nothing of that name
@@ -10,21 +10,22 @@
     discard(name)         delete whatever is there, without reading it; once for each act. The
                           version stays for a while, as the floor of a successor
 
-So each command is: cached or load, rule, commit; and again from the answer if the commit was
-refused. A cached group counts as confirmed only once a commit of it succeeds. A store refuses it
-too if its time is more than `CACHED_WITHIN_MS` off the store's own.
+So each command takes the group from `cached` or `load`, applies the rule, and commits. It does so
+again from the answer if the commit was refused. A cached group counts as confirmed only once a
+commit of it succeeds. A store refuses it too if its time is more than `CACHED_WITHIN_MS` off the
+store's own.
 
 A process that was refused again and again reserves the group for its next commit (`reserve_ms`).
 Those of other processes wait meanwhile, and are then refused.
 
-A new version is max(previous + 1, the store's time). No version comes twice, not even over a
-deleted group. Where the store itself goes back in time, `histories` tells the versions of one
-history from those of another. A group that is loaded unchanged may be the very same object as last
-time. Every store passes tests/coordinator/store/test_contract.py. Errors of a store's own driver
-leave it as `StoreUnavailable`.
+A new version is max(previous + 1, the store's time). No version is given out twice, not even after
+a group was deleted. If the store itself goes back in time, `histories` distinguishes the versions
+of one history from those of another. A group that is loaded unchanged may be the very same object
+as last time. Every store passes tests/coordinator/store/test_contract.py. Errors of a store's own
+driver leave it as `StoreUnavailable`.
 
 The split enumerators of a group's sources are kept beside the group, with versions of their own, so
-that a report costs nothing more. They go with the group:
+that a report costs nothing more. They are deleted with the group:
 
     load_splits(name)            the enumerators by source, with the store's time and a version
     commit_splits(loaded, new)   stores `new` if the version is still that of `loaded`, and the
@@ -61,13 +62,13 @@ JOURNAL_KEPT: Final = 1_000
 
 
 SAMPLE_LEVELS: Final = ((10_000, 60), (60_000, 180), (600_000, 288))
-"""Samples are thinned out with age: each level has ms between two samples, and how many are kept.
-So there is one every ten seconds for 10 minutes, every minute for 3 hours, every ten minutes for 2
-days.
+"""The levels of samples, each with the ms between two samples and the number of samples kept. Older
+samples are sparser: there is one every ten seconds for 10 minutes, every minute for 3 hours, and
+every ten minutes for 2 days.
 """
 
 SAMPLES_KEPT_MS: Final = 2 * 86_400_000
-"""How long the samples of a group are kept of which nothing is heard any more."""
+"""How long the samples of a group are kept after its last sample."""
 
 
 class StoreUnavailable(Exception):
@@ -89,18 +90,18 @@ class UnreadableGroup(StoreUnavailable):
 
 
 class InvalidStoreAddress(ValueError):
-    """An address that names no store. The text never repeats the address, which may carry a
-    password.
+    """An address that is not valid for a store. The text never quotes the address, which may
+    contain a password.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class State(Generic[V]):
-    """A value of a store at one moment of the store's time. `confirmed`: it comes from the store,
-    and not from this process's cache. `series`: for a store that may lose its history
-    (`histories`). `jumps`: of the store's clock, which the next commit makes up for
-    (`lockgate.group.clock_jumps`). `lost`: the store has lost commits that this process had made or
-    seen.
+    """A value of a store at one moment of the store's time. It is `confirmed` if it comes from the
+    store, and not from this process's cache. `series` is for a store that may lose its history
+    (`histories`). `jumps` are those of the store's clock, which the next commit makes up for
+    (`lockgate.group.clock_jumps`). `lost` means that the store has lost commits that this process
+    had made or seen.
     """
 
     name: str
@@ -114,12 +115,12 @@ class State(Generic[V]):
 
     @property
     def next_version(self) -> int:
-        """The version after a commit of this."""
+        """The version after a commit upon this state."""
         return tick(self.version, self.now_ms)
 
 
 class Loaded(State[Group | None]):
-    """A group; None: there is none."""
+    """A group, or None if there is none."""
 
     __slots__ = ()
 
@@ -172,14 +173,14 @@ class Store(Protocol):
         ...
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Delete the group, however large it is, and even if it cannot be read; or `only` if it
-        still has that version. Returns how many readers it had. A successor of a group that the
-        same `act` had deleted is left alone.
+        """Delete the group, however large it is, and even if it cannot be read. With `only`, delete
+        it only if it still has that version. Returns how many readers it had. A successor of a
+        group that the same `act` had deleted is left alone.
         """
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Return the group's enumerators; none if the group does not exist or has none."""
+        """Return the group's enumerators, or none if the group does not exist or has none."""
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
@@ -195,8 +196,8 @@ class Store(Protocol):
         ...
 
     async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
-        """Return up to `limit` entries of the group's journal, each with its id; none if the group
-        does not exist.
+        """Return up to `limit` entries of the group's journal, each with its id, or none if the
+        group does not exist.
         """
         ...
 
@@ -205,8 +206,8 @@ class Store(Protocol):
         ...
 
     async def read_samples(self, name: str) -> list[tuple[int, str]]:
-        """Return the samples of the group by their time, ms, each as fine as there is for that
-        time.
+        """Return the samples of the group with their times in ms, at the finest level that there is
+        for each time.
         """
         ...
 
@@ -221,12 +222,12 @@ class Store(Protocol):
         ...
 
     async def ping(self) -> None:
-        """Return if the store can be read and written."""
+        """Check that the store can be read and written."""
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return which of the store's own settings may lose groups, one sentence each; None if the
-        store does not say now. Raises nothing.
+        """Return which of the store's own settings may lose groups, one sentence each, or None if
+        the store does not say now. Raises nothing.
         """
         ...
 
@@ -234,8 +235,8 @@ class Store(Protocol):
 
 
 def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
-    """Return the samples of all levels, the finest first, as one series: of each level what is
-    older than the level before it.
+    """Return the samples of all levels, given with the finest first, as one series. Each level adds
+    what is older than the level before it.
     """
     found = list[tuple[int, str]]()
     for level in levels:

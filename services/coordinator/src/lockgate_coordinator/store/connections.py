@@ -42,13 +42,13 @@ else:  # a dependency of redis-py there
 log = logging.getLogger("lockgate")
 
 TIMEOUT_S = 2.0
-"""How long an answer may take, connecting and queueing included: shorter than a client's timeout,
-longer than a slow moment. One timer covers all of it, because redis-py's `socket_timeout` would
-cost as much as the rest of a command.
+"""How long an answer may take, including connecting and queueing. It is shorter than a client's
+timeout and longer than a slow moment. One timer covers all of it, because redis-py's
+`socket_timeout` would cost as much as the rest of a command.
 """
 
 CONNECTIONS = 16
-"""How many commands are under way at most. While no connection breaks, no more are opened."""
+"""The most commands in progress. While no connection breaks, no more connections are opened."""
 
 _FAULT_OF_A_SCRIPT = re.compile(r"user_script:\d+:")
 
@@ -66,7 +66,7 @@ class Script:
 
 
 class Connections:
-    """Opens no connection before it is used."""
+    """The connections to a Redis. None is opened before it is used."""
 
     def __init__(self, address: RedisAddress) -> None:
         self._address = address
@@ -77,7 +77,7 @@ class Connections:
         self._may_ask = True
 
     async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
-        """Return the script's answer. Its text is sent only where Redis does not have it. All keys
+        """Return the script's answer. Its text is sent only if Redis does not have it. All keys
         must have the same hash tag.
         """
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
@@ -94,7 +94,7 @@ class Connections:
         return answer
 
     async def eviction_policies(self) -> set[str] | None:
-        """Return Redis's `maxmemory-policy`, in a cluster those of all nodes; None if Redis does
+        """Return Redis's `maxmemory-policy`, in a cluster those of all nodes, or None if Redis does
         not say. It is not asked again if the user may not ask.
         """
         if not self._may_ask:
@@ -125,8 +125,8 @@ class Connections:
         return await self._pooled(words)
 
     def _renewed(self) -> bool:
-        """Return whether files of TLS have changed since the client was made. It keeps what it has
-        read of them, so there is a new client then.
+        """Return whether TLS files have changed since the client was made. A client keeps what it
+        has read of them, so a new client is needed then.
         """
         if not self._files.have_changed():
             return False
@@ -165,7 +165,7 @@ class Connections:
 
 
 def is_no_group(error: BaseException | None) -> bool:
-    """Return whether a script has failed by what it found in its keys."""
+    """Return whether a script has failed because of what it found in its keys."""
     if not isinstance(error, ResponseError):
         return False
     return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
@@ -182,7 +182,7 @@ class _ScriptUnknown(Exception):
 
 
 def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
-    """Return the client, and those that it needs beside itself."""
+    """Return the client, and the other clients that it needs."""
     tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
     retry = Retry(ConstantBackoff(0.01), _ONCE_MORE)
     common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": retry, **tls}
@@ -202,8 +202,8 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """Return what is wrong with a certificate; None for another error. redis-py hands on only the
-    text of OpenSSL's error.
+    """Return what is wrong with a certificate, or None for another error. redis-py hands on only
+    the text of OpenSSL's error.
     """
     text = str(error)
     found = _REASON_OF_TLS.search(text)

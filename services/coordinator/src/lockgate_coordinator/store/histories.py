@@ -1,15 +1,15 @@
-"""Histories: how a process notices that Redis has lost what it had answered before.
+"""Histories, by which a process notices that Redis has lost states that it had returned before.
 
 A Redis goes back in time when a replica that lags is promoted, when a dump is restored, or when it
 restarts from an old file. It does so over open connections as well. From there it goes on, and its
-versions alone do not show that. What a process remembers of the lost history must then be
-forgotten, and not be mixed with what it reads.
+versions alone do not show that. Then a process must discard what it remembers of the lost history,
+and not mix it with what it reads.
 
 **Marks.** Each commit leaves a mark, VERSION/SERIES. A *series* is a row of commits of one process,
-each made upon the one before, which Redis has confirmed. The first commit of a series gives it a
-name that no process has used before. A commit begins a new series where the state is another
-process's, or where the outcome of the process's last commit is not known. Redis keeps the mark of
-the state, and the names of ended series with the last version of each.
+where each is made upon the one before, which Redis has confirmed. The first commit of a series
+gives it a name that no process has used before. A commit begins a new series if the state is
+another process's, or if the outcome of the process's last commit is not known. Redis keeps the mark
+of the state, and the names of ended series with the last version of each.
 
 **What a mark proves.**
 
@@ -25,18 +25,18 @@ the state, and the names of ended series with the last version of each.
    readers are those with a version above v. In all other cases Redis answers the whole group.
 
 So two replicas that went apart after one mark are not mistaken for each other. Their next commits
-are in different series, or are one commit that both have. Nothing follows from connections, clocks
-or the order of versions, and no round trip is added.
+are in different series, or are one commit that both have. The method does not rely on connections,
+clocks or the order of versions, and adds no round trip.
 
-**What is not detected.** A deleted group leaves a version without a series, as does a hand that
-changes the version alone. Redis forgets an ended series after an hour, or after `SERIES_KEPT`
-versions. A process that is further behind reads the whole group.
+**What is not detected.** A deleted group leaves a version without a series, as does an operator who
+changes only the version by hand. Redis forgets an ended series after an hour, or after
+`SERIES_KEPT` versions. A process that is further behind reads the whole group.
 """
 
 from typing import Final
 
 SERIES_KEPT: Final = 60_000
-"""By how many versions (about as many ms) an ended series may be older than the newest commit."""
+"""The versions (about as many ms) by which an ended series may be older than the newest commit."""
 
 NOTHING: Final = "0/"
 """The mark of a group that a process has not seen."""
@@ -47,6 +47,6 @@ def mark(version: int, series: str) -> str:
 
 
 def parts(text: str) -> tuple[int, str]:
-    """Version and series of a mark."""
+    """Return the version and the series of a mark."""
     version, _, series = text.partition("/")
     return int(version), series

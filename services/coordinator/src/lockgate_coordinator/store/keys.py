@@ -34,8 +34,8 @@ SPLITS = ":splits"
 
 
 def of_group(group: str, part: str = "") -> tuple[str, str, str, str]:
-    """Return the keys of a state: state, changes, removed, series. `part`: `SPLITS` for that of the
-    group's split enumerators.
+    """Return the keys of a state: state, changes, removed, series. With the `part` `SPLITS` it is
+    the state of the group's split enumerators.
     """
     prefix = f"lockgate:{{{group}}}{part}"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"

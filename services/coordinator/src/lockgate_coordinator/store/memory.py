@@ -34,7 +34,7 @@ REMEMBERED_MS = 3_600_000
 
 
 class MemoryStore:
-    """A dict of groups. `clock` tells the store's time in ms, and does not jump."""
+    """A store in this process's memory. `clock` gives the store's time in ms, and does not jump."""
 
     shared = False
 
@@ -61,7 +61,9 @@ class MemoryStore:
         return None
 
     def _forget_old_names(self) -> None:
-        """Drop names of groups deleted long ago: the clock is above their last version."""
+        """Drop the names of groups that were deleted so long ago that the clock is above their last
+        version.
+        """
         until = self._clock() - REMEMBERED_MS
         for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):
             if deleted_at > until:
@@ -145,7 +147,7 @@ class MemoryStore:
 
 
 def _place(id: str) -> tuple[int, int] | None:
-    """Return the place of an entry of a journal; None for no id."""
+    """Return the place of an entry of a journal, or None for no id."""
     if not id:
         return None
     now_ms, _, number = id.partition("-")

@@ -1,4 +1,6 @@
-"""Log when the store is unavailable, for how long, and when it is back."""
+"""Log lines about outages of the store: when it is unavailable, for how long, and when it is
+back.
+"""
 
 import logging
 from collections.abc import Callable
@@ -9,13 +11,13 @@ from lockgate.duration import spoken_s
 log = logging.getLogger("lockgate")
 
 SAID_AGAIN_S = 30.0
-"""How often an outage that goes on is said again."""
+"""How often an ongoing outage is logged again."""
 
 
 class Outages:
-    """Gets the outcome of each step of the store. `clock` gives monotonic seconds. `now`: whether
-    the last step failed, or there was none yet: what fails before the first answer is the start's
-    to say.
+    """The outages of the store, recorded from the outcome of each step. `clock` gives monotonic
+    seconds. `now` is true if the last step failed, or if there was none yet. A failure before the
+    first answer is not logged here, because the start reports it.
     """
 
     def __init__(self, store: str, clock: Callable[[], float] = monotonic) -> None:

@@ -2,10 +2,9 @@
 records, however large the group.
 
 A reader's record is a JSON array of its values, in the order of its fields; the head's is an object
-of the group's other fields, and names the format of all records. A
-coordinator neither reads nor writes a group whose format is newer than its own: it answers 503 with
-the remedy, nothing is erased, and clients wait at their last ceiling. So two releases of one format
-may share a Redis.
+of the group's other fields, and names the format of all records. A coordinator neither reads nor
+writes a group whose format is newer than its own: it answers 503 with the remedy, nothing is
+erased, and clients wait at their last ceiling. So two releases of one format may share a Redis.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +31,9 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class RecordForm:
-    """The record of a dataclass: all of its fields but those of `without`, and `more` ones."""
+    """The form of a dataclass's records. They have all of its fields except those of `without`, and
+    `more` ones.
+    """
 
     def __init__(self, kind: type[Any], without: tuple[str, ...], **more: Any) -> None:
         types = get_type_hints(kind)
@@ -106,7 +107,7 @@ class GroupRecords(Records[Group | None, Loaded]):
 
 
 def check_format(name: str, written: int) -> None:
-    """Raise `UnreadableGroup` for the records of a newer release."""
+    """Raise `UnreadableGroup` if the records are those of a newer release."""
     if written > FORMAT:
         raise UnreadableGroup(
             name,

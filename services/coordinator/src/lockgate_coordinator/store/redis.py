@@ -34,19 +34,20 @@ from lockgate_coordinator.store.split_records import SplitRecords
 from lockgate_coordinator.store.states import REMEMBERED_MS, States, packed
 
 AHEAD_MS = 60_000
-"""By how much a successor begins above a group that was deleted without being read. An epoch may be
-above the group's version: a reader may register several times within one millisecond.
+"""The versions by which a successor begins above a group that was deleted without being read. An
+epoch may be above the group's version, because a reader may register several times within one
+millisecond.
 """
 
 _CHANGED = -2
 """The answer of scripts/discard.lua where the group has another version."""
 
 JOURNAL_KEPT_MS = 30 * 86_400_000
-"""How long Redis keeps the journal of a group of which nothing is noted any more."""
+"""How long Redis keeps the journal of a group after its last entry."""
 
 
 class RedisStore:
-    """Opens no connection before it is used."""
+    """A store in Redis. It opens no connection before it is used."""
 
     shared = True
 
@@ -77,8 +78,9 @@ class RedisStore:
         return instead
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Take the group off the list last, so that no group is ever missing from it; and put it
-        back if a successor was created meanwhile. Also takes a name off the list that has no group.
+        """Delete the group, and take it off the list last, so that no group is ever missing from
+        it. Put it back if a successor was created meanwhile. A name without a group is also taken
+        off the list.
         """
         call, expected = token_hex(8), "" if only is None else mark(only.version, only.series)
         args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call, expected]

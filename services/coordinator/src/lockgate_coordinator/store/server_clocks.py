@@ -12,14 +12,14 @@ from lockgate.group.now import ClockJump
 log = logging.getLogger("lockgate")
 
 MOST_GROUPS = 10_000
-"""For how many groups a process notes what it has made up for. Beyond, it begins anew; that may
-lengthen leases.
+"""The most groups for which a process notes the jumps that it has made up for. Beyond that it
+begins again with none, which may lengthen leases.
 """
 
 
 class ServerClocks:
-    """One clock; or one for each group, where groups live on several servers (`several`). `place`
-    names the store in the log.
+    """The clock of one server, or one clock for each group if groups live on several servers
+    (`several`). `place` names the store in the log.
     """
 
     def __init__(self, place: str, *, several: bool) -> None:
@@ -28,8 +28,8 @@ class ServerClocks:
         self._made_up: dict[str, int] = {}  # the number of each group's last jump
 
     def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
-        """Take in the time of an answer about this group, which was asked for at `sent_ms`. Returns
-        the server's clock minus the monotonic one, in ms.
+        """Take in the time of an answer about this group to a request that was sent at `sent_ms`.
+        Returns the server's clock minus the monotonic one, in ms.
         """
         received_ms = monotonic_ms()
         jumped = self._clock(name).observe(sent_ms, store_ms, received_ms)
@@ -64,5 +64,5 @@ class ServerClocks:
 
 
 def monotonic_ms() -> float:
-    """Return the monotonic clock of this machine, from any beginning."""
+    """Return the monotonic clock of this machine, with an arbitrary beginning."""
     return time.monotonic() * 1_000

@@ -3,7 +3,8 @@ splits that nobody holds, and one for each reader. So an exchange writes two sma
 many splits the source has.
 
 The head of all of them has the format. A coordinator refuses the enumerators of a group whose
-format is newer than its own: a half understood assignment would give a split to two readers.
+format is newer than its own, because a half understood assignment would give a split to two
+readers.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +29,7 @@ Sources = Mapping[str, Enumerator]
 """The enumerators of a group, by source."""
 
 Key = tuple[str, "str | ReaderId"]
-"""A source, and which of its records: `OWN`, `LISTS` or that of a reader."""
+"""A source, and one of its records, which is `OWN`, `LISTS` or that of a reader."""
 
 OWN, LISTS = "s", "l"
 
@@ -37,7 +38,7 @@ READER: Final = RecordForm(SplitOwner, ("held",), held=dict[str, msgspec.Raw])
 
 
 class _Lists(msgspec.Struct):
-    """The splits that nobody holds, by id."""
+    """The splits without a reader, by id."""
 
     free: Mapping[str, Any]
     finished: Mapping[str, Any]
@@ -129,7 +130,7 @@ class SplitRecords(Records[Sources, LoadedSplits]):
 
 
 def _records(source: str, enumerator: Enumerator | None) -> dict[str, Any]:
-    """Return what is written of a source, by field."""
+    """Return the records of a source, by field."""
     if enumerator is None:
         return {}
     return {

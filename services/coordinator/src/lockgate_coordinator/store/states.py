@@ -1,5 +1,5 @@
-"""States in Redis: a value as this process saw it last, loaded by what has changed since, and
-committed upon the very state that it was computed from (`histories`).
+"""States in Redis. A state is a value as this process saw it last. It is loaded by what has changed
+since, and committed upon the very state that it was computed from (`histories`).
 
 A group is one state, and the enumerators of its sources are another one beside it, with the same
 four keys and scripts, and a version and a series of its own. `Records` says how a value is written:
@@ -15,7 +15,7 @@ changes since that state are asked for, and read in the same way, until an answe
 field that another commit has touched is then as in the last answer; all others are as in each state
 since the first one. So the outcome is the state of the last answer.
 
-A record that cannot be decoded makes its group unreadable, and no other group.
+A record that cannot be decoded makes only its own group unreadable.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ V = TypeVar("V")
 S = TypeVar("S", bound=State[Any])
 
 CACHED: Final = 1_024
-"""How many states of each kind are kept; the least recently kept one goes first."""
+"""How many states of each kind are kept. The least recently kept one is dropped first."""
 
 REMEMBERED_MS: Final = 3_600_000
 """How long Redis keeps the last version of a deleted group, and the names of removed records. After
@@ -50,21 +50,21 @@ reads the whole state.
 """
 
 READINGS: Final = 20
-"""How often a large state that changes meanwhile is read on."""
+"""The most times that a large state is read on while it changes."""
 
 FIELDS_AT_ONCE: Final = 1_000
 
 RECORDS_AT_ONCE: Final = 100
 CHARACTERS_AT_ONCE: Final = 500_000
-"""How much is decoded before other requests are served: some milliseconds."""
+"""The characters that are decoded before other requests are served, in some milliseconds."""
 
 REMEDY: Final = "Delete the group (`lockgate delete`), and its readers build it again; or restore Redis from a backup"
 
 
 class Records(Protocol[V, S]):
-    """Encodes and decodes the values of one kind. `of` ends a sentence about one of their records,
-    and `part` names them among the parts of a group. `scripts` make a commit. `state` is the class
-    of a state with such a value, and `nothing` the value if there is none.
+    """The encoding of the values of one kind. `of` ends a sentence about one of their records, and
+    `part` names them among the parts of a group. `scripts` make a commit. `state` is the class of a
+    state with such a value, and `nothing` the value if there is none.
     """
 
     of: str
@@ -86,7 +86,7 @@ class Records(Protocol[V, S]):
         ...
 
     def key(self, field: str) -> Any:
-        """Return the key, such as a reader's, that a field stands for. Raises `ValueError`."""
+        """Return the key of a field, such as a reader's. Raises `ValueError`."""
         ...
 
     def record_from(self, key: Any, text: str) -> Steps[Any]:
@@ -104,9 +104,10 @@ class Records(Protocol[V, S]):
 
 @dataclass(slots=True)
 class CachedState(Generic[V]):
-    """A state at a version of a series; `ahead_ms` is Redis's clock minus this machine's monotonic
-    one. `continues`: this process's last commit made it, so its next one continues the series.
-    `lost`: it is of another history than the one seen before, and no commit has acted upon that.
+    """A state at a version of a series. `ahead_ms` is Redis's clock minus this machine's monotonic
+    one. `continues` means that this process's last commit made it, so its next one continues the
+    series. `lost` means that it is of another history than the one seen before, and that no commit
+    has acted upon that.
     """
 
     version: int
@@ -147,8 +148,8 @@ class States(Generic[V, S]):
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
-        """Return None, or what Redis holds instead. Raises `UnknownGroup` for a part of a group
-        that is gone.
+        """Commit the value and return None, or return what Redis holds instead. Raises
+        `UnknownGroup` for a part of a group that is gone.
         """
         name, records, series = state.name, self._records, self._series_after(state)
         removed, written = await self._in_turn.work(records.changed(state.value, value))
@@ -193,9 +194,9 @@ class States(Generic[V, S]):
         return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
 
     def _series_after(self, state: S) -> str:
-        """Return the series of a commit upon this state: its own, if this process's last commit
-        made it; else a new one. It is asked for before the commit is tried, and no series is
-        continued after a commit whose outcome is not known.
+        """Return the series of a commit upon this state. It is the state's own if this process's
+        last commit made the state, and else a new one. Call it before the commit is tried, so that
+        no series is continued after a commit whose outcome is not known.
         """
         seen = self._seen.get(state.name)
         if seen is not None and seen.continues:
@@ -212,7 +213,7 @@ class States(Generic[V, S]):
             del self._seen[next(iter(self._seen))]
 
     async def _merged(self, name: str, answer: Sequence[Any], base: S | CachedState[V] | None, sent_ms: float) -> S:
-        """Return `base` with an answer of scripts/since_version.lua; the cache keeps the result."""
+        """Return `base` updated by an answer of scripts/since_version.lua, and cache the result."""
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
         if len(answer) > 2:
@@ -231,8 +232,8 @@ class States(Generic[V, S]):
     async def _read(
         self, name: str, value: V, answer: Sequence[Any], ahead_ms: float
     ) -> tuple[V, Sequence[Any], float, bool]:
-        """Read until nothing is missing. Returns the value, the last answer, by how much its time
-        is ahead, and whether `value` is certainly lost.
+        """Read until nothing is missing. Returns the value, the last answer, its `ahead_ms`, and
+        whether `value` is certainly lost.
         """
         records, changes, lost = self._records, dict[Any, Any](), False
         head: Any = None

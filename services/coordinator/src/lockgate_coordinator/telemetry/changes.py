@@ -1,8 +1,8 @@
-"""The changes of state between a group as it was loaded and as it was committed: pure, and
+"""The changes of state between a group as it was loaded and as it was committed. Pure functions, in
 O(readers that changed).
 
-A change of state is worth a log line: a reader comes, stops, is lost, or no longer waits; a group
-is created, configured, deleted. Watermarks are no state: they move with every report, and the
+Each change of state gets a log line: a reader comes, stops, is lost, or no longer waits; a group is
+created, configured, deleted. Watermarks are not state, because they move with every report, and the
 readers at the minimum change with them.
 """
 
@@ -19,8 +19,8 @@ from lockgate.wire.codec import to_json
 from lockgate.wire.events import OnLostReader, OnMaxWait, ReportedWatermarkEvent
 
 HOLD_MS = 10_000
-"""How long a reader waits for the others before that is a change. A shorter wait is how a group
-works.
+"""How long a reader has to wait for the others before that counts as a change. A shorter wait is
+normal.
 """
 
 HOLDERS_NAMED = 8
@@ -77,15 +77,15 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """Return the readers in which the groups differ. O(those) where `after` was made from
+    """Return the readers in which the groups differ. This takes O(those) if `after` was made from
     `before`.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Return whether only watermarks have moved, and no reader waits or is idle. That is true of
-    nearly all commits, which then need no journal.
+    """Return whether only watermarks have moved, and no reader waits or is idle. Nearly all commits
+    are like this, and need no journal.
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
@@ -107,8 +107,8 @@ def changes(
     evicted: AbstractSet[ReaderKey] = NOBODY,
     expired: AbstractSet[ReaderKey] = NOBODY,
 ) -> Iterator[Change]:
-    """Yield the changes from `before` (None: there was no group) to `after`. `readers` are those
-    that `moved` returned.
+    """Yield the changes from `before`, or from no group if that is None, to `after`. `moved`
+    returns the `readers`.
 
     `now_ms` is the store's time of the commit. `evicted` are the readers that an operator evicts,
     `expired` those that expire: the groups alone do not show who removed a reader.
@@ -226,7 +226,7 @@ def _fenced(old: Reader, new: Reader) -> _Entry:
 
 
 def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
-    """Return the reader's own last report, and not one inherited from the epoch before."""
+    """Return the reader's own last report, but not one inherited from the previous epoch."""
     if reader is None or reader.reported is None or reader.reported.epoch != reader.epoch:
         return None
     return reader.reported
@@ -291,9 +291,9 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
 
 
 def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
-    """Yield a wait of `HOLD_MS` or more: one entry when it has lasted that long, one when it
-    ends, each with the read limit (event time in ms). Only reports are looked at: a reader that
-    waits reports every third of a lease at least.
+    """Yield the entries of a wait of `HOLD_MS` or more, one when it has lasted that long and one
+    when it ends, each with the read limit (event time in ms). Only reports are looked at, because a
+    waiting reader reports every third of a lease at least.
     """
     limit = after.max_desired_watermark
     was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since

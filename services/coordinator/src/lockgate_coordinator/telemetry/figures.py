@@ -1,4 +1,4 @@
-"""The figures of groups: readers counted once and alike for the inspection, the metrics and the
+"""The figures of groups, counted once and in the same way for the inspection, the metrics and the
 charts.
 """
 
@@ -16,13 +16,14 @@ from lockgate.wire.events import SplitReport
 
 @dataclass(slots=True)
 class Figures:
-    """The figures of some readers of a group. `states`: how many are in each state; `waiting`: at
-    the ceiling; `overdue`: for too long; `lowest`: of all watermarks; `foremost`: the highest
-    watermark of an active reader, MIN for none. All in ms.
+    """The figures of some readers of a group. `states` counts the readers in each state, `waiting`
+    those at the ceiling, and `overdue` those that have waited for too long. `lowest` is the lowest
+    of all watermarks, and `foremost` the highest watermark of an active reader, or MIN without one,
+    both in ms.
 
-    The others join the facts of the readers that have not finished: the sum of counts, the least
-    time left, the largest lag, and the event-time rate of the slowest active reader. None if no
-    reader reports it.
+    The others combine the facts of the readers that have not finished: the sum of counts, the least
+    time left, the largest lag, and the event-time rate of the slowest active reader. They are None
+    if no reader reports them.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -58,7 +59,7 @@ class Figures:
 
 
 def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None:
-    """Return `rule` applied to the values that are not None; None if there are none."""
+    """Return `rule` applied to the values that are not None, or None if there are none."""
     there = [value for value in values if value is not None]
     return rule(there) if there else None
 
@@ -83,7 +84,7 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
 class GroupFigures:
     """One group in a scrape. `watermark` and `ceiling` are in ms, and may be MIN or MAX. `splits`
     are counted by state. `named_splits` are source, subtask, split, and the split's last report.
-    `assignments`: of each source with an enumerator, how many splits are in each state.
+    `assignments` has, for each source with an enumerator, how many splits are in each state.
     """
 
     name: str
@@ -98,15 +99,15 @@ class GroupFigures:
 
     @property
     def readers(self) -> Counter[str]:
-        """How many readers are in each state."""
+        """The number of readers in each state."""
         return sum((source.states for source in self.sources.values()), Counter[str]())
 
 
 @dataclass(slots=True)
 class Scrape:
-    """The groups of one scrape. `unreadable`: the names of those that cannot be read.
-    `more_groups`: there are others beyond the limit. `complete`: the store answered for all of
-    them. So far this process made `commits` of `commands`.
+    """The groups of one scrape. `unreadable` has the names of those that cannot be read.
+    `more_groups` is true if there are others beyond the limit, and `complete` if the store answered
+    for all of them. `commits` and `commands` are this process's totals so far.
     """
 
     groups: list[GroupFigures] = field(default_factory=list)

@@ -82,7 +82,9 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
 
 
 def _facts(groups: list[GroupFigures]) -> Iterator[Metric]:
-    """Yield what queries report of themselves; each is absent if no reader reports it."""
+    """Yield the metrics that queries report of themselves. Each is absent if no reader reports
+    it.
+    """
     labels = ["group", "source"]
     late = CounterMetricFamily(
         "lockgate_source_late_rows", "Rows below Spark's watermark when they were read, in this run", labels=labels

@@ -9,7 +9,7 @@ BOUNDS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class Histogram:
-    """Seconds in buckets up to and with each bound, and one for all above."""
+    """A histogram of seconds, with a bucket for each upper bound and one for all values above."""
 
     __slots__ = ("_counts", "total_s")
 
@@ -22,5 +22,5 @@ class Histogram:
         self.total_s += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Return each bound with how many values were at or below it, as Prometheus has it."""
+        """Return each bound with how many values were at or below it, as Prometheus expects it."""
         return list(zip([*(str(bound) for bound in BOUNDS_S), "+Inf"], accumulate(self._counts), strict=True))

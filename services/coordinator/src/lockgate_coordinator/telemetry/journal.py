@@ -40,14 +40,15 @@ ACTS: Mapping[Kind, type[Command]] = {
     Kind.EVICTED: Evict,
     Kind.FENCED: Register,
 }
-"""The kinds that may be an operator's act, by a command with the operator's name."""
+"""The kinds that may be caused by an operator, with the command that has the operator's name."""
 
 _log = logging.getLogger(LOGGER)
 
 
 class Journal(TurnListener):
-    """Records each stored turn of this process. `counts` are the changes of each kind, `totals` the
-    running totals of each source. `kept` takes what operators read back.
+    """A listener that records each stored turn of this process. `counts` are the changes of each
+    kind, `totals` the running totals of each source. `kept` takes the changes that operators read
+    back.
     """
 
     def __init__(self, totals: Totals, kept: KeptChanges) -> None:

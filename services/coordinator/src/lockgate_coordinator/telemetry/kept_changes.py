@@ -1,8 +1,8 @@
 """The journal that operators read back: the changes of a group, kept in the store.
 
 A change is written a moment after its commit, by the process that made the commit, so no report
-waits for it. A process that is killed in that moment loses the entry; one that is told to end
-writes what is left. While the store does not answer, entries wait for the next one.
+waits for it. A process that is killed in that moment loses the entry, but one that is asked to stop
+writes what is left. While the store does not answer, entries wait until the next change.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ MOST_WAITING = 2_000
 """How many entries wait to be written, of all groups. Further ones are counted and left out."""
 
 ENTRY_SIZE = 4_096
-"""The most characters of one entry. Of a longer one the long details are cut, or left out."""
+"""The most characters of one entry. In a longer one, long details are cut or left out."""
 
 _SHOWN, _ITEMS = 200, 20  # characters of a text, items of a list, in an entry that is cut
 _LAST_WORD_S = 2.0
@@ -30,7 +30,9 @@ class Notes(Protocol):
 
 
 class KeptChanges:
-    """Writes changes to the journals of their groups. `left_out`: how many it could not keep."""
+    """A writer of changes to the journals of their groups. `left_out` counts those that it could
+    not keep.
+    """
 
     def __init__(self, store: Notes) -> None:
         self.left_out = 0
@@ -84,7 +86,7 @@ def entry(change: Change, by: str | None) -> str:
 
 
 def shortened(value: object) -> object:
-    """Return a detail without the ends of long texts and lists in it."""
+    """Return a detail with its long texts and lists cut."""
     if isinstance(value, str) and len(value) > _SHOWN:
         return value[:_SHOWN] + "…"
     if isinstance(value, Mapping):

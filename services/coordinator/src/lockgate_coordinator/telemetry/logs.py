@@ -17,7 +17,7 @@ from lockgate.printable import printable
 from lockgate.watermark import instant
 
 LONGEST_TEXT = 256
-"""Characters of a text in a field. Owners may have any length."""
+"""The most characters of a text in a field. Owners may have any length."""
 
 EVENT_TIMES = frozenset({"watermark", "read_limit"})
 """Fields that are event times in ms."""
@@ -57,8 +57,8 @@ def install(form: LogFormat, level: LogLevel) -> None:
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: `time`, `level`, `logger`, `message`, the fields, and `exception`
-    where there is one.
+    """A formatter that writes one JSON object a line, with `time`, `level`, `logger`, `message`,
+    the fields, and `exception` if there is one.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -76,12 +76,12 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """`TIME LEVEL message key=value …`, with durations and event times for a person; a traceback
-    follows in lines of its own, each behind a bar.
+    """A formatter that writes `TIME LEVEL message key=value …`, with durations and event times for
+    a person. A traceback follows in lines of its own, each after a bar.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and a traceback's."""
+        """Return the line, and the lines of a traceback."""
         fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _for_a_person(record) if key != "event")
         line = f"{_time(record)} {record.levelname} {printable(record.getMessage())}{fields}"
         if record.exc_info:

@@ -1,9 +1,9 @@
-"""The metrics as Prometheus reads them. Each scrape builds all families from plain numbers;
-nothing is registered.
+"""The metrics as Prometheus reads them. Each scrape builds all families from plain numbers; nothing
+is registered.
 
 Names, units and help follow Prometheus's guide: base units, `_total` for counters,
-`_timestamp_seconds` for moments. A value that is no number is left out: a group without a watermark
-(MIN, MAX) has no such series, rather than one at the end of time.
+`_timestamp_seconds` for moments. A value that is not a number is left out, so a group without a
+watermark (MIN, MAX) has no such series, rather than one far in the future.
 """
 
 from asyncio import Lock
@@ -30,8 +30,8 @@ from lockgate_coordinator.telemetry.totals import Totals
 
 
 class Metrics:
-    """All figures of one application. `store` measures the given one; the application must use it
-    instead. `scraping` lets one scrape run at a time.
+    """All figures of one application. `store` is the given one with measurements, which the
+    application must use instead. `scraping` lets one scrape run at a time.
     """
 
     def __init__(self, store: Store) -> None:
@@ -44,8 +44,8 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
-        """Return the text and its content type, by the request's `Accept`. It is slow, so call it
-        on a thread of its own.
+        """Return the text and its content type, which the request's `Accept` chooses. It is slow,
+        so call it on a thread of its own.
         """
         encode, content_type = choose_encoder(accept)
         return encode(SimpleNamespace(collect=partial(self._families, scrape))), content_type

@@ -1,4 +1,4 @@
-"""Measure how long each step of a store takes, and which steps fail."""
+"""Figures of a store's steps: how long each takes, and which fail."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable

@@ -1,5 +1,5 @@
-"""Figures of requests: how long reports take, which are refused and why, how many wait now. They
-are plain numbers, since each report updates them.
+"""Figures of requests: how long reports take, which are refused and why, and how many requests wait
+now. They are plain numbers, because each report updates them.
 
 The middleware runs before everything else, so that the guard's refusals are counted as well. The
 application leaves two facts for it in the request's scope: the problem that the request ended in,
@@ -15,10 +15,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lockgate_coordinator.telemetry.histogram import Histogram
 
 PROBLEM: Final = "lockgate.problem"
-"""In the scope: the type of the problem that the request is answered with."""
+"""The key in the scope for the type of the problem that the request is answered with."""
 
 JUDGED: Final = "lockgate.judged"
-"""In the scope: how many reports of a batch were accepted, and the problems of the others."""
+"""The key in the scope for the number of accepted reports of a batch, and the problems of the
+others.
+"""
 
 SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
 POLL, STREAM = "long_poll", "stream"
@@ -89,5 +91,7 @@ def _kind(path: str) -> str | None:
 
 
 def _wait(path: str) -> str | None:
-    """Return the kind of a request that may wait; some of them are answered at once."""
+    """Return the kind of a request that may wait, or None for others. Some of them are answered at
+    once.
+    """
     return POLL if path.endswith("/alignment") else STREAM if path.endswith("/events") else None

@@ -1,5 +1,6 @@
-"""The changes of one source's assignments between two values of its enumerator: pure, and O(splits
-of the readers that changed). Positions are no change: they move with every exchange.
+"""The changes of one source's assignments between two values of its enumerator. Pure functions, in
+O(splits of the readers that changed). Positions do not count, because they move with every
+exchange.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,11 +10,11 @@ from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
 from lockgate_coordinator.telemetry.changes import Change, Kind
 
 NAMED = 8
-"""How many splits one change names; `count` has how many there are."""
+"""The most splits that one change names; `count` is the number of all of them."""
 
 
 def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
-    """Yield what has changed from `before` (None: there was no enumerator)."""
+    """Yield the changes from `before`, or from no enumerator if that is None, to `after`."""
     if after.lost_history and (before is None or not before.lost_history or before.began_at != after.began_at):
         reason = "the store has lost the assignments: it assigns nothing until readers have presented theirs"
         details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.began_at))}

@@ -61,8 +61,8 @@ class Totals:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return the totals, with zeros for those of these sources that have none yet. Prometheus
-        sees no increase in a series that begins with 1.
+        """Return the totals, with zeros for those of these sources that have none yet, because
+        Prometheus sees no increase in a series that begins with 1.
         """
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)

@@ -1,7 +1,7 @@
 """Traces by OpenTelemetry, if the extra `otel` is installed and an endpoint is set in the
 environment. Otherwise OpenTelemetry is not loaded.
 
-Each request has a span, those of the lean routes included, under the trace in the client's
+Each request has a span, even on the routes that bypass FastAPI, under the trace in the client's
 `traceparent`. A span has the route, the group and the source, but no headers. If OpenTelemetry is
 configured to capture headers, those that may hold a secret are masked.
 """
@@ -30,8 +30,8 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """Return the provider of spans, by OpenTelemetry's own variables. None if no endpoint is set,
-    or the extra is missing.
+    """Return the provider of spans, configured by OpenTelemetry's own variables, or None if no
+    endpoint is set or the extra is missing.
     """
     if (
         not any(environment.get(name) for name in ENDPOINTS)
