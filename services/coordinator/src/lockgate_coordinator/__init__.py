@@ -1,6 +1,6 @@
 """The coordinator service of lockgate: groups of readers that wait for each other, over HTTP.
 An operator runs it as `lockgate serve`; `clients/spark` and other clients call its REST API.
-Theory: docs/internals/architecture.md has its rooms, docs/internals/protocol.md its rules.
+Theory: docs/internals/architecture.md has its structure, docs/internals/protocol.md its rules.
 """
 
 from lockgate import __version__ as __version__

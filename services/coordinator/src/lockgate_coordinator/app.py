@@ -1,4 +1,4 @@
-"""The application: a store in, an ASGI application out. Nothing is built at import time."""
+"""The application, which is made from a store. Nothing is built at import time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -55,7 +55,7 @@ class Service(FastAPI):
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, as ASGI has it."""
+        """Serve a request, as ASGI requires."""
         await self._entrance(scope, receive, send)
 
 

@@ -29,7 +29,9 @@ commands = typer.Typer()
 
 
 def _of(panel: str) -> Callable[..., Any]:
-    """Return how to make an option of one panel of `lockgate serve --help`, by its variable."""
+    """Return a function that makes an option of one panel of `lockgate serve --help` from its
+    variable.
+    """
 
     def option(variable: str, text: str, *flags: str, **more: Any) -> Any:
         return typer.Option(*flags, envvar=f"LOCKGATE_{variable}", rich_help_panel=panel, help=text, **more)

@@ -1,5 +1,5 @@
-"""Log what endangers the service, at the start and after each change: settings of the store by
-which it may lose groups, and too few file descriptors.
+"""Warnings in the log about dangers to the service, at the start and after each change: settings of
+the store by which it may lose groups, and too few file descriptors.
 
 An operator may change a setting of Redis at any time, and after a failover another server answers,
 with settings of its own.
@@ -17,20 +17,22 @@ log = logging.getLogger("lockgate")
 LOOKS_EVERY_S = 5.0
 
 DESCRIPTORS_LEFT = 0.1
-"""Below this part of all file descriptors the log warns."""
+"""The log warns if less than this part of all file descriptors is left."""
 
 Look = Callable[[], Awaitable[list[str] | None]]
-"""Returns the dangers of one kind, a sentence each; None: that cannot be told now."""
+"""A function that returns the dangers of one kind, a sentence each, or None if they cannot be found
+out now.
+"""
 
 
 class Dangers:
-    """The dangers of these kinds, as the log has them so far."""
+    """The dangers of several kinds that have been logged so far."""
 
     def __init__(self, *looks: Look) -> None:
         self._said = {look: list[str]() for look in looks}
 
     async def look(self) -> None:
-        """Look once at each kind."""
+        """Look once for dangers of each kind, and log those that are new or resolved."""
         for look, said in self._said.items():
             found = await look()
             if found is None:
@@ -44,16 +46,14 @@ class Dangers:
             self._said[look] = found
 
     async def keep_looking(self) -> None:
-        """Until it is cancelled."""
+        """Look for dangers again and again, until cancelled."""
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
             await self.look()
 
 
 async def few_descriptors() -> list[str]:
-    """Return the danger that few file descriptors are left. Only Linux shows how many are in
-    use.
-    """
+    """Return a sentence if few file descriptors are left. Only Linux shows how many are in use."""
     if sys.platform == "win32":
         return []
     import resource

@@ -1,13 +1,12 @@
-"""One connection: how much it may send before its request is complete and for how long, and
-answers that leave in one piece.
+"""The limits on one connection's requests, in bytes and in time, and answers written in one piece.
 
-uvicorn keeps a request's head however long it gets, and waits for the end of a request for ever.
+uvicorn keeps a request's head however long it is, and waits without limit for the end of a request.
 One connection that never ends its headers could take all memory, and a thousand silent ones all
-file descriptors. The limit on bodies is in `api.parts`.
+file descriptors. `api.bodies` limits bodies.
 
-uvicorn also takes an answer apart: it checks each header, and writes head and body with a system
-call each. An answer that is complete, under the head that all answers of its kind share, is written
-at once by `answer_whole`.
+For each answer uvicorn also checks every header, and writes the head and the body with a system
+call each. `answer_whole` writes a complete answer at once, under a head that all answers of its
+kind share.
 """
 
 import json
@@ -19,7 +18,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_LIMIT = 65_536
-"""Bytes of a request's line and headers that are kept before their end has come."""
+"""The most bytes of a request's line and headers that are kept before they are complete."""
 
 SLOW_S = 60.0
 """How often a connection is checked. A connection is closed if it has sent nothing until the first
@@ -84,11 +83,11 @@ class Intake(HttpToolsProtocol):
         super().on_message_complete()
 
     def answer_whole(self, send: Callable[..., Awaitable[None]], body: bytes) -> bool:
-        """Write the answer with status 200 and this JSON. Return False, having written nothing,
-        where the answer has to be sent the usual way:
+        """Write an answer with status 200 and this JSON, and return True.
 
-        a middleware has its own `send` and wants to see the answer, or the connection is about to
-        end, or is stuck.
+        Return False and write nothing if the answer has to be sent the usual way, because a
+        middleware has its own `send` and wants to see the answer, or the connection is about to end
+        or is stuck.
         """
         cycle = self.cycle
         if send != cycle.send or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
@@ -117,7 +116,7 @@ class Intake(HttpToolsProtocol):
         self._timer = self.loop.call_later(SLOW_S, self._check)
 
     def _refuse(self) -> None:
-        """Answer 431, unless another answer is under way, and close the connection."""
+        """Answer 431, unless another answer is in progress, and close the connection."""
         if self.cycle is None or self.cycle.response_complete:
             problem = {
                 "type": "about:blank",

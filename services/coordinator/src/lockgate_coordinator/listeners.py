@@ -1,4 +1,4 @@
-"""Listeners of turns: all that follows from a turn besides its answers.
+"""Listeners of turns, which do everything that follows from a turn besides its answers.
 
 The journal and its figures, long polls and event streams, and samples for charts are listeners.
 `Coordinator` has the list of all.
@@ -13,29 +13,31 @@ from lockgate_coordinator.pauses import with_pauses
 
 
 class TurnListener:
-    """What a listener may hear, on the event loop. Work that may take long is returned as steps."""
+    """The base class of listeners. Its methods are called on the event loop. Work that may take
+    long is returned as steps.
+    """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Hear of each turn of a group once it is stored, before its commands are answered."""
+        """Handle each turn of a group after it is stored, before its commands are answered."""
         return None
 
     def splits_changed(
         self, group: str, source: str, before: Enumerator | None, after: Enumerator
     ) -> Steps[None] | None:
-        """Hear that this process has changed a source's enumerator."""
+        """Handle a change of a source's enumerator by this process."""
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Hear that this process has deleted a group with so many readers: by request, or because
-        it had expired.
+        """Handle the deletion of a group with `readers` readers by this process, either by request
+        or because it had `expired`.
         """
 
     async def close(self) -> None:
-        """Finish, since the service ends."""
+        """Finish the remaining work before the service ends."""
 
 
 class Listeners:
-    """Passes on what happens to `all`, in their order."""
+    """The listeners `all`, which are called in their order."""
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()

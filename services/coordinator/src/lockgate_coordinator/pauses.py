@@ -9,9 +9,8 @@ from lockgate.steps import Steps
 T = TypeVar("T")
 
 LOOPS_BETWEEN_STEPS = 5
-"""How often the event loop looks at its sockets between two steps of heavy bodies. A report of
-another request needs some looks from its first byte to its answer, and should not wait for a step
-at each of them.
+"""The runs of the event loop between two steps of heavy bodies. A report of another request needs
+several of them from its first byte to its answer, and should not wait for a step at each of them.
 """
 
 
@@ -27,15 +26,15 @@ async def with_pauses(steps: Steps[T]) -> T:
 
 
 class InTurn:
-    """Long work of several requests at once. One of them does one step, whoever is next; then the
-    others are served. So however many there are, nobody else waits for more than some steps.
+    """Long work of several requests at once. After each step of one of them, other requests are
+    served. So however many there are, another request waits for a few steps at most.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Return the result of the steps. Work before the first pause has no turn: it must be
+        """Return the result of the steps. The first step does not wait for its turn, so it must be
         short.
         """
         try:
@@ -52,8 +51,8 @@ class InTurn:
             return result
 
     async def on_thread(self, act: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of work without pauses. It is done on a thread, with no other such work
-        beside it.
+        """Return the result of work without pauses. It runs on a thread, while no other such work
+        runs.
         """
         async with self._lock:
             return await asyncio.to_thread(act, *arguments)

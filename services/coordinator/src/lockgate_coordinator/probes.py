@@ -1,11 +1,11 @@
-"""Probes: an answer to `/livez` that costs little, and a port for probes alone.
+"""Health probes: a cheap answer to `/livez`, and a port that serves only probes.
 
-Whoever reaches the port may ask for `/livez`, as often as it likes and without a token. So it is
-answered before the routes, which would cost several times as much.
+Any client that reaches the port may ask for `/livez`, as often as it likes and without a token. So
+it is answered before the routes, which would cost several times as much.
 
-The port for probes is plain http. Where callers must show a certificate, nobody without one gets as
-far as a request, and Kubernetes and most proxies have none to show for their probes. This port
-answers nothing else, so it needs neither certificates nor tokens.
+The port for probes is plain http. If callers must show a certificate, a client without one cannot
+send a request, and Kubernetes and most proxies have none for their probes. This port answers
+nothing else, so it needs neither certificates nor tokens.
 """
 
 import socket
@@ -21,7 +21,7 @@ LIVE = b'{"status":"live"}'
 
 
 class Alive:
-    """ASGI: answers `GET /livez`; all else is for `app`."""
+    """An ASGI application that answers `GET /livez` and passes all other requests to `app`."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -36,7 +36,7 @@ class Alive:
 
 
 class ProbesAlone:
-    """ASGI: what of `app` needs no token; all else is 404."""
+    """An ASGI application that passes to `app` what needs no token, and answers 404 to all else."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -52,8 +52,8 @@ class ProbesAlone:
 
 
 class ProbeServer(uvicorn.Server):
-    """Serves `app`'s probes beside the service itself, which takes the signals and cancels this
-    one.
+    """A server of `app`'s probes beside the service. The service handles the signals and cancels
+    it.
     """
 
     def __init__(self, app: Any, listening: socket.socket) -> None:
@@ -70,7 +70,7 @@ class ProbeServer(uvicorn.Server):
         self._listening = listening
 
     async def run_beside(self) -> None:
-        """Serve until it is cancelled."""
+        """Serve until cancelled."""
         try:
             await self.serve(sockets=[self._listening])
         finally:
@@ -79,5 +79,5 @@ class ProbeServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take none."""
+        """Leave the signals to the service."""
         yield

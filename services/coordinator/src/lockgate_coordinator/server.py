@@ -1,5 +1,5 @@
-"""Runs the application: listens on its socket, logs its address, and end without waiting for
-subscribers.
+"""The server of the application. It listens on its socket, logs its address, and ends without
+waiting for subscribers.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ GRACE_S = 3
 """How long requests under way may take after the signal to stop."""
 
 KEEP_ALIVE_S = 75
-"""How long a silent connection is kept: longer than readers are silent. A reader then never sends
-into a connection that is being closed.
+"""How long a silent connection is kept. This is longer than readers are silent, so a reader never
+sends into a connection that is being closed.
 """
 
 
@@ -43,19 +43,19 @@ MB for each stuck reader.
 """
 
 STUCK_MS = 60_000
-"""How long a client may acknowledge nothing before the system ends its connection."""
+"""How long a client may leave data unacknowledged before the system ends its connection."""
 
 
 DRAIN_S = 1.5
-"""How long `/readyz` says no before the listener closes, so that a proxy that asks each second
-sends new requests to others.
+"""How long `/readyz` fails before the listener closes, so that a proxy that asks each second sends
+new requests to other coordinators.
 """
 
 LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
 
 
 Beside = Callable[[], Coroutine[Any, Any, None]]
-"""What runs from the first request on, until the service ends."""
+"""A coroutine function that runs from the first request on, until the service ends."""
 
 
 class ListenError(Exception):
@@ -80,7 +80,7 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then return. `probe_port`: where probes are answered, too, in
+    """Serve until SIGTERM or SIGINT, then return. Probes are also answered on `probe_port`, in
     plain http.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
@@ -119,9 +119,8 @@ def _raise_descriptor_limit() -> None:
 
 def _collect_garbage_seldom() -> None:
     """Collect garbage less often. A large group has hundreds of thousands of objects, none in a
-    cycle. Each full collection
-    would visit them all, in 0.1 s, and free nothing. The collections before it visit 10,000 and
-    60,000 objects at most, in some 10 ms: requests wait for them.
+    cycle. Each full collection would visit them all, in 0.1 s, and free nothing. The smaller
+    collections visit 10,000 and 60,000 objects at most, in some 10 ms, while requests wait.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process
@@ -211,8 +210,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End with exit code 0. uvicorn would raise the signal again afterwards, for an exit code
-        of -15, as if the service had failed.
+        """End with exit code 0. uvicorn would raise the signal again afterwards, and the exit code
+        of -15 would look like a failure.
         """
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:

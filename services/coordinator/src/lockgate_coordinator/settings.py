@@ -11,15 +11,15 @@ MAX_SUBSCRIBERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`tokens_file` is a TOML file, `tokens` is `role=token,role=token`; without either every
-    request is allowed.
+    """The operator's settings. `tokens_file` is a TOML file, and `tokens` is
+    `role=token,role=token`. Without either every request is allowed.
 
-    `rate_limit`: requests a second of each token, with bursts of twice as many; None: no limit.
-    `max_subscribers`: event streams and long polls at the same time in this process.
-    `split_metrics`: each split has metrics of its own. `allowed_hosts`: names by which a service
-    without tokens may be called, besides private ones. `limits`: how much a group may hold.
-    `expiry`: how long what is dead is kept. `dashboard`: whether a browser gets the
-    dashboard at `/`.
+    `rate_limit` is in requests a second of each token, with bursts of twice as many, and None means
+    no limit. `max_subscribers` is the most event streams and long polls of this process at the same
+    time. With `split_metrics` each split has metrics of its own. `allowed_hosts` are names, besides
+    private ones, by which a service without tokens may be called. `limits` has the limits of a
+    group, and `expiry` says how long dead readers and groups are kept. With `dashboard` a browser
+    gets the dashboard at `/`.
     """
 
     tokens_file: Path | None = None
@@ -34,5 +34,5 @@ class Settings:
 
     @property
     def guarded(self) -> bool:
-        """Return whether requests need a token."""
+        """Whether requests need a token."""
         return self.tokens_file is not None or bool(self.tokens)

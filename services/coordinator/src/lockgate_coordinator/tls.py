@@ -1,13 +1,14 @@
 """TLS: the certificate of the service, and the authorities of the clients' certificates.
 
 **Renewal.** The listener keeps one context for its whole life. At the beginning of each handshake
-OpenSSL asks it which context to go on with (the callback of server names, which is called without a
-name, too): it answers with the newest one. So a renewed certificate is shown to the next client,
-and connections that stand already go on. Files that cannot be used change nothing.
+OpenSSL asks for the context to use (by the callback for server names, which is also called without
+a name), and gets the newest one. So the next client sees a renewed certificate, and existing
+connections go on. Files that cannot be used change nothing.
 
-**No way around the authorities.** A client that resumes a session shows no certificate again. So no
-session can be resumed where certificates are asked for: an authority that was taken out lets nobody
-in any more. Before TLS 1.3 sessions could be resumed without a ticket, so TLS 1.3 is needed there.
+**No way around the authorities.** A client that resumes a session does not show its certificate
+again. So no session can be resumed if certificates are required. Otherwise a client of a removed
+authority could still connect. Before TLS 1.3 sessions could be resumed without a ticket, so TLS 1.3
+is needed then.
 """
 
 import logging
@@ -24,15 +25,15 @@ log = logging.getLogger("lockgate")
 
 
 class InvalidTls(Exception):
-    """A certificate, key or authority cannot be used. The text names option and file, never the
-    password.
+    """A certificate, key or authority cannot be used. The text names the option and the file, but
+    never the password.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files in PEM; without a `keyfile` the key is in the `certfile`. With `ca_certs` clients need
-    a certificate that one of these authorities has signed.
+    """The TLS files, in PEM. Without a `keyfile` the key is in the `certfile`. With `ca_certs`
+    clients need a certificate that one of these authorities has signed.
     """
 
     certfile: Path
@@ -83,7 +84,7 @@ class Tls:
 
 
 class RenewedTls:
-    """The context of a listener that follows its files: call `look` now and then. Raises
+    """The context of a listener, which follows its files if `look` is called now and then. Raises
     `InvalidTls`.
     """
 
@@ -100,7 +101,7 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Read the files again if one of them has changed. The log says what came of it."""
+        """Read the files again if one of them has changed, and log the outcome."""
         if not self._watched.have_changed():
             return
         try:
@@ -114,12 +115,12 @@ class RenewedTls:
         handshake.context = self._newest
 
     def _heard(self) -> type[ssl.SSLObject]:
-        """Return a connection's side of TLS that tells the log and the client why the client is
+        """Return a class for TLS connections that tells the log and the client why the client is
         refused.
 
-        asyncio says nothing of it to the log. It ends the connection before the alert is sent that
-        OpenSSL has made for the client. So a refusal is first told as a handshake that goes on,
-        which sends the alert, and ends the connection with the client's next bytes.
+        asyncio does not log a refusal, and ends the connection before it sends the alert that
+        OpenSSL has made for the client. So a refusal is first reported as a handshake that goes on,
+        which sends the alert, and the connection ends with the client's next bytes.
         """
         note = self._refused.note
 
@@ -145,7 +146,7 @@ class RenewedTls:
 
 
 def _refusal(error: ssl.SSLError) -> str | None:
-    """Return why a client is refused; None if its certificate is not the reason."""
+    """Return why a client is refused, or None if its certificate is not the reason."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None

@@ -8,13 +8,13 @@ from lockgate.duration import spoken_s
 log = logging.getLogger("lockgate")
 
 SUMMED_UP_S = 10.0
-"""How long the callers after the first one are counted before the log has their number."""
+"""How long further callers are counted before the log gets their number."""
 
 
 class TurnedAway:
-    """Logs rejected callers without letting a guesser fill the log. `first` is the log line of the
-    first caller, formatted with what is noted of it. `more` is the line of the others, formatted
-    with their number, a duration, and the first thing noted of the last one.
+    """A log of rejected callers that a guesser cannot fill. `first` is the log line of the first
+    caller, formatted with the arguments of `note`. `more` is the line of the others, formatted with
+    their number, a duration, and the first argument of the last `note`.
     """
 
     def __init__(self, first: str, more: str) -> None:
@@ -23,7 +23,7 @@ class TurnedAway:
         self._counting = False
 
     def note(self, *what: str) -> None:
-        """Log or count a caller."""
+        """Log a rejected caller, or count it."""
         if self._counting:
             self._number, self._last = self._number + 1, what[0]
             return

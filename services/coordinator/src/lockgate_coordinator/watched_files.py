@@ -6,19 +6,19 @@ from pathlib import Path
 
 
 class WatchedFiles:
-    """The state of some files, those that are missing included."""
+    """The state of some files, including those that are missing."""
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self._paths = tuple(paths)
         self._seen = self._signatures()
 
     def have_changed(self) -> bool:
-        """Return whether one of them is another one than at the last call."""
+        """Return whether one of the files has changed since the last call."""
         before, self._seen = self._seen, self._signatures()
         return self._seen != before
 
     def _signatures(self) -> list[tuple[int, int, int] | None]:
-        """Return time, size and inode of each. Writing in place changes the first two; moving
+        """Return time, size and inode of each file. Writing in place changes the first two. Moving
         another file over it, or changing a link, changes the last.
         """
         found = list[tuple[int, int, int] | None]()

@@ -1,6 +1,7 @@
-"""Keeps the pages that a user's browser shows away from a service that asks for no token.
+"""The protection of a service without tokens from the pages that a user's browser shows.
 
-Such a service trusts whoever reaches its port. A browser reaches it too, on behalf of any page:
+Such a service trusts every client that reaches its port. A browser reaches it too, on behalf of any
+page:
 
 * *Cross-site requests.* A page may send a POST to any address. It cannot read the answer, but the
   request is served. Browsers say which page asks: in `Origin`, and on loopback in `Sec-Fetch-Site`.
@@ -8,8 +9,8 @@ Such a service trusts whoever reaches its port. A browser reaches it too, on beh
   service are one origin to the browser. The request's `Host` still is the page's name.
 
 So a request from another origin is refused, and so is one for a foreign host name. A page cannot
-own an IP address, a name without a dot, or a name that is never resolved in public; other names are
-the operator's to allow. With tokens none of this is needed: a page has none.
+own an IP address, a name without a dot, or a name that is never resolved in public. The operator
+has to allow other names. With tokens none of this is needed, because a page has no token.
 
 The names follow RFC 6761, RFC 6762 and ICANN's `internal`; `svc` is Kubernetes' own.
 """
@@ -27,8 +28,8 @@ _PRIVATE = (".localhost", ".local", ".internal", ".svc")
 
 
 class Browsers:
-    """ASGI middleware. `hosts`: the names that are allowed besides, or `ANY_HOST`. `answer` makes
-    the response to a refused request, from its path and the refusal.
+    """ASGI middleware that refuses such requests. `hosts` are further allowed names, or `ANY_HOST`.
+    `answer` makes the response to a refused request from its path and the refusal.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], answer: Callable[[str, Exception], ASGIApp]) -> None:
@@ -63,7 +64,9 @@ class Browsers:
         return None
 
     def _allowed(self, host: bytes) -> bool:
-        """Remember what it has judged: each caller sends the same host again and again."""
+        """Return whether the host is allowed. Results are kept, because each caller sends the same
+        host again and again.
+        """
         known = self._judged.get(host)
         if known is None:
             if len(self._judged) >= 1_024:
@@ -76,7 +79,7 @@ class Browsers:
 
 
 def is_private(host: str) -> bool:
-    """Return whether no page on the internet can have this host, which may bring a port."""
+    """Return whether no page on the internet can have this host, which may include a port."""
     name = _name(host)
     try:
         ipaddress.ip_address(name.strip("[]"))
@@ -86,6 +89,6 @@ def is_private(host: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the host without its port, in small letters."""
+    """Return the host without its port, in lower case."""
     name, colon, port = host.lower().rpartition(":")
     return name if colon and (port.isdigit() or not port) else host.lower()

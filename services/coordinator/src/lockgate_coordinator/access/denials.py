@@ -1,4 +1,4 @@
-"""The refusals of the guard, before the service sees a request. No text here ever holds a token."""
+"""The guard's refusals, made before the service sees a request. No text here ever holds a token."""
 
 from lockgate.duration import spoken_s
 
@@ -41,7 +41,7 @@ class CrossSite(Exception):
 
 
 class TooManyAtOnce(TooManyRequests):
-    """The token has as many requests under way as it may."""
+    """The token has as many requests in progress as it may."""
 
     def __init__(self, name: str, most: int, kind: str) -> None:
         Exception.__init__(self, f"the token {name!r} has {most} {kind} in progress: wait until one of them ends")

@@ -1,8 +1,8 @@
 """The guard before the service. A request whose token does not permit it never reaches the
 application.
 
-The guard runs before everything else, the lean routes included. Each request passes it, so it only
-looks up and compares, and parses nothing twice.
+The guard runs before everything else, including the routes that bypass FastAPI. Each request passes
+it, so it only looks up and compares, and parses nothing twice.
 """
 
 from collections.abc import Callable, Collection

@@ -31,8 +31,8 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """`file` may change, `listed` is `role=token,…`. `clock` gives monotonic seconds. Raises
-    `InvalidTokens` if they cannot be used.
+    """The tokens in force. `file` may change, and `listed` is `role=token,…`. `clock` gives
+    monotonic seconds. Raises `InvalidTokens` if the tokens cannot be used.
     """
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:
@@ -45,7 +45,7 @@ class Keyring:
         self._recognised_headers: dict[bytes, Token] = {}
 
     def find(self, authorization: bytes) -> Token | None:
-        """Return the token of an `Authorization` header; None if it holds none that is known."""
+        """Return the token of an `Authorization` header, or None if it holds no known token."""
         if self._file is not None and self._clock() >= self._next_check:
             self._read_again(self._file)
         header = digest_of(authorization)

@@ -10,7 +10,9 @@ then the same as a new one.
 
 
 class RateLimit:
-    """`rate` requests a second for each key, `2 * rate` at once. `clock`: monotonic seconds."""
+    """A limit of `rate` requests a second for each key, with bursts of `2 * rate`. `clock` gives
+    monotonic seconds.
+    """
 
     def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self.rate = rate
@@ -20,7 +22,7 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Return 0 if the request is allowed; else after how many whole seconds the next one will
+        """Return 0 if the request is allowed, else the whole seconds after which the next one will
         be.
         """
         now = self._clock()

@@ -14,8 +14,8 @@ from lockgate_coordinator.access.tokens import Role
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`everything`: the answer covers all groups. `forced_by`: the query parameter that only an
-    `admin` may set.
+    """The rule of a route. With `everything` the answer covers all groups. Only an `admin` may set
+    the query parameter `forced_by`.
     """
 
     role: Role
@@ -61,8 +61,8 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group that it touches (None: no single group). `path`
-    is decoded, `query` is not.
+    """Return the rule of a request, and the group that it touches, or None if that is not a single
+    one. `path` is decoded, `query` is not.
     """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
@@ -73,7 +73,7 @@ def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
 
 
 def route_of(method: str, path: str) -> str | None:
-    """Return the key in `RULES` of a request; None for one without a rule."""
+    """Return the key in `RULES` of a request, or None if it has no rule."""
     return _ROUTES.get(_shape(method, path.split("/", _DEEPEST)))
 
 

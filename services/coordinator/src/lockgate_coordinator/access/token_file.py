@@ -17,7 +17,7 @@ from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_coordinator.access.tokens import ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
 
 SHORTEST_TOKEN = 16
-"""Characters. Shorter tokens were invented by hand, and can be guessed."""
+"""The fewest characters of a token. Shorter ones were invented by hand, and can be guessed."""
 
 _FIELDS = ("name", "sha256", "role", "groups")
 
@@ -65,8 +65,8 @@ def _listed(where: str, entry: str) -> Token:
 
 
 def _where(error: Exception) -> str:
-    """Return the line of a syntax error. The parser's own text may repeat a value, so it is left
-    out.
+    """Return the line of a syntax error. The parser's own text is left out, because it may quote a
+    value.
     """
     line = re.search(r"line \d+, column \d+|end of document", str(error))
     return f"a fault of syntax at {line[0]}" if line else "a fault of syntax"
@@ -80,7 +80,7 @@ def _refuse_doubles(path: Path, field: str, values: list[str] | list[bytes]) -> 
 
 
 class _Entry:
-    """One `[[token]]`, the `number`th of its file."""
+    """One `[[token]]` entry, the `number`th of its file."""
 
     def __init__(self, path: Path, number: int, fields: object) -> None:
         self._where = f"{path}: token {number}"
@@ -119,7 +119,7 @@ class _Entry:
 
 
 def valid_groups(groups: Iterable[object]) -> bool:
-    """Return whether each is the name of a group, or the beginning of names and `*`."""
+    """Return whether each is the name of a group, or a prefix of names followed by `*`."""
     return all(
         isinstance(group, str) and NAME.match(group[:-1] + "-" if group.endswith("*") else group) for group in groups
     )

@@ -37,8 +37,8 @@ class InvalidTokens(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's name, digest and rights. `groups` are names and beginnings of names (`orders*`);
-    None: all groups.
+    """A token's name, digest and rights. `groups` are names and prefixes of names (`orders*`), or
+    None for all groups.
     """
 
     name: str

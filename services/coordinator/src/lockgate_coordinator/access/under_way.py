@@ -1,8 +1,8 @@
 """Limits on the long requests of a token: streams, long polls and large bodies.
 
-Each of them keeps something of the process for as long as its client likes: a subscriber's slot, or
-the memory of a body. So a token may have only so many at a time, and a stream or a long poll ends
-as soon as its token is no longer valid.
+Each of them occupies a subscriber's slot or the memory of a body for as long as its client likes.
+So a token may have only so many at a time, and a stream or a long poll ends as soon as its token is
+no longer valid.
 """
 
 import asyncio
@@ -17,21 +17,23 @@ from lockgate_coordinator.access.keyring import LOOK_EVERY_S, Keyring
 from lockgate_coordinator.access.tokens import Token
 
 LARGE = 65_536
-"""Bytes of a body from which on it counts as large."""
+"""The bytes from which a body counts as large."""
 
 MOST_LARGE = 32
 """Large bodies that a token may send at the same time: 256 MiB at most."""
 
 MOST_UNANSWERED = 2_000
-"""Requests of a token that are not answered yet, at the same time: one that begins bodies and does
-not end them takes no more file descriptors.
+"""The unanswered requests that a token may have at the same time. This limits the file descriptors
+of a client that begins bodies and does not end them.
 """
 
 _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """Limits a token's requests in progress, such as `most_waiting` streams and long polls."""
+    """The limits on a token's requests in progress, such as `most_waiting` streams and long
+    polls.
+    """
 
     def __init__(
         self,
@@ -67,7 +69,7 @@ class UnderWay:
                 await app(scope, receive, send)
 
     async def _wait(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a stream or a long poll, until its token is revoked at the latest."""
+        """Serve a stream or a long poll, and end it if its token is revoked."""
         answered = _Answered(send)
         served = asyncio.ensure_future(self._app(scope, receive, answered))
         self._waiting[served] = token
@@ -103,14 +105,14 @@ class UnderWay:
 
 
 class _AtOnce:
-    """Counts the requests of one kind that each token has in progress, `most` of which may be."""
+    """A count of the requests of one kind that each token has in progress, at most `most`."""
 
     def __init__(self, most: int, what: str) -> None:
         self.most, self.what, self.counts = most, what, Counter[bytes]()
 
 
 class _Answered:
-    """Passes messages to `send`, and records whether the answer has begun and is complete."""
+    """A `send` that records whether the answer has begun and whether it is complete."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -123,7 +125,7 @@ class _Answered:
 
 
 class _counted:  # noqa: N801 – used like a function; a generator would cost each report three times as much
-    """Counts one more request of this token for the length of a `with` block."""
+    """A context manager that counts one more request of this token."""
 
     __slots__ = ("_counts", "_digest")
 

@@ -1,4 +1,6 @@
-"""The current event of a group, at once or when it changes, and the stream of later ones."""
+"""The routes of a group's event: the current one, at once or after a change, and the stream of
+later ones.
+"""
 
 import re
 from typing import Annotated

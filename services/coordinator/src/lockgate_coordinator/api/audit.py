@@ -1,8 +1,8 @@
 """The audit line: one log line for each act, which says who did it, where, and what changed.
 
-An act is a request of an operator's kind: to configure or delete a group, to pause or resume a
-source, to evict a reader, to take a reader over. A refused act has its line, too. The line has the
-token's name and never the token. Theory: docs/monitoring.md, "Journal and audit".
+An act is a request that an operator makes: to configure or delete a group, to pause or resume a
+source, to evict a reader, or to take a reader over. A refused act has its line, too. The line has
+the token's name, but never the token. Theory: docs/monitoring.md, "Journal and audit".
 """
 
 import logging
@@ -31,7 +31,7 @@ Changed = dict[str, Any]
 
 
 def operator(request: Request) -> str | None:
-    """Return the name of the request's token; None if the service has no tokens."""
+    """Return the name of the request's token, or None if the service has no tokens."""
     token = request.scope.get(TOKEN)
     return token.name if isinstance(token, Token) else None
 
@@ -39,7 +39,7 @@ def operator(request: Request) -> str | None:
 @contextmanager
 def audited(request: Request, response: Response, act: str, group: str, **where: Any) -> Iterator[Changed]:
     """Write the line when the act has ended, and put the request's id into `response`. The caller
-    puts what it changed into the yielded dict.
+    puts its changes into the yielded dict.
     """
     given = request.headers.get(REQUEST_ID, "")
     id = given if _ID.match(given) else token_hex(8)
@@ -64,7 +64,7 @@ def audited(request: Request, response: Response, act: str, group: str, **where:
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """Return `[old, new]` for each key whose value differs; the old one is None in a new group."""
+    """Return `[old, new]` for each key whose value differs. The old one is None in a new group."""
     old = {} if before is None else to_json(before)
     new = to_json(after)
     return {key: [shortened(old.get(key)), shortened(value)] for key, value in new.items() if old.get(key) != value}

@@ -1,8 +1,8 @@
-"""Bodies: how much of a request's is read, and how it becomes a message.
+"""The bodies of requests: how much of them is read, and how they become messages.
 
-A right body is decoded by a compiled decoder, which checks the message's definition
-(`lockgate.wire.codec`) as it parses. A wrong one is parsed again and read by `codec`, which names
-its faults. A large body is decoded on a thread, one at a time, so that the event loop goes on
+A valid body is decoded by a compiled decoder, which checks the message's definition
+(`lockgate.wire.codec`) as it parses. An invalid one is parsed again and read by `codec`, which
+names its faults. A large body is decoded on a thread, one at a time, so that the event loop goes on
 serving others.
 """
 
@@ -24,12 +24,12 @@ from lockgate_coordinator.pauses import InTurn
 T = TypeVar("T")
 
 COMPILED_LIMIT: Final = 262_144
-"""Bytes that a compiled decoder takes at once, in 10 ms: also on a thread it lets no other request
-be served meanwhile.
+"""The most bytes that a compiled decoder takes at once, in 10 ms. No other request is served
+meanwhile, even if the decoder runs on a thread.
 """
 
 LARGE: Final = 65_536
-"""Bytes of a body that is decoded on a thread. Smaller ones take 6 ms at the most."""
+"""The bytes from which a body is decoded on a thread. Smaller ones take 6 ms at most."""
 
 _NOT_JSON = "send the body as Content-Type: application/json (curl: -H 'content-type: application/json')"
 
@@ -37,8 +37,8 @@ _decoders: Final[dict[type[Any], Callable[[Any], Any]]] = {
     kind: msgspec.json.Decoder(kind).decode
     for kind in (ReportedWatermarkEvent, SourcedReport, ReportBatch, ProgressEvent)
 }
-"""Of messages that msgspec can check completely. It would take unknown fields of a closed message,
-and knows no `fields.JsonForm`.
+"""The decoders of messages that msgspec can check completely. It would accept unknown fields of a
+closed message, and does not support `fields.JsonForm`.
 """
 
 
@@ -49,8 +49,8 @@ def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
 
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
-    """Return the message by the compiled decoder; None if there is none for the message, or the
-    body is wrong or too long.
+    """Return the message by the compiled decoder, or None if there is none for the message, or if
+    the body is wrong or too long.
     """
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
     try:
@@ -70,7 +70,7 @@ def parsed(body: bytes | msgspec.Raw) -> object:
 
 
 def _loads(text: str) -> object:
-    """Parse JSON. Numbers are made in Python: `json` alone would let no other request be served
+    """Parse JSON, and make its numbers in Python. `json` alone would let no other request be served
     until the end of 4 MB, and msgspec takes 6 µs for a number of 17 digits.
     """
     return json.loads(
@@ -79,7 +79,7 @@ def _loads(text: str) -> object:
 
 
 def _no_number(text: str) -> float:
-    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    """Refuse NaN and Infinity, which Python reads but JSON does not have."""
     raise ValueError(f"{text} is not valid JSON")
 
 
@@ -100,7 +100,9 @@ def large_message(kind: type[T]) -> Any:
 
 
 async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any) -> T:
-    """Return what `decode` makes of a body, its last argument: on a thread if the body is large."""
+    """Return the result of `decode`, whose last argument is a body. It runs on a thread if the body
+    is large.
+    """
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
     return await in_turn.on_thread(decode, *arguments)

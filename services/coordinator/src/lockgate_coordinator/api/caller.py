@@ -1,4 +1,6 @@
-"""The caller's name and rights, by which the dashboard shows only the permitted actions."""
+"""The route for the caller's name and rights, so that the dashboard shows only permitted
+actions.
+"""
 
 from typing import Any
 

@@ -32,8 +32,8 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """Return a good answer: `schema` is one of `SCHEMAS` or `SPLIT_SCHEMAS`, None without a
-    body.
+    """Return a successful answer. `schema` is one of `SCHEMAS` or `SPLIT_SCHEMAS`, or None without
+    a body.
     """
     entry: Json = {"description": description}
     if schema is not None:
@@ -46,8 +46,8 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
     """Return the arguments of a route's decorator: its answers, and the types of its own problems.
 
-    The problems that all routes share are added. A `body` may also be too large. With `names` in
-    the path one of them may hold a slash, so that no route matches.
+    The problems that all routes share are added. A route with a `body` also answers if that is too
+    large. A route with `names` in its path does not match if one of them holds a slash.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
@@ -60,8 +60,8 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """Return the problem documents by their status; `router`: the statuses that the router answers
-    with where nothing matches.
+    """Return the problem documents by their status. `router` has the statuses that the router
+    answers with if nothing matches.
     """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
     for row in rows:
@@ -70,7 +70,7 @@ def refusals(rows: list[Problem], *router: int) -> Responses:
 
 
 def model(kind: str) -> str:
-    """Return the schema's name of a type of problem: `UnknownGroup` of `unknown-group`."""
+    """Return the schema's name of a type of problem, such as `UnknownGroup` for `unknown-group`."""
     return "".join(word.capitalize() for word in kind.split("-"))
 
 

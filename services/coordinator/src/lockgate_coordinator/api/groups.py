@@ -1,4 +1,4 @@
-"""Groups: configure, list, inspect, delete."""
+"""The routes that configure, list, inspect and delete groups."""
 
 import re
 from typing import Annotated
@@ -175,8 +175,8 @@ def _etag(version: int) -> str:
 
 
 def _versions(header: str | None) -> Versions | None:
-    """Return the versions that `If-Match` or `If-None-Match` names (RFC 9110, 13.1); None without
-    the header.
+    """Return the versions that `If-Match` or `If-None-Match` names (RFC 9110, 13.1), or None
+    without the header.
     """
     if header is None:
         return None

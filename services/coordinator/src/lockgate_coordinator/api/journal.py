@@ -1,4 +1,4 @@
-"""What the store has kept of a group's past: the journal of its changes and of operators' acts, and
+"""The routes for the past of a group: the journal of its changes and of operators' acts, and
 samples for charts.
 """
 
@@ -86,7 +86,7 @@ async def samples(
 
 
 def _kinds(text: str) -> frozenset[str]:
-    """Raise `InvalidMessage` for a word that is no kind."""
+    """Return the kinds that `text` names. Raises `InvalidMessage` for an unknown one."""
     kinds = frozenset(text.split(",")) if text else frozenset()
     if kinds - KINDS:
         names = ", ".join(sorted(kinds - KINDS))

@@ -28,8 +28,8 @@ def _true_or_false(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits)
-"""For numbers in paths and queries. In an annotation it comes after the bounds, or the OpenAPI
-document would lack them.
+"""The check of numbers in paths and queries. In an annotation it comes after the bounds, or the
+OpenAPI document would lack them.
 """
 
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
@@ -49,8 +49,8 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str:
-    """Return the act that a key names; empty without a key. A key that is used for something else
-    is another act.
+    """Return the id of the act for an `Idempotency-Key`, or an empty text without a key. The same
+    key makes another act if it is used for something else.
     """
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 

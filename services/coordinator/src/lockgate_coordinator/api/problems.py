@@ -117,7 +117,9 @@ def problem(path: str, error: Exception) -> Response:
 
 
 REJECTED_IN_FULL = 20
-"""Rejected reports of a batch whose faults are told. Of the others the first fault is told."""
+"""The rejected reports of a batch for which all faults are listed. The others have only their
+first.
+"""
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
@@ -146,7 +148,7 @@ def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of `app` a problem document, those of FastAPI and its router included."""
+    """Make every error of `app` a problem document, including those of FastAPI and its router."""
     for kind in TABLE:
         app.add_exception_handler(kind, _of_the_table)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -166,7 +168,7 @@ def _of_validation(request: Request, error: Exception) -> Response:
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """Return the router's own problems: no such route, or not with this method."""
+    """Return the router's own problems, for an unknown route or a method that it does not have."""
     assert isinstance(error, HTTPException)
     detail = f"{request.method} {request.url.path}"
     return _untyped(request, HTTPStatus(error.status_code), detail, error.headers or {})
@@ -191,7 +193,7 @@ def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> 
 
 
 class _ProblemResponse(Response):
-    """A response that leaves its kind in the scope, where `MeasuredRequests` counts it."""
+    """A response that leaves its kind in the scope, so that `MeasuredRequests` can count it."""
 
     def __init__(self, *members: Any, kind: str, **more: Any) -> None:
         super().__init__(*members, **more)

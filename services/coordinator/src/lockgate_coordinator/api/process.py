@@ -1,4 +1,4 @@
-"""What a process says of itself: whether it is up, whether it can do its work, and its metrics."""
+"""The routes for the state of the process: liveness, readiness and metrics."""
 
 import asyncio
 from typing import cast

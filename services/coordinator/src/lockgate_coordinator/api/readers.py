@@ -1,4 +1,4 @@
-"""Readers: register, leave, evict."""
+"""The routes by which readers register, leave and are evicted."""
 
 from typing import Annotated
 

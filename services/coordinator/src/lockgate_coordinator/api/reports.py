@@ -1,8 +1,8 @@
-"""Reports: of one reader, of many at once, and of executors in the middle of a batch.
+"""The routes for reports of one reader, of many at once, and of executors in the middle of a batch.
 
 They are by far the most frequent requests. So they are answered here, before FastAPI, whose own
 handling costs more than all the rest of a report. The routes below describe them in the OpenAPI
-document, and FastAPI answers for them where a name in the path is wrong.
+document, and FastAPI answers for them if a name in the path is wrong.
 """
 
 import re
@@ -39,7 +39,7 @@ _ERRORS = tuple(TABLE)
 
 
 class ReportRoutes:
-    """ASGI middleware around the application."""
+    """ASGI middleware that answers reports before the application does."""
 
     def __init__(self, app: ASGIApp, coordinator: Coordinator, limit: BodyLimit, in_turn: InTurn) -> None:
         self._app = app
@@ -99,8 +99,8 @@ _items = msgspec.json.Decoder(_Batch).decode
 
 
 def reports_of(body: bytes) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    """Return the reports of a batch, each judged alone. A faulty report is replaced by its faults.
-    Raises `InvalidMessage` for a body that is no batch.
+    """Return the reports of a batch, each judged separately. A faulty report is replaced by its
+    faults. Raises `InvalidMessage` if the body is not a batch.
     """
     batch = compiled(ReportBatch, body)
     if batch is not None:

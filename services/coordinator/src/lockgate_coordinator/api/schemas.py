@@ -39,7 +39,7 @@ ANSWERS = (
     StoppedSplit,
     WatermarkAlignmentEvent,
 )
-"""Messages that only the coordinator sends. It writes all fields of them."""
+"""The messages that only the coordinator sends. It writes all fields of them."""
 
 
 def _messages() -> dict[str, Json]:
@@ -91,7 +91,7 @@ def ref(name: str) -> Json:
 
 
 def integer(low: int = MIN, high: int = MAX, **more: Any) -> Json:
-    """Return a whole number of 64 bits, within `low` and `high`."""
+    """Return the schema of a 64-bit whole number within `low` and `high`."""
     return {"type": "integer", "format": "int64", "minimum": low, "maximum": high, **more}
 
 
@@ -114,7 +114,7 @@ def by_name(item: Json) -> Json:
 
 
 def one_of(kind: Any, **more: Any) -> Json:
-    """Return the values of an Enum."""
+    """Return the schema of an Enum's values."""
     return {"type": "string", "enum": [member.value for member in kind], **more}
 
 

@@ -1,4 +1,4 @@
-"""Sources: pause and resume them, as an operator."""
+"""The routes by which an operator pauses and resumes sources."""
 
 from typing import Annotated
 

@@ -1,5 +1,5 @@
-"""Splits: the exchange of a reader, its event stream, a source's list, SourceEvents, and who reads
-what.
+"""The routes for splits: a reader's exchange and event stream, a source's list, SourceEvents, and
+the inspection of splits with their readers.
 """
 
 import json

@@ -27,7 +27,7 @@ HEADERS = [
 
 
 class EventStream(Response):
-    """Sends these frames, and ends with them.
+    """A response that sends these frames and then ends.
 
     Starlette's streams would be larger, and would end late for a client that has left while many
     events come.

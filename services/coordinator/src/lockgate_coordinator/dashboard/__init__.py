@@ -1,3 +1,3 @@
-"""The page for browsers at `/`: files that are served, and nothing else. The page asks the public
-API for all that it shows, with the token of whoever looks. Theory: docs/monitoring.md.
+"""The page for browsers at `/`, which consists of static files. The page reads everything that it
+shows from the public API, with its user's token. Theory: docs/monitoring.md.
 """

@@ -1,8 +1,9 @@
-"""Serves the files of the dashboard: read once, packed once, each with the headers that keep a page
-apart from all others.
+"""The files of the dashboard, read and compressed once, with headers that isolate the page from all
+others.
 
-The files hold no data, so they need no token. The policy lets the page load scripts and styles from
-this service alone, none of them inline, and talk to this service alone. No other page may frame it.
+The files hold no data, so they need no token. The policy lets the page load scripts and styles only
+from this service, none of them inline, and send requests only to this service. No other page may
+frame it.
 """
 
 import gzip
@@ -40,9 +41,9 @@ HEADERS: Mapping[str, str] = {
     "Vary": "Accept-Encoding",
 }
 CHARTS = ("uplot/static/uPlot.iife.js", "uplot/static/uPlot.min.css")
-"""The files of uPlot in the distribution `uplot-python`. A wheel of this package has them among its
-own files, by hatch_build.py. A checkout takes them from the distribution, whose Python package is
-never imported: it would load numpy.
+"""The files of uPlot in the distribution `uplot-python`. hatch_build.py puts them into a wheel of
+this package. A checkout takes them from the distribution, whose Python package is never imported,
+because it would load numpy.
 """
 
 
@@ -65,7 +66,7 @@ def routes() -> list[Route]:
 
 @cache
 def _packed(plain: bytes) -> tuple[bytes, str]:
-    """Return a file packed by gzip, and its tag."""
+    """Return a file compressed by gzip, and its ETag."""
     return gzip.compress(plain, 9, mtime=0), f'"{sha256(plain).hexdigest()[:16]}"'
 
 
