@@ -30,9 +30,12 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
 
 
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
-    """Return those of the `lost` readers that own no split, and whose former splits no longer wait
-    for a reader. Return none while a free split has no known former reader, or while no list has
-    come since a loss. O(lost + readers + free splits).
+    """Return those of the `lost` readers that the enumerator has removed and whose former splits no
+    longer wait for a new reader. O(lost + readers + free splits).
+
+    Return none of them while the former reader of any free split is unknown, or until the
+    enumerator has received a list of the source's splits. After the store has lost data, this must
+    be a new list.
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
     if not enumerator.listed or None in waiting:

@@ -1,21 +1,21 @@
-"""The event-time logic of a source, which turns records into records and watermarks (Flink's
-`TimestampsAndWatermarks`).
+"""The event-time logic of a source, which assigns timestamps to its records and generates
+watermarks from them (Flink's `TimestampsAndWatermarks`).
 
-A source writes to one *main* output, or to one output per *split*. Each has a generator and a clock
-of its own. The split outputs meet in a multiplexer. Main and splits then meet in one last filter,
-which lets only rising watermarks through. The rules:
+A source writes to one *main* output, or to one output per *split*. Each output has its own
+generator and its own clock. A multiplexer combines the split outputs. The result and the main
+output then pass through a final filter, which lets only rising watermarks through. The rules:
 
-1. A record goes on before the watermark that it causes. The listener receives a watermark before
-   the stream does.
-2. Main and split watermarks are not combined to a minimum. The stream's watermark is the highest of
-   both. (A reader uses one or the other.)
-3. The stream is idle when both "main" and "splits" are, and both start so. An output stops being
-   idle by an emission that reaches it, also by one that the last filter drops.
-4. The stream becomes active again by a watermark that rises, or by `mark_active` on the main
-   output. A split that is marked active, or brings a watermark that does not rise, leaves the
-   stream idle.
-5. Periodic emission asks every split's generator, combines once, and then asks the main one's.
-6. Each split's clock is paused while that split is. All clocks are paused under back pressure.
+1. A record is passed on before the watermark that it causes. The listener receives a watermark
+   before the stream does.
+2. The stream's watermark is the higher one of main and splits, not the lower one. (A reader uses
+   one or the other.)
+3. The stream is idle while both halves, main and splits, are idle. Both start idle. A watermark
+   that reaches a half ends its idleness, even if the final filter drops the watermark.
+4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.
+   The stream stays idle if a split is marked active, or emits a watermark that does not rise.
+5. A periodic emission first asks the generators of all splits, then combines their watermarks once,
+   and finally asks the main generator.
+6. The clock of a split is paused while the split is. All clocks are paused under back pressure.
 """
 
 from collections.abc import Iterable

@@ -1,11 +1,10 @@
 """A watermark strategy: the generator, the event time, the idle timeout and the alignment (Flink's
 `WatermarkStrategy`).
 
-A strategy makes generators. Each split of a source gets a generator of its own from it, on a clock
-of its own.
+A strategy creates the watermark generators of a source: one for each split, with its own clock.
 
-    strategy =
-    WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5)).with_idleness(Duration.of(seconds=60))
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5))
+    strategy = strategy.with_idleness(Duration.of(seconds=60))
 """
 
 from collections.abc import Callable

@@ -51,9 +51,11 @@ class StoreClock:
         self._observed_ms: float | None = None
 
     def observe(self, sent_ms: float, store_ms: int, received_ms: float) -> int:
-        """Take in a time of the store that was read between two monotonic times, all in ms. Returns
-        by how many ms the store's clock has jumped since the last call: 0 if it has not, below 0 if
-        it was put back.
+        """Compare the store's clock with the monotonic one, and return how far (ms) it has jumped
+        since the last call: 0 if it has not, and less than 0 if it was set back.
+
+        The store's time `store_ms` was read between the monotonic times `sent_ms` and
+        `received_ms`.
         """
         low, high = store_ms - received_ms, store_ms + 1 - sent_ms
         jumped = 0

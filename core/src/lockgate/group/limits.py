@@ -14,8 +14,13 @@ from lockgate.wire.events import GroupConfig, ReaderRegistrationEvent
 
 @dataclass(frozen=True, slots=True)
 class GroupLimits:
-    """The limits on `splits` of a reader, on `readers` and `sources` of a group, expected sources
-    included, and on the UTF-8 bytes of a reader's owner and `attributes`.
+    """Limits on the size of a group and of its readers.
+
+    Attributes:
+        splits: The most splits of a reader.
+        readers: The most readers of a group.
+        sources: The most sources of a group, and the most sources that it may expect.
+        attributes: The most UTF-8 bytes in a reader's owner and attributes together.
     """
 
     splits: int = 10_000

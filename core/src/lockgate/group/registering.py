@@ -1,6 +1,6 @@
 """Registering and removing readers, and the rules on which process may act for a reader.
 
-A command makes a new group, or raises a `Refused` and changes nothing.
+Each command returns the changed group, or raises a `Refused` and changes nothing.
 
 * Fencing. Each registration opens a new epoch of its reader. A command with any other epoch is
   stale. The last report of the older epoch counts until the newer epoch's first report, or until
@@ -31,8 +31,10 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Open a new epoch of the reader, which is found in the new group's `readers`. Raises
-    `ReaderBusy`.
+    """Open a new epoch of the reader, and return the group with it.
+
+    Raises `ReaderBusy` if the reader's lease still runs for another owner, unless the event asks
+    for a takeover.
     """
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)

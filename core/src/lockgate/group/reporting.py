@@ -1,16 +1,16 @@
 """Reports of readers, and the progress that their tasks report in the middle of a batch.
 
-A command makes a new group, or raises a `Refused` and changes nothing.
+Each command returns the changed group, or raises a `Refused` and changes nothing.
 
-* Beginning. A reader that has never reported does not count, and a first report of MIN changes
-  nothing. Flink does the same: a source joins when its watermark first leaves MIN. A later MIN
-  counts.
+* Beginning. A reader does not count in the group watermark until it has reported, and a first
+  report of MIN does not change that. Flink does the same: a source joins when its watermark first
+  leaves MIN. A later report of MIN counts.
 * Parking. A report may be the last one of a scheduled run (`leases`). The next run's first report
   ends the parking.
 * Progress. Executors report in any order and more than once. For each split only the newest (batch,
-  attempt) counts, and within it values only rise. Progress may raise the reader's watermark but
-  never lower it, and only for splits that the last report named, because a task sees only its own
-  splits.
+  attempt) counts, and lower values from the same attempt are ignored. Progress may raise the
+  reader's watermark but never lower it, and only for splits that the last report named, because a
+  task sees only its own splits.
 
 Follows Flink's `SourceCoordinator.handleReportedWatermark`.
 """

@@ -145,7 +145,7 @@ class Connection:
             )
 
     def without_token(self, problem: Problem) -> Problem:
-        """Return the problem without the token, which a proxy in its way might quote."""
+        """Return the problem with the token masked, because a proxy might quote it in an error."""
         token = self.credentials.token
         if not token:
             return problem

@@ -42,7 +42,9 @@ class Operator:
         """Begin. This is called once, when the network starts."""
 
     def take(self, index: int, element: StreamElement) -> None:
-        """Take an element on input `index`. Latency markers and record attributes go on at once."""
+        """Handle an element that arrives on input `index`. Latency markers and record attributes
+        are passed on at once.
+        """
         if isinstance(element, Record):
             self.process(index, element)
         elif isinstance(element, Watermark):

@@ -95,7 +95,9 @@ class SplitAlignment:
             sampler.sample()
 
     def check(self, maximum: int) -> PauseOrResume:
-        """Return the changes for all splits (rules 1 and 2)."""
+        """Return which splits to pause and which to resume under this `maximum` watermark, by rules
+        1 and 2 of this module.
+        """
         ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
         awake = self.samplers.keys() - self.idle
         return PauseOrResume(

@@ -22,8 +22,8 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Return 0 if the request is allowed, else the whole seconds after which the next one will
-        be.
+        """Return 0 if a request with this key is allowed now. Otherwise return how many seconds to
+        wait, rounded up.
         """
         now = self._clock()
         level = self._level(self._buckets.get(key), now)

@@ -1,5 +1,5 @@
-"""The routes of a group's event: the current one, at once or after a change, and the stream of
-later ones.
+"""Routes for the alignment events of a group: one returns the current event, at once or after the
+next change, and the other streams all events from then on.
 """
 
 import re
@@ -58,8 +58,8 @@ async def events(
 
 
 def _revision(last_event_id: str | None) -> int:
-    """Return the revision of a `Last-Event-ID`. Any other text counts as none, so that the stream
-    begins with the current event.
+    """Return the revision in a `Last-Event-ID`. A missing or malformed ID gives a revision below
+    all others, so that the stream begins with the current event.
     """
     return (
         int(last_event_id)

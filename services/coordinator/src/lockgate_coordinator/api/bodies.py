@@ -49,8 +49,8 @@ def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
 
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
-    """Return the message by the compiled decoder, or None if there is none for the message, or if
-    the body is wrong or too long.
+    """Decode the body with the compiled decoder for `kind`. Returns None if `kind` has no such
+    decoder, or if the body is invalid or too long for it.
     """
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
     try:

@@ -129,8 +129,8 @@ def _problems() -> dict[str, Json]:
 
 
 def _problem(row: Problem, place: Json) -> Json:
-    """Return the schema of a problem (RFC 9457). A rejected report of a batch has its index in
-    place of `instance`.
+    """Return the schema of a problem (RFC 9457). `place` has the schema of `instance` or, for a
+    rejected report in a batch, that of `index`.
     """
     kind, title, status = {"const": f"urn:lockgate:{row.type}"}, {"const": row.title}, {"const": row.status}
     return record({"type": kind, "title": title, "status": status, "detail": TEXT, **place, **row.members})

@@ -1,18 +1,20 @@
 """The announcer wakes the watchers of a group when its revision rises, whatever the cause, and the
 streams of readers when their splits change.
 
-A revision rises by a command here (`turned`), by a command at another process, or by time alone,
-when a lease, a wait or a new group's grace ends. Splits change by an exchange here, or at another
-process. So each watched group has one follower. It looks at the group at the next deadline and,
-where other processes share the store, twice in each update interval; and at the splits, once a
-reader's stream is open. A look at an unchanged group is one short request to the store, which also
-works right after an outage. A group without watchers has no follower.
+A revision rises when this process (`turned`) or another one executes a command, or simply as time
+passes, when a lease, a wait or a new group's grace ends. Splits change when a reader has an
+exchange with this process or another one. Therefore each watched group has one follower, a task
+that checks the group at its next deadline. If other processes share the store, it also checks twice
+in each update interval. It checks the splits as well once a reader's stream is open. Checking an
+unchanged group takes one short request to the store, which also works right after an outage. A
+group without watchers has no follower.
 
-If the store goes back in time, announced revisions are lost. The next look then gives the group a
-revision above them, so that watchers get the current event.
+If the store loses its latest commits, revisions that were already announced are lost too. The next
+check then gives the group a higher revision, so that watchers get the current event.
 
 No events are queued. A woken watcher takes the newest event, and a busy one finds it when it comes
-back. So a slow watcher misses only outdated events, costs no memory, and delays no other.
+back. So a slow watcher misses only outdated events, uses no memory for them, and does not delay the
+others.
 """
 
 import asyncio
@@ -87,8 +89,8 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """A listener that wakes watchers after turns, and refreshes watched groups by `queue`. There
-    are at most `limit` watchers.
+    """A listener that wakes the watchers of a group when it changes. It evaluates watched groups by
+    submitting `Refresh` commands to `queue`, and accepts at most `limit` watchers.
     """
 
     def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:

@@ -153,7 +153,9 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
 
 
 def position(split: KafkaPartitionSplit) -> int | str:
-    """Return the offset of the next record to read, or a word if it is not resolved yet."""
+    """Return the offset of the next record to read, or `latest`, `earliest` or `committed` if it is
+    not resolved yet.
+    """
     return _offset(split.starting_offset)
 
 

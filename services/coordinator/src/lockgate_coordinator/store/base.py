@@ -78,7 +78,7 @@ class StoreUnavailable(Exception):
 
 
 class UnreadableGroup(StoreUnavailable):
-    """The store answers, but what it holds of one group cannot be read. Only requests for this
+    """The store answers, but the stored data of one group cannot be read. Only requests for this
     group fail.
     """
 

@@ -15,9 +15,11 @@ SAID_AGAIN_S = 30.0
 
 
 class Outages:
-    """The outages of the store, recorded from the outcome of each step. `clock` gives monotonic
-    seconds. `now` is true if the last step failed, or if there was none yet. A failure before the
-    first answer is not logged here, because the start reports it.
+    """The outages of the store, which are logged as its operations fail and succeed again.
+
+    `now` is true if the last operation failed, or if none has succeeded yet. A failure before the
+    first success is not logged here, because the service reports it when it starts. `clock` returns
+    monotonic seconds.
     """
 
     def __init__(self, store: str, clock: Callable[[], float] = monotonic) -> None:

@@ -280,7 +280,9 @@ class States(Generic[V, S]):
     def _decoded(
         self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
     ) -> Steps[None]:
-        """Decode the first fields, one for each text, into `changes`; None is a removed field."""
+        """Decode each text as the record of its field, and add it to `changes`. The text None, for
+        a removed field, is added as None. Fields beyond the last text are left for later.
+        """
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):
             try:

@@ -291,9 +291,11 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
 
 
 def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, since: int) -> Iterator[_Entry]:
-    """Yield the entries of a wait of `HOLD_MS` or more, one when it has lasted that long and one
-    when it ends, each with the read limit (event time in ms). Only reports are looked at, because a
-    waiting reader reports every third of a lease at least.
+    """Yield an entry when a reader has waited for `HOLD_MS`, and another one when that wait ends.
+    Both contain the read limit (event time in ms).
+
+    It is enough to check at each report, because a waiting reader reports at least once in every
+    third of its lease.
     """
     limit = after.max_desired_watermark
     was_long, goes_on = old.heard_at - since >= HOLD_MS, new.held_since == since

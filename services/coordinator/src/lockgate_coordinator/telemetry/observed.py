@@ -1,4 +1,4 @@
-"""Figures of a store's steps: how long each takes, and which fail."""
+"""Measurements of the operations of a store: how long each one takes, and how many fail."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
