@@ -147,6 +147,30 @@ async def test_group_of_an_emptied_redis_begins_below_what_was_told(
     assert [await replica.shows("/alignment") for replica in replicas] == [both] * 3
 
 
+async def test_killed_replica_has_lost_no_acknowledged_report(redis: RedisServer) -> None:
+    with CoordinatorProcess(redis.url) as doomed, CoordinatorProcess(redis.url) as other:
+        acknowledged = [0] * 20
+        async with httpx.AsyncClient(base_url=doomed.url, timeout=30) as http:
+            readers = Readers(http)
+            for subtask in range(20):
+                await readers.registers("a", subtask=subtask)
+
+            async def reports(subtask: int) -> None:
+                with suppress(httpx.TransportError):
+                    while True:
+                        answer = await readers.answers("a", acknowledged[subtask] + 1, subtask=subtask)
+                        acknowledged[subtask] += answer.raise_for_status().is_success
+                        if subtask == 0 and acknowledged[0] == 20:
+                            doomed.kill()
+
+            await asyncio.wait_for(asyncio.gather(*map(reports, range(20))), 60)
+        async with httpx.AsyncClient(base_url=other.url, timeout=30) as http:
+            found = (await Readers(http).shows())["sources"][0]["readers"]
+        assert all(acknowledged)
+        for reader, last in zip(found, acknowledged, strict=True):
+            assert reader["watermark"] in (last, last + 1)  # the next one was under way
+
+
 async def test_sigterm_answers_reports_under_way_and_ends_streams_and_polls(redis: RedisServer, tmp_path: Path) -> None:
     with CoordinatorProcess(redis.url, env=doing_first(tmp_path, PATIENT)) as coordinator:
         async with httpx.AsyncClient(base_url=coordinator.url, timeout=30) as http:
