@@ -123,6 +123,7 @@ def unread(coordinator: CoordinatorProcess, group: str) -> Iterator[socket.socke
 
 
 def all_of(raw: socket.socket, until: str) -> str:
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)  # the smallest window would take a minute
     received = ""
     while until not in received:
         part = raw.recv(65_536).decode()

@@ -42,6 +42,7 @@ def divided(spark: SparkSession, ranges: list[Range], cores: int) -> list[Range]
     [
         pytest.param([(0, 10, 8_010)], 4, [(0, 10, 2_010), (0, 2_010, 4_010), (0, 4_010, 6_010), (0, 6_010, 8_010)]),
         pytest.param([(0, 0, 2_500)], 8, [(0, 0, 1_250), (0, 1_250, 2_500)], id="at least 1,000 offsets a task"),
+        pytest.param([(0, 0, 2_000)], 8, [(0, 0, 1_000), (0, 1_000, 2_000)], id="1,000 offsets are enough"),
         pytest.param([(0, 0, 1_999)], 8, [(0, 0, 1_999)], id="too few offsets"),
         pytest.param(
             [(0, 0, 100), (1, 0, 9_000)],
