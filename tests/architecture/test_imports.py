@@ -106,7 +106,14 @@ KNOWN_TO = {
 }
 # The floors of a client, lowest first: its rooms, and the modules at its root.
 FLOORS = {
-    "lockgate_http": ({"errors"}, {"duration"}, {"config"}, {"calls"}, {"group"}, {"__init__"}),
+    "lockgate_http": (
+        {"errors"},
+        {"duration", "completeness"},
+        {"config"},
+        {"calls"},
+        {"group", "waiting"},
+        {"__init__"},
+    ),
     "lockgate_spark": (
         {"errors", "event_times", "query_watermark", "running", "spark_lines"},
         {"packages", "stopping"},

@@ -7,6 +7,7 @@ import pytest
 import typer
 from tools.site import commands, rest
 
+import lockgate_http
 import lockgate_reader
 import lockgate_spark
 from lockgate_cli.__main__ import cli
@@ -22,6 +23,12 @@ def test_every_public_name_of_a_client_is_on_the_page_of_python(package: ModuleT
     asked = re.findall(rf"(?m)^::: {package.__name__}\.(?:\w+\.)*(\w+)$", PYTHON)
 
     assert sorted(asked) == sorted(package.__all__)
+
+
+def test_every_public_name_that_clients_share_is_on_the_page_of_python() -> None:
+    asked = re.findall(r"(?m)^::: lockgate_http\.(?:\w+\.)*(\w+)$", PYTHON)
+
+    assert [name for name in lockgate_http.__all__ if name not in asked and f".{name}\n" not in PYTHON] == []
 
 
 def test_every_command_is_shown_with_all_its_options_and_variables() -> None:

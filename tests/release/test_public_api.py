@@ -16,6 +16,7 @@ from typing import Any
 
 import typer
 
+import lockgate_http
 import lockgate_reader
 import lockgate_spark
 from lockgate_cli.__main__ import cli
@@ -27,7 +28,7 @@ LIST = Path(__file__).with_name("public_api.txt")
 
 def of_client() -> Iterator[str]:
     """Every public name of the clients, with its signature or its members."""
-    for client in (lockgate_spark, lockgate_reader):
+    for client in (lockgate_spark, lockgate_reader, lockgate_http):
         yield from of_package(client)
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lockgate import __version__
-from lockgate_cli import acts, advising, commands, looks, transfer
+from lockgate_cli import acts, advising, commands, completing, looks, transfer
 from lockgate_cli.output import say
 
 cli = typer.Typer(
@@ -54,6 +54,7 @@ EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "describe": (commands.describe, "lockgate describe checkout --partitions"),
     "watch": (commands.watch, "lockgate watch checkout"),
     "check": (looks.check, "lockgate check checkout --max-drift 10min --stuck-for 15min"),
+    "wait": (completing.wait, "lockgate wait checkout --until 2026-11-25T10:00Z --timeout 30min"),
     "journal": (looks.journal, "lockgate journal checkout --since 1h --follow"),
     "advise": (advising.advise, "lockgate advise checkout --delay 10min --window 1h"),
     "simulate": (advising.simulate, "lockgate simulate workload.yaml --max-drift 5min"),

@@ -94,7 +94,7 @@ class OperatorClient(Connection):
 
     def groups(self) -> Json:
         """Return all groups, from as many pages as needed."""
-        pages = list(self._pages("/v1/groups"))
+        pages = list(self.pages("/v1/groups"))
         found = {"items": [item for page in pages for item in page["items"]], "next": None}
         unreadable = [item for page in pages for item in page.get("unreadable", [])]
         return {**found, "unreadable": unreadable} if unreadable else found
@@ -106,7 +106,7 @@ class OperatorClient(Connection):
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
         """Return the group, and all its readers by their source."""
         first, readers = None, dict[str, list[Json]]()
-        for page in self._pages(f"/v1/groups/{group}"):
+        for page in self.pages(f"/v1/groups/{group}"):
             first = first or page
             for each in page["sources"]:
                 readers.setdefault(each["source"], []).extend(each["readers"])
@@ -119,13 +119,21 @@ class OperatorClient(Connection):
 
     def whole_source(self, group: str, source: str) -> Json:
         """Return one source as of its last page, with all readers and their splits."""
-        pages = list(self._pages(f"/v1/groups/{group}/sources/{source}"))
+        pages = list(self.pages(f"/v1/groups/{group}/sources/{source}"))
         return {**pages[-1], "readers": [reader for page in pages for reader in page["readers"]]}
 
     def splits(self, group: str, source: str) -> Json:
         """Return all splits of a source, each with its reader."""
-        pages = list(self._pages(f"/v1/groups/{group}/sources/{source}/splits"))
+        pages = list(self.pages(f"/v1/groups/{group}/sources/{source}/splits"))
         return {**pages[0], "items": [item for page in pages for item in page["items"]], "next": None}
+
+    def pages(self, path: str) -> Iterator[Json]:
+        """Yield the pages of a list."""
+        page = self._json(path, limit=PAGE)
+        yield page
+        while page["next"] is not None:
+            page = self._json(path, limit=PAGE, after=page["next"])
+            yield page
 
     def evict(self, group: str, source: str, subtask: int) -> None:
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
@@ -166,13 +174,6 @@ class OperatorClient(Connection):
             return Fault(f"{fault}; {_there_is('subtasks', subtasks[:10])}")
         except AlignmentError:  # the token may not list groups
             return fault
-
-    def _pages(self, path: str) -> Iterator[Json]:
-        page = self._json(path, limit=PAGE)
-        yield page
-        while page["next"] is not None:
-            page = self._json(path, limit=PAGE, after=page["next"])
-            yield page
 
     def _json(self, path: str, **params: Any) -> Json:
         answer = self._send("GET", path, **params)

@@ -1,5 +1,6 @@
 """The errors of the operator's commands. Each is one line: where, what, and what to do."""
 
+from lockgate_http.calls.answers import NotRegistered
 from lockgate_http.errors import AlignmentError
 
 
@@ -7,7 +8,7 @@ class Fault(AlignmentError):
     """A command has failed. The text is one line without a secret in it."""
 
 
-class NotFound(Fault):
+class NotFound(Fault, NotRegistered):
     """There is no such group, source or reader. `kind` is the problem's type without its prefix."""
 
     def __init__(self, text: str, kind: str) -> None:

@@ -1,6 +1,12 @@
 """The parts that lockgate's clients share: calls to the coordinator, and a reader's place in its
-group.
+group. `wait_until` is for schedulers.
 
 `lockgate_spark` and `lockgate_reader` are built on this package, and users import those. It depends
 on neither Spark nor Kafka.
 """
+
+from lockgate_http.config import Coordinator
+from lockgate_http.errors import AlignmentError
+from lockgate_http.waiting import wait_until
+
+__all__ = ["AlignmentError", "Coordinator", "wait_until"]

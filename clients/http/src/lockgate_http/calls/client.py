@@ -8,7 +8,7 @@ request repeats state that is still true.
 
 import json
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from math import inf
@@ -115,6 +115,17 @@ class CoordinatorClient(Connection):
         """Return up to 100 names of groups after `first`, of those that the token may see."""
         answer = self._send("GET", "/v1/groups", params={"limit": 100, "after": first})
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
+
+    def pages(self, path: str) -> Iterator[dict[str, Any]]:
+        """Yield the pages of a group's or a source's inspection, as the protocol describes them."""
+        after: dict[str, Any] = {}
+        while True:
+            answer = self._send("GET", path, params={"limit": 1000, **after})
+            page = self._read(answer, lambda body: {**body, "next": body["next"]})
+            yield page
+            if page["next"] is None:
+                return
+            after = {"after": page["next"]}
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
         """Open a new epoch of a reader. Raises `CoordinatorRefused` if another owner holds it.

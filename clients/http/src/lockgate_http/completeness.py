@@ -1,0 +1,158 @@
+"""Whether a group has read everything before an event time: the rule of `wait_until` and `lockgate
+wait`, as pure functions of what the coordinator's inspection shows.
+
+**The promise.** A scheduler that starts a job for the hour before 10:00 needs to know that no
+record of that hour is still to come. The group's watermark alone does not say so: it is made for
+waiting, so it leaves out readers for which nobody should wait. Here each of them counts.
+
+**The rule.** A group has passed `until` if each of its readers has read everything before `until`
+(its watermark is `until` - 1 ms or above), and nobody is missing:
+
+* A *lost* reader, and one that is *passed over* after a long wait, count by their own watermarks,
+  under `on_lost_reader: exclude` too. Their unread records are still in Kafka.
+* A *parked* or *paused* reader counts by its watermark, as it does in the group.
+* A *finished* reader counts by the last watermarks of its partitions, since a query that is stopped
+  in the middle of a backlog is finished as well. Without partitions (a gated query) nothing shows
+  how far it has read.
+* An *idle* reader or partition has read all there is, and its producer is silent. Its own
+  watermark stays where the last record left it, so the coordinator's clock decides, too: it has
+  passed once the clock is `max_drift` above `until`. Spark's readers apply this bound themselves,
+  with the lag that their producers have shown.
+* A reader that has *registered* but not reported has not passed, nor has a partition that is
+  assigned to no reader, nor an expected source without a reader, nor a group without readers.
+* A group that is younger than a lease has not passed. A coordinator that has lost its memory makes
+  the group anew with the first reader that comes back, and the others need a moment.
+
+A watermark may fall again: a query can return from an older checkpoint. What it then reads again,
+it had read before.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lockgate.sentences import moment, reader_name, span
+from lockgate.watermark import MAX, MIN
+
+Json = dict[str, Any]
+
+REASONS = 3
+"""How many reasons a standing has in words."""
+
+_ASLEEP = ("lost", "finished", "parked")
+"""States in which a reader does not look whether there are new records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a group has passed an event time, as of one `revision`. `reasons` are the first
+    `REASONS` reasons why it has not, a clause each. `due_ms` is after how long the clock alone may
+    change the answer, or None.
+    """
+
+    passed: bool
+    revision: int
+    reasons: tuple[str, ...] = ()
+    due_ms: int | None = None
+
+    def __str__(self) -> str:
+        """Return the reasons in one line."""
+        return "; ".join(self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class _Obstacle:
+    """Why a group has not passed. `due_ms`: as in `Standing`."""
+
+    reason: str
+    due_ms: int | None = None
+
+
+def is_below(alignment: Json, until: int) -> bool:
+    """Return whether a group's event alone shows that the group has not passed `until`."""
+    return bool(alignment["group_watermark"] < until - 1)
+
+
+def standing_of_event(alignment: Json, until: int) -> Standing:
+    """Return the standing of a group whose event `is_below`."""
+    blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
+    reasons = blockers[:REASONS] or ["no reader has reported yet"]
+    return Standing(False, alignment["revision"], tuple(reasons))
+
+
+def standing(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> Standing:
+    """Return the standing of a group by all its readers with their partitions, by source. `until`
+    is in ms.
+    """
+    found = list(_obstacles(group, readers, until))
+    due = [each.due_ms for each in found]
+    return Standing(
+        not found,
+        group["alignment"]["revision"],
+        tuple(each.reason for each in found[:REASONS]),
+        # the last one: before that, the others still stand in the way
+        max((each for each in due if each is not None), default=None) if None not in due else None,
+    )
+
+
+def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> Iterator[_Obstacle]:
+    young_ms = group["created_at"] + group["config"]["lease_ms"] - group["now"]
+    if young_ms > 0:
+        yield _Obstacle("the group is new, and readers may still be on their way back", young_ms)
+    missing = [source for source in group["config"]["expected_sources"] if not readers.get(source)]
+    yield from (_Obstacle(f"the expected source {source} has no reader") for source in missing)
+    if not missing and not any(readers.values()):
+        yield _Obstacle("it has no reader")
+    for source, counts in group.get("enumerators", {}).items():
+        if counts["unassigned"]:
+            yield _Obstacle(f"{counts['unassigned']:,} partitions of {source} are assigned to no reader")
+    clock = group["now"] - group["config"]["max_drift_ms"]
+    for source, some in readers.items():
+        for reader in some:
+            found = _obstacle(group["group"], {**reader, "source": source}, clock, until)
+            if found is not None:
+                yield found
+
+
+def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
+    """Return why a reader has not passed, or None if it has. `clock` is the bound of what is
+    idle.
+    """
+    name, state = reader_name(reader), reader["state"]
+    if state == "registered":
+        return _Obstacle(f"{name} has not reported yet")
+    read, by_clock = read_up_to(reader, clock)
+    if read >= until - 1:
+        return None
+    if state in ("lost", "finished"):
+        what = "is lost" if state == "lost" else "has ended"
+        far = f"has read up to {moment(read)}" if read > MIN else "does not show how far it has read"
+        remedy = f"if it does not come back, lockgate evict {group} {reader['source']} {reader['subtask']}"
+        return _Obstacle(f"{name} {what} and {far} ({remedy})")
+    if by_clock:
+        return _Obstacle(
+            f"{name} is idle, and may bring older records for {span(until - 1 - clock)}", until - 1 - clock
+        )
+    return _Obstacle(f"it waits for {_place(reader, read, until)}")
+
+
+def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
+    """Return the event time (ms) up to which a reader has read everything, and whether the
+    coordinator's clock alone may raise it. `reader` is that of the inspection, with its splits.
+    """
+    awake = reader["state"] not in _ASLEEP
+    splits = [split for split in reader["splits"].values() if split["state"] != "finished"]
+    own = [reader["watermark"]] if reader["watermark"] < MAX else []
+    if not own and not splits:
+        # It reads nothing at present, or all of it to the end.
+        return (MAX, False) if reader["splits"] else (clock, True) if awake else (MIN, False)
+    idle = [max(s["watermark"], clock) if awake else s["watermark"] for s in splits if s["state"] == "idle"]
+    others = [s["watermark"] for s in splits if s["state"] != "idle"]
+    least = min([*own, *others, *idle])
+    return least, awake and least == clock and least < min([*own, *others], default=MAX)
+
+
+def _place(reader: Json, read: int, until: int) -> str:
+    """Return a reader's name, how far it has read, and how far it has to go."""
+    where = f"at {moment(read)}, {span(until - read)} to go" if read > MIN else "which has read nothing yet"
+    return f"{reader_name(reader)} {where}"
