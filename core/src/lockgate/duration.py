@@ -1,10 +1,7 @@
-"""Lengths of time, to the nanosecond.
+"""Lengths of time: `Duration` for Flink's classes, and durations as people write and read them.
 
-Flink counts a watermark's delay in milliseconds, and cuts off anything finer. It counts an idle
-timeout in nanoseconds, at most 2⁶³ − 1 (292 years). Both come from one `java.time.Duration`, and
-here from one `Duration`.
-
-Text for people (log lines, errors, the command line, reports) writes lengths of time with `spoken`.
+Flink counts a watermark's delay in whole milliseconds, and an idle timeout in nanoseconds, at most
+2⁶³ − 1 (292 years). A `Duration` converts to both.
 """
 
 import re
@@ -35,15 +32,10 @@ class Duration:
 
     @classmethod
     def of(cls, *, seconds: int = 0, ms: int = 0, nanos: int = 0) -> "Duration":
-        """Return a duration that is the sum of the arguments."""
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:
-        """Return the duration in whole milliseconds, rounded down.
-
-        Raises `InvalidValue` if the result exceeds 64 bits, where Java throws an
-        ArithmeticException. The message names `field`.
-        """
+        """Return whole ms, rounded down. Beyond 64 bits, raise `InvalidValue` for `field`."""
         millis = self.nanos // NANOS_PER_MILLI
         if abs(millis) > MAX:
             raise InvalidValue(field, f"must fit into 64 bits of milliseconds, not {millis}")
@@ -59,9 +51,7 @@ class Duration:
 
 
 def written(text: str) -> int | None:
-    """Return the milliseconds of a duration as people write it, such as "10 minutes", "1h 30min" or
-    Spark's "interval 1 day", or None for another text.
-    """
+    """Return the ms of a text such as "10 minutes" or "1h 30min", or None if it is no duration."""
     rest = text.strip().lower().removeprefix("interval ").strip()
     terms = _TERM.findall(rest)
     if not terms or _TERM.sub("", rest):
@@ -70,9 +60,7 @@ def written(text: str) -> int | None:
 
 
 def spoken(ms: int) -> str:
-    """Return `ms` in words of two units at most, such as "12 min 20 s" or "15.5 s". The rest is cut
-    off.
-    """
+    """Return `ms` in two units at most, rounded down, such as "12 min 20 s" or "15.5 s"."""
     if ms >= MAX:
         return "for ever"
     if ms < 0:
@@ -89,5 +77,5 @@ def spoken(ms: int) -> str:
 
 
 def spoken_s(seconds: float) -> str:
-    """Return seconds as `spoken` does."""
+    """Return a number of seconds in words, as `spoken` does."""
     return spoken(round(seconds * 1000))

@@ -1,8 +1,4 @@
-"""The exceptions of lockgate's core.
-
-The coordinator raises the subclasses of `Refused` from its rules. The client raises them from the
-problem documents that it receives, so both sides share one class hierarchy.
-"""
+"""The exceptions of lockgate's core. A group's rules raise `Refused` and its subclasses."""
 
 from collections.abc import Sequence
 
@@ -32,21 +28,16 @@ class UnknownName(LockgateError, LookupError):
 
 
 class WrongState(LockgateError, RuntimeError):
-    """The call is not allowed now. The text names the state of the object, and the call that has to
-    come first.
-    """
+    """The call is not allowed now. The message says which call has to come first."""
 
 
 class CannotPause(LockgateError):
-    """A reader was asked to pause single splits, but cannot. Readers raise it; see
-    `allow_unaligned_splits` of the source operator.
-    """
+    """A reader was asked to pause single splits, which it is unable to do."""
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` holds pairs of a field and its fault, in the order of
-    the fields. If there are very many, it holds the first ones, and `more` is the number of others,
-    as far as they were counted.
+    """A message breaks the protocol. `faults` are pairs of a field and what is wrong with it. A
+    message with very many faults lists the first ones, and `more` counts others.
     """
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
@@ -61,9 +52,7 @@ class Refused(LockgateError):
 
 
 class UnknownGroup(Refused):
-    """There is no such group: it was never created, was deleted, or the store has lost it. The next
-    registration of a reader creates it again.
-    """
+    """The group does not exist. The next registration of a reader creates it."""
 
     def __init__(self, group: str) -> None:
         super().__init__(f"there is no group {group!r}: create it, or register a reader, which creates it")
@@ -84,9 +73,7 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """The epoch of the command was fenced by a newer registration, whose epoch is
-    `current_epoch`.
-    """
+    """A newer registration has fenced this epoch. Its own epoch is `current_epoch`."""
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(
@@ -108,9 +95,7 @@ class ReaderBusy(Refused):
 
 
 class LimitReached(Refused):
-    """The service accepts no more of something in one place. `limit` names it, and `most` is the
-    number allowed. Nothing was changed.
-    """
+    """The service accepts at most `most` of the things that `limit` names. Nothing was changed."""
 
     def __init__(self, limit: str, most: int, where: str, remedy: str) -> None:
         super().__init__(f"{where} may have at most {most:,} {limit}: {remedy}")

@@ -1,16 +1,11 @@
 """The lowest of many numbers, each stored under a key, found without scanning all of them.
 
-A valve of 100,000 channels must not scan them on each watermark. Watermarks mostly rise, and the
-lowest one seldom changes. So each key has one entry in a heap: a *bound* that is at or below its
-value. A rise does not touch the entry. Its value is looked up only when it comes to the top:
-
-* If the value equals the bound, it is the lowest number.
-* If the value has risen, the entry sinks to its new place.
-* If the key is gone, the entry is dropped.
-
-A number that falls below its bound gets a new entry. So a rise costs one store, and a fall or a
-removal costs O(log n). `lowest` costs O(log n) on average over the changes before it. Flink's valve
-and aggregator have a `HeapPriorityQueue` for this.
+Watermarks mostly rise, and the lowest one seldom changes. So each key has one entry in a heap: a
+*bound* that is at or below its value. A rise does not touch the entry, whose value is looked up
+only when it comes to the top. If the value equals the bound, it is the lowest number. If it has
+risen, the entry sinks to its new place. If the key is gone, the entry is dropped. A number that
+falls below its bound gets a new entry. So a rise costs one store, a fall or a removal O(log n), and
+`lowest` O(log n) on average. Flink has a `HeapPriorityQueue` for this.
 """
 
 import heapq
@@ -31,14 +26,10 @@ class Lowest(Generic[K]):
         self._bounds: dict[K, int] = {}
         self._heap: list[tuple[int, K]] = []
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def __contains__(self, key: K) -> bool:
         return key in self._values
 
     def set(self, key: K, value: int) -> None:
-        """Set the value of `key`."""
         self._values[key] = value
         bound = self._bounds.get(key)
         if bound is None or value < bound:
@@ -48,7 +39,6 @@ class Lowest(Generic[K]):
                 self._rebuild()
 
     def discard(self, key: K) -> None:
-        """Remove `key`, if it is present."""
         self._values.pop(key, None)
 
     def lowest(self) -> int | None:

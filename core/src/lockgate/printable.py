@@ -1,9 +1,7 @@
-"""Foreign text on a terminal or in a log: it is one line, without characters that control the
-terminal.
+"""Escaping of foreign text, so that it cannot control a terminal or add lines to a log.
 
-Owners, reasons and attributes are free text. A terminal obeys control characters in it: they clear
-the screen, set the clipboard, or reverse the direction of writing. So all that lockgate prints or
-logs passes here.
+Owners, reasons and attributes are free text. Control characters in them could clear the screen, set
+the clipboard or reverse the direction of writing. All that lockgate prints or logs passes here.
 """
 
 import json
@@ -11,25 +9,17 @@ import logging
 
 
 def printable(text: str) -> str:
-    """Return `text` with every character that Python calls unprintable escaped as in JSON.
-
-    These are control characters, line ends, invisible direction marks and lone surrogates. JSON
-    text keeps its meaning.
-    """
+    """Return `text` with each unprintable character, such as a line end, escaped as in JSON."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 class Printable(logging.Filter):
-    """A logging filter that escapes the message of each record. A traceback is left to the
-    formatter.
-    """
+    """A logging filter that escapes each record's message. The formatter handles tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True always. A record without unprintable characters stays as it is, with its
-        arguments.
-        """
+        """Escape the record's message if that has unprintable characters. Always return True."""
         message = record.getMessage()
         if not message.isprintable():
             record.msg, record.args = printable(message), None

@@ -1,8 +1,8 @@
 """Long work in steps, so that a process can serve other requests in between.
 
-A group may have thousands of readers, and an event may concern all of them, as when all leases have
-ended, or all changes are logged. Such work is a generator, which yields after each part and returns
-its result. `at_once` runs it to its end; the coordinator serves other requests at each yield.
+A group may have thousands of readers, and one event may concern all of them. Such work is a
+generator, which yields after each step and returns its result. `at_once` runs it to its end. The
+coordinator serves other requests at each yield.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

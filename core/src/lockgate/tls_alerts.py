@@ -1,8 +1,7 @@
 """The reasons for which a server ends a TLS connection, in words.
 
-In TLS a server gives its reason as an alert (RFC 8446, section 6.2). Python shows it by OpenSSL's
-name, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These are the alerts about the client's
-certificate, or about its absence.
+A server sends its reason as an alert (RFC 8446, section 6.2), which Python shows by OpenSSL's name,
+such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These alerts concern the client's certificate.
 """
 
 _SHOWN = "the certificate that was shown"
@@ -21,7 +20,5 @@ _WORDS = {
 
 
 def refusal(reason: str | None) -> str | None:
-    """Return why a server rejected the client's certificate, from the `reason` of an
-    `ssl.SSLError`, or None for another error.
-    """
+    """Return why the server rejected the client's certificate; None for any other `reason`."""
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

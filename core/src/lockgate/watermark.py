@@ -22,9 +22,7 @@ def add(watermark: int, milliseconds: int) -> int:
 
 
 def iso(watermark: int) -> str:
-    """Return a watermark as ISO 8601 in UTC with milliseconds (`2026-01-01T00:00:00.000Z`), as
-    `MIN` or `MAX`, or as the plain number beyond year 9999.
-    """
+    """Return ISO 8601 in UTC with milliseconds, or `MIN` or `MAX`, or a number beyond year 9999."""
     if watermark in (MIN, MAX):
         return "MIN" if watermark == MIN else "MAX"
     try:
@@ -35,9 +33,7 @@ def iso(watermark: int) -> str:
 
 
 def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
-    """Return the text of a watermark for people: `none` for MIN, `unbounded` for MAX, words beyond
-    year 9999, otherwise as `iso`.
-    """
+    """Return a watermark in words for people: `none` for MIN, `unbounded` for MAX, else a date."""
     if watermark in (MIN, MAX):
         return none if watermark == MIN else unbounded
     text = iso(watermark)

@@ -69,7 +69,7 @@ def test_plan_is_the_greatest_within_all_budgets_or_has_looked_most(world: World
     made = world.draft()
     plan = made.plan()
     assert world.use({split: each.end for split, each in plan.splits.items()}) <= 1
-    assert world.is_optimal(plan) or made.look_ups >= MOST_LOOK_UPS - 7
+    assert world.is_optimal(plan) or made.answers.look_ups >= MOST_LOOK_UPS - 7
 
 
 def test_first_plans_over_bursts_with_small_budgets_are_all_optimal() -> None:
@@ -84,7 +84,7 @@ def test_first_plans_over_bursts_with_small_budgets_are_all_optimal() -> None:
         }
         world = World(logs, {source: random_.randrange(20, 200) for source in (0, 1, 2)})
         made = world.draft()
-        found.append((world.is_optimal(made.plan()), made.look_ups))
+        found.append((world.is_optimal(made.plan()), made.answers.look_ups))
     assert all(optimal for optimal, _ in found)
     # nothing was learned yet, and 99 % of so little is all of it
     assert sorted(looks for _, looks in found)[len(found) // 2] <= 12
@@ -122,10 +122,10 @@ def test_no_plan_asks_more_often_than_the_hard_cap(world: World, ceiling: int, n
     made = Draft(
         LogAnswers(view.backlogs(now, SOURCE_OF), view, Bounds(max_drift=50, idle_timeout=1_000), world.budgets)
     )
-    stops = made.stops
+    stops = made.answers.cut(made.target)
     assert all(head.event_time > made.target for head in stops.values())
     made.plan(ceiling)
-    assert made.look_ups <= MOST_LOOK_UPS
+    assert made.answers.look_ups <= MOST_LOOK_UPS
 
 
 def test_log_made_to_defeat_the_search_is_read_to_its_end() -> None:
@@ -138,7 +138,7 @@ def test_log_made_to_defeat_the_search_is_read_to_its_end() -> None:
         made = Draft(LogAnswers(view.backlogs(10**20), view, BOUNDS, {0: 50}, learned))
         plan, learned = made.plan(), made.curve
         assert 0 < plan.offsets <= 50
-        assert made.look_ups <= MOST_LOOK_UPS
+        assert made.answers.look_ups <= MOST_LOOK_UPS
         view.positions.update({split: each.end for split, each in plan.splits.items()})
         batches += 1
     assert batches <= 30

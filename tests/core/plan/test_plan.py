@@ -103,9 +103,9 @@ def test_a_split_is_idle_once_it_was_caught_up_for_the_idle_timeout() -> None:
 def test_paused_query_is_planned_again_without_asking_the_broker() -> None:
     logs = LogsInMemory.from_start(a=range(1000, 2000))
     made = draft(logs, budget=100)
-    before = made.look_ups
+    before = made.answers.look_ups
     assert made.plan(ceiling=500).offsets == 0
-    assert made.look_ups == before
+    assert made.answers.look_ups == before
 
 
 @pytest.mark.parametrize(
@@ -202,5 +202,5 @@ def test_log_that_was_asked_enough_gets_a_smaller_batch() -> None:
     thorough = draft(logs, budget=5_000)
     logs.read_budget_spent = True
     sparing = draft(logs, budget=5_000)
-    assert sparing.look_ups < thorough.look_ups
+    assert sparing.answers.look_ups < thorough.answers.look_ups
     assert 0 < sparing.plan().offsets < thorough.plan().offsets <= 5_000

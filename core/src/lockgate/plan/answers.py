@@ -6,8 +6,8 @@ Each answer is a request to the broker, so it is kept. Logs are asked in this or
 2. where each split passes some event times (`cut`), until the search has its target;
 3. the highest event times in the logs, once the budgets reach beyond what the clock allows.
 
-`lockgate.plan.draft` then makes the plan from these answers. With `closed` answers it never asks
-the log: a missing answer raises `Unasked`, and the caller can ask for it.
+`lockgate.plan.draft` then makes the plan from these answers. Answers that are `closed` ask nothing
+more: a missing one raises `Unasked`, and the caller may ask for it.
 """
 
 import copy
@@ -20,15 +20,11 @@ from lockgate.plan.model import Backlog, Bounds, Head, Limit, Split, SplitLog
 from lockgate.plan.search import AIM, MOST_PROBES, Curve, Cut, Found, greatest_within
 
 MOST_LOOK_UPS = MOST_PROBES + 7
-"""How often one plan asks a log at most: heads, highest event times, the search (in two parts, each
-of which may end with one look-up more), twice the horizon, the group's ceiling.
-"""
+"""The most look-ups of a plan: heads, highest event times, a search in two parts, and the cuts."""
 
 
 class Unasked(LookupError):
-    """Closed answers lack the cut at `event_time` (ms) or, if that is None, the highest event
-    times.
-    """
+    """A closed answer is missing: the cut at `event_time` (ms), or for None the highest times."""
 
     def __init__(self, event_time: int | None) -> None:
         super().__init__("the logs were not asked for this")
@@ -38,7 +34,7 @@ class Unasked(LookupError):
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
     """The log's answers so far. `cuts` maps an event time to the first records above it, and to the
-    event time up to which these stay the same. Batches may end at the `confirmed` event times.
+    last event time with the same ones. Batches may end at the `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -48,8 +44,7 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The input of one draft. It asks the log, searches for the target, and passes on what the log
-    raises.
+    """The answers that one draft needs. Creating them asks the log, whose errors pass through.
 
     `budgets` are offsets per batch and source, None for no limit. `learned` is the `curve` of the
     previous answers. `heads` has the first unread record of each split, and `first` is their lowest
@@ -95,8 +90,8 @@ class LogAnswers(Generic[Split]):
         log: SplitLog[Split],
         confirm: Callable[[int, Mapping[Split, Head]], bool],
     ) -> None:
-        """Ask the log for the missing answer. With `confirm`, check that these are the first
-        records above an event time (ms), and ask the log again if they are not.
+        """Ask the log for the missing answer. `confirm` is called with an event time (ms) and its
+        cut, and the log is asked again until it returns True.
         """
         asking = copy.copy(self)
         asking._log = log
@@ -112,13 +107,11 @@ class LogAnswers(Generic[Split]):
 
     @property
     def look_ups(self) -> int:
-        """The number of look-ups in the log so far."""
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the first unread record above `event_time` of each split.
-
-        The log is not asked about MIN and MAX, nor twice about one gap.
+        """Return each split's first unread record above `event_time` (ms). The log is not asked
+        about MIN and MAX, nor twice about one gap.
         """
         if event_time < self.first:
             return self.heads
@@ -135,15 +128,12 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return `cut(event_time)` for a batch that ends there. Closed answers raise `Unasked`
-        unless it was confirmed.
-        """
+        """Return the cut at which a batch ends. Raises `Unasked` if closed and not confirmed."""
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
         return self.cut(event_time)
 
     def ask_highest(self) -> Mapping[Split, int]:
-        """Return the highest event times (ms) in the logs."""
         if self._asked.highest is None:
             if self._log is None:
                 raise Unasked(None)
@@ -160,9 +150,7 @@ class LogAnswers(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """The curve for the next draft, from this one and earlier ones, or None if nothing was
-        measured.
-        """
+        """The curve for the next draft, or None if no look-up has measured anything yet."""
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
@@ -196,9 +184,7 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return the result of a look-up at `event_time` (ms): the use of a batch up to there, and
-        the event time of the next records.
-        """
+        """Return what a batch up to `event_time` (ms) uses, and which event time comes next."""
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -206,15 +192,11 @@ class LogAnswers(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the part of its budget that a batch up to `heads` would use, for the source that
-        uses most of its own. 1.0 is the whole budget.
-        """
+        """Return the largest share of a budget that a batch up to `heads` uses; 1 is all."""
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return how many offsets of each source a batch up to `heads` reads, not counting `blank`
-        splits.
-        """
+        """Return by source how many offsets a batch up to `heads` reads, without `blank` splits."""
         offsets = dict(self._unread)
         for split, head in heads.items():
             backlog = self.backlogs[split]
@@ -228,8 +210,8 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time at which the first records in `heads` alone exceed what is
-        left of a budget, or MAX if there is none.
+        """Return the lowest event time at which the records in `heads` alone exceed a budget's
+        rest, or MAX if they never do.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():
@@ -245,24 +227,20 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's own ceiling by the clock alone, which is a lower bound that needs no
-        look-up.
-        """
+        """Return the query's own ceiling by the clock alone, which takes no look-up."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which no record is still to come, since the producer is
-        no further behind the clock than its bound.
-        """
+        """Return the event time (ms) below which no record can come, by the producer's lag."""
         backlog = self.backlogs[split]
         return watermark.add(
             backlog.known_until, -(self.bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """Return h(s) for the query itself. It assumes a larger out-of-orderness for a split of
-        which few records were seen, while the group uses the one that was seen.
+        """Return h(s) for the query itself. If few records of the split were seen, that assumes a
+        larger out-of-orderness than the value for the group, which uses the observed one.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)

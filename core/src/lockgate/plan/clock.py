@@ -1,12 +1,12 @@
 """The clock on which plans are based: the driver's wall clock without its jumps, corrected by
 records that are stamped ahead of it.
 
-**Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but it
-says nothing about the date. So plans use the monotonic clock plus the last good difference of the
-two. If that difference changes by more than `LEAP_MS` between two looks, the wall clock has jumped.
-A jump that is undone within `STOOD_MS` has no effect. One that lasts longer is accepted: the clock
-was set by hand or by NTP, or the machine was suspended, and its monotonic clock with it. A smaller
-difference means that the clocks run unevenly, and is accepted at once.
+**Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but has no
+date. So plans use the monotonic clock plus the last good difference of the two. If that difference
+changes by more than `LEAP_MS` between two looks, the wall clock has jumped. A jump that is undone
+within `STOOD_MS` has no effect. One that lasts longer is accepted: the clock was set, or the
+machine was suspended, and its monotonic clock with it. A smaller difference means that the clocks
+run unevenly, and is accepted at once.
 
 **Records.** If a record was appended between two looks but is stamped later than the second one,
 the driver's clock is behind, or the producer's is ahead. If this is so for `SHOWN_MS` with every
@@ -16,11 +16,9 @@ clock.
 
 Records outweigh a jump. If records have come since a jump was noticed, plans keep the time at which
 these were on time, and then follow the records. So neither a jump that no producer shares nor the
-correction of a wrong driver's clock changes a plan. The planner's guarantees hold with any clock,
-because a horizon compares event times with lags that were measured by the same clock. Each time the
-clock moves, the times recorded by it have to be moved by as much (`moved`).
-
-Flink has no such part, because its watermarks do not depend on a clock.
+correction of a wrong driver's clock changes a plan. The guarantees hold with any clock, because a
+horizon compares event times with lags that were measured by the same clock. If the clock moves, the
+times recorded by it have to be moved by as much (`moved`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -29,9 +27,7 @@ from dataclasses import dataclass
 from lockgate.plan.model import Split
 
 LEAP_MS = 1_000
-"""If the difference between the clocks changes by more than this from one look to the next, that is
-a jump.
-"""
+"""If the difference between the clocks changes by more between two looks, that is a jump."""
 
 UNEVEN = 0.001
 """How much faster or slower one clock may run than the other."""
@@ -50,8 +46,8 @@ _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says no
 
 @dataclass(slots=True)
 class _Shown:
-    """The observations of one producer's records: by how much (ms) the lowest was ahead of the wall
-    clock, in the present period of `SHOWN_MS` and in the one `before` it.
+    """By how much (ms) one producer's records were ahead of the wall clock at least: `low` in the
+    present period of `SHOWN_MS`, and `before` in the previous one.
     """
 
     at: int
@@ -65,9 +61,8 @@ class _Shown:
 
 
 class PlanClock:
-    """The clock of one run. `behind` is by how much (ms) the wall clock is behind, judging by the
-    records, below 0 if it has jumped ahead of them. `moved` is how far (ms) this clock has been
-    moved so far.
+    """The clock of one run. Judged by the records, the wall clock is `behind` ms behind, or ahead
+    if that is negative. `moved` is how far (ms) this clock has been moved so far.
     """
 
     def __init__(self) -> None:
@@ -96,7 +91,7 @@ class PlanClock:
 
     def show(self, ahead: Mapping[Split, int]) -> None:
         """Take in by how many ms each producer's records were ahead of this clock at the last look,
-        below 0 if they were behind. The records were appended after the look before that one.
+        below 0 if they were behind. They must have been appended since the look before that one.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)
@@ -132,8 +127,5 @@ class PlanClock:
         lowest = min(shown.lowest for shown in lately)
         least = AHEAD_MS if self.behind >= 0 else LEAP_MS
         if lowest >= self.behind + least or self.behind > max(lowest, 0):
-            self._set(lowest if lowest >= AHEAD_MS else min(lowest, 0) if self.behind < 0 else 0)
-
-    def _set(self, behind: int) -> None:
-        self.moved += behind - self.behind
-        self.behind = behind
+            behind = lowest if lowest >= AHEAD_MS else min(lowest, 0) if self.behind < 0 else 0
+            self.moved, self.behind = self.moved + behind - self.behind, behind

@@ -1,7 +1,5 @@
 """The draft of a plan: how far a query would get alone, and what it reads under the group's
-ceiling.
-
-The rule is in `lockgate.plan.model`; this module applies it to the `answers` of the logs.
+ceiling. `lockgate.plan.model` has the rule.
 """
 
 import copy
@@ -18,8 +16,7 @@ class Draft(Generic[Split]):
     """A plan of one query's next batch, made without the group's ceiling.
 
     `watermarks` (ms) are those of each split before the batch. `horizon` (ms) is the query's own
-    part of the ceiling. `limit` is the reason why the query alone would read no further. With
-    closed answers no method asks the log; otherwise a cut may ask it.
+    part of the ceiling. `limit` is the reason why the query alone would read no further.
     """
 
     def __init__(self, answers: LogAnswers[Split]) -> None:
@@ -31,33 +28,17 @@ class Draft(Generic[Split]):
 
     @property
     def target(self) -> int:
-        """The greatest event time (ms) that the next batch would read without the group's
-        ceiling.
-        """
+        """The event time (ms) up to which the next batch would read without the group's ceiling."""
         return self._own.target
 
     @property
-    def stops(self) -> Mapping[Split, Head]:
-        """The first unread records above `target`."""
-        return self.answers.cut(self._own.target)
-
-    @property
     def closed(self) -> int:
-        """The event time (ms) at or below which no record is still to come, judging by the clock
-        alone.
-        """
+        """The event time (ms) up to which, by the clock alone, no record is still to come."""
         return watermark.add(self.answers.clock_horizon(), -self._bounds.max_drift)
 
     @property
-    def look_ups(self) -> int:
-        """The number of look-ups in the log so far."""
-        return self.answers.look_ups
-
-    @property
     def slowest(self) -> Split | None:
-        """The split whose end bounds the horizon, because its h(s) is the lowest, or None without
-        splits.
-        """
+        """The split with the lowest h(s), which bounds the horizon, or None without splits."""
         return min(self._backlogs, key=self.answers.own_end_watermark, default=None)
 
     @property
@@ -68,8 +49,8 @@ class Draft(Generic[Split]):
         return min(self._own.target, max(self.answers.ask_highest().values(), default=watermark.MIN))
 
     def reported_watermarks(self) -> dict[Split, int]:
-        """Return the watermarks for the group. For splits that are read to their end, they also
-        depend on the last records.
+        """Return the watermarks for the group. If a split is read to its end, the last records
+        count, too.
 
         A plan can use the clock for such splits, but a group cannot: its watermark would fall back
         to the clock's bound, and block each reader with a backlog for all of `idle_timeout`.
@@ -79,8 +60,8 @@ class Draft(Generic[Split]):
         return {split: self._watermark(split) for split in self._backlogs}
 
     def extended(self, event_time: int) -> "Draft[Split]":
-        """Return the draft with an event time (ms) within the horizon as its target, if that is
-        higher, and within the budgets too. The search ends with 99 % of one.
+        """Return the draft with `event_time` (ms, within the horizon) as its target, if that is
+        higher and within the budgets. The search may have ended with 99 % of a budget.
         """
         own = self._own
         if own.target >= event_time or own.overfull is not None or self.answers.use(self.answers.cut(event_time)) > 1:
@@ -90,8 +71,8 @@ class Draft(Generic[Split]):
         return extended
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan under the group's max desired watermark (ms), or under another ceiling,
-        which `limit_there` names.
+        """Return the plan under the group's max desired watermark (ms). `limit_there` names another
+        kind of `ceiling`.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -109,7 +90,7 @@ class Draft(Generic[Split]):
             ceiling=min(ceiling, self.horizon),
             limit=limit,
             splits={split: self._split_plan(split, end, heads, limit) for split, end in ends.items()},
-            look_ups=self.look_ups,
+            look_ups=self.answers.look_ups,
         )
 
     # -- ends, watermarks and states --
@@ -150,7 +131,7 @@ class Draft(Generic[Split]):
         return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """Return the ends of a batch if one timestamp alone exceeds the budget: each split in turn
+        """Return the ends of a batch of one timestamp that exceeds the budget: each split in turn
         takes what is left of it.
         """
         left = dict(self._budgets)
@@ -164,9 +145,7 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to the splits that cannot be aligned, in proportion to their
-        unread offsets.
-        """
+        """Give the rest of each budget to splits that cannot be aligned, in proportion."""
         for source, budget in self._budgets.items():
             of_source = {split: each for split, each in self._backlogs.items() if each.source == source}
             blank = {split: each.offsets for split, each in of_source.items() if split in self.answers.blank}

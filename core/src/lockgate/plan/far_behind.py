@@ -1,4 +1,4 @@
-"""Far behind: producers for which no split waits, because the others would be blocked for a day.
+"""Producers that are so far behind that no split waits for them.
 
 A split that appends blocks the others by its last event time, however far behind the clock that is.
 If a producer writes seconds instead of milliseconds, that is 1970, and the others would never be
@@ -21,9 +21,8 @@ FAR_MS = 86_400_000
 
 
 def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
-    """Return the splits that no longer hold the others. `times`: the event time (ms) of each
-    split's next record, or of its last one, where it is live or has something unread. `far`: those
-    whose producers are further behind the clock than `bound` (ms).
+    """Return the splits of `far` that no longer block the others. `times` has the event time (ms)
+    of each split's next record, or of its last one if it has read all but still appends.
     """
     others = min((time for split, time in times.items() if split not in far), default=None)
     if others is None:

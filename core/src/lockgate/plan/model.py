@@ -36,20 +36,14 @@ record − 1 − disorder if it has one, else h(s). So no split with a backlog r
 event time is crossed. A split that is `far_behind` has h(s) in any case.
 
 **Records without a credible event time** (stamped 2099, or not at all) take no part: they are read
-with the next credible record. The `SplitLog` leaves them out. A split without any credible unread
-record has no first record. Its watermark is h(s), and it is read with the rest of the budget, in
-proportion, as in plain Spark.
+with the next credible record. A split without any credible unread record has the watermark h(s),
+and is read with the rest of the budget, in proportion, as in plain Spark.
 
-**Look-ups.** The search for `T` asks the log for the position of every split at one event time
-(`lockgate.plan.search`). It begins with the curve of the last plans. A plan asks
-`answers.MOST_LOOK_UPS` (23) times at most, whatever the log holds, and usually 2 to 6 times. If
-that does not find `T`, the batch is smaller than it could be, but still aligned and not empty.
-
-The planner is pure: the clock is an argument, and a `SplitLog` answers its questions about the
-logs. This module defines its types. The work is done in three steps: `answers` asks the log and
-searches, `Draft` says how far the query would get alone, and, once the reader has reported that,
-`Draft.plan(ceiling)` keeps to the group's ceiling. Flink has no such part: it pauses splits that
-are already ahead (`SourceOperator.checkSplitWatermarkAlignment`).
+**Steps.** The planner is pure: the clock is an argument, and a `SplitLog` answers its questions.
+`answers` asks the log and searches for `T` with few look-ups (`lockgate.plan.search`). `Draft` is
+how far the query would get alone. Once the reader has reported that, `Draft.plan(ceiling)` keeps to
+the group's ceiling. Flink has no such part: it pauses splits that are already ahead
+(`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -67,12 +61,11 @@ Split = TypeVar("Split", bound=Hashable)
 class Backlog:
     """The unread part of one split: offsets `position` (next to be read) up to `end` (exclusive).
 
-    The log has shown every append up to the wall clock `known_until` (ms). This is the time before
-    the broker was asked, or an earlier one if a transaction was open. Nothing has been left to read
-    since the wall clock `caught_up_since` (ms), which is None while something is unread. The
-    producer may be `lag_bound` (ms) behind the clock, and records after the end may be `disorder`
-    (ms) out of order. If these are None, `Bounds.idle_timeout` and `Bounds.disorder` apply. If the
-    split is `far_behind`, its unread records hold back no other split (`lockgate.plan.far_behind`).
+    The log has shown every append up to the wall clock `known_until` (ms), which is before the
+    broker was asked. The split has had nothing unread since `caught_up_since` (ms), None while it
+    has. Its producer may be `lag_bound` (ms) behind the clock, and later records may be `disorder`
+    (ms) out of order; if these are None, `Bounds` has the values. If it is `far_behind`, its unread
+    records hold back no other split (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -86,7 +79,6 @@ class Backlog:
 
     @property
     def offsets(self) -> int:
-        """The number of unread offsets, 0 or more."""
         return max(0, self.end - self.position)
 
 
@@ -98,10 +90,9 @@ class Head(NamedTuple):
 
 
 class SplitLog(Protocol[Split]):
-    """The unread part of each split's log, from its position up to its end, as one plan sees it.
+    """The unread part of each split's log as one plan sees it. Every call may ask the broker.
 
-    A result leaves out splits without such a record. Every call may ask the broker, so a plan makes
-    few. No call returns a record without a credible event time.
+    A result leaves out splits without such a record, and records without a credible event time.
     """
 
     @property
@@ -184,7 +175,6 @@ class Plan(Generic[Split]):
 
     @property
     def offsets(self) -> int:
-        """The number of offsets in the batch."""
         return sum(split.end - split.position for split in self.splits.values())
 
     @property

@@ -1,5 +1,4 @@
-"""Producer lag: how far behind the clock the producer of one split may be, learned from its
-records.
+"""How far behind the clock the producer of one split may be, learned from its records.
 
 **What a producer shows.** A plan looks at a split at wall clock `t` and sees where its log ends.
 The first record after that end, with event time `e`, was appended after `t`. So its producer was at
@@ -15,32 +14,25 @@ clock.
 
 * *Remembered*: the greatest lag counts in full for an hour, then its weight halves every hour.
 * *Silent*: a split that has brought nothing for a minute holds back the others by `limit` at most.
-  Otherwise a split that once resumed half an hour late would cost all others half an hour. A split
-  that appends holds back the others by its last event time, however far behind that is.
+  Otherwise a split that once resumed half an hour late would cost all others half an hour.
 * *Single absurd records*: a record that is older than a previous one in its own log, by more than
   `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice. One
-  beyond `far`, a day or more, is not remembered, and does not let a split that is `far_behind` hold
-  back others.
+  beyond `far`, a day or more, is not remembered.
 * *Hidden*: an open transaction hides the records after it. The longer it is open, the further
   behind these will be.
 
-**Memory.** All that is known of a producer is one `Shown`. A run that begins with the `Shown` of an
-earlier run goes on as that run would have, had it made no plan in between. A split that no plan has
-looked at for an hour is no longer `known`, within a run as well as after a restart. Its producer
-may have changed meanwhile, and the records that came meanwhile show nothing of its lag.
+The `grace` is for records that are stamped between the look at the clock and the broker's answer,
+or in a group until the others learn of the next look. They are on time.
 
-A split that has shown nothing yet is not `known`, and the caller decides what to do with it. The
-`grace` is for records that are stamped between the look at the clock and the broker's answer, which
-are on time. In a group, so are records that are stamped until the others learn of the next look. No
-record that is stamped with the clock's time, or an earlier one, is late because of it.
-
-Flink has no such part: the user sets the timeout of `withIdleness`, and rows of a split behind it
-are late.
+**Memory.** All that is known of a producer is one `Shown`, so that a restarted run can go on from
+it. A split that no plan has looked at for an hour is no longer `known`: its producer may have
+changed, and records from that time show nothing of its lag. The caller decides how to treat a split
+that is not `known`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lockgate.errors import InvalidValue
 from lockgate.plan.far_behind import FAR_MS
@@ -52,6 +44,7 @@ ACTIVE_MS = 60_000
 REMEMBERED_MS = 3_600_000
 GRACE_MS = 100
 _GROWTH = 1.125  # a memory that is short by less still covers, with MARGIN, all that was shown
+_TIMES = ("shown_at", "beyond_at", "looked_at", "met_at", "moved_at")
 _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken for a fault
 
 
@@ -86,23 +79,23 @@ class Shown(NamedTuple):
 
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
-        """Return the state from which `kept` returned these values. Times later than `now` (wall
-        clock in ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned them.
+        """Return the state of which `kept` returned these values. Times after `now` (wall clock in
+        ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned them.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
             raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")
         if any(type(value) is not int or not MIN <= value <= MAX for value in values[1:]):
             raise InvalidValue("shown", "must hold whole numbers of 64 bits")
         found = cls(*values)
-        clocks = {name: getattr(found, name) for name in ("shown_at", "beyond_at", "looked_at", "met_at", "moved_at")}
+        clocks = {name: getattr(found, name) for name in _TIMES}
         lags = found.shown, found.last
         if not 0 <= min(lags) <= max(lags) <= now or found.end < -1 or max(clocks.values()) > now + _LEAP_MS:
             raise InvalidValue("shown", "must hold lags and an offset of 0 or more, and times that have come")
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Return whether a run that begins with this state waits as long as what `later` has shown
-        requires. Lags up to `slack` (ms) need not be remembered.
+        """Return whether a run that begins with this state waits long enough for all that `later`
+        has shown. Lags up to `slack` (ms) need not be remembered.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -118,8 +111,7 @@ _NOTHING = Shown()
 @dataclass(slots=True)
 class ProducerLag:
     """The lag of one split's producer. A silent split holds back the others by `limit` (ms) at
-    most. `state` is as of the last look. If the split is `far_behind`, no other split waits for its
-    producer.
+    most. If it is `far_behind`, no other split waits for it. `state` is as of the last look.
     """
 
     limit: int
@@ -129,9 +121,9 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Take in a plan's look at `now` (wall clock in ms, before the broker was asked). The split
-        is read up to `position`, and its log ends at `end`. Returns the lag that the producer has
-        shown since the last look (ms, 0 or more), or None if it has shown none.
+        """Take in a plan's look at `now` (wall clock in ms, before the broker was asked), when the
+        split was read up to `position` and its log ended at `end`. Returns the lag (ms, 0 or more)
+        that the producer has shown since the last look, or None.
 
         `first` is the first unread record. Records may be `disorder` (ms) out of order. Since
         `hidden_since` (wall clock, ms) records after the end are hidden.
@@ -166,9 +158,7 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Record that the records after the end are hidden, so that they will not show a
-        lag later.
-        """
+        """Ignore the next records as a sign of lag, because they are hidden for now."""
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
@@ -186,20 +176,12 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move all recorded times by so many ms, as the clock of the looks was moved. Before a
-        clock was put back, lags had looked larger by as much.
+        """Move all recorded times by so many ms, as the clock was moved. If it was ahead before,
+        lags looked larger by as much, and shrink.
         """
         state, less = self.state, min(0, by)
-        self.state = state._replace(
-            shown=max(0, state.shown + less),
-            last=max(0, state.last + less),
-            shown_at=add(state.shown_at, by),
-            beyond_at=add(state.beyond_at, by),
-            looked_at=add(state.looked_at, by),
-            met_at=add(state.met_at, by),
-            moved_at=add(state.moved_at, by),
-            hidden_since=add(state.hidden_since, by),
-        )
+        moved: dict[str, Any] = {name: add(getattr(state, name), by) for name in (*_TIMES, "hidden_since")}
+        self.state = state._replace(shown=max(0, state.shown + less), last=max(0, state.last + less), **moved)
 
     @property
     def silent_since(self) -> int | None:
@@ -208,7 +190,7 @@ class ProducerLag:
 
     @property
     def hidden_since(self) -> int | None:
-        """The wall clock (ms) since which records were hidden behind the end at the last look."""
+        """The wall clock (ms) since which records after the end are hidden, or None."""
         return None if self.state.hidden_since == MAX else self.state.hidden_since
 
     @property
@@ -217,9 +199,7 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer still appends, but is more than `bound` ms behind the
-        clock.
-        """
+        """Return whether the producer still appends, more than `bound` ms behind the clock."""
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
@@ -227,9 +207,7 @@ class ProducerLag:
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """Return how far (ms) behind the clock the next record may be, judging by the lags
-        shown.
-        """
+        """Return how far (ms) behind the clock the next record may be, by the lags shown so far."""
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
             shown = max(shown, int(MARGIN * self.state.last))

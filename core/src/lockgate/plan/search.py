@@ -3,7 +3,7 @@
 Each look-up asks the broker for the first record of every split above one event time, so the number
 of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
 needs; it never falls as `T` rises. A look-up also yields two more event times. Up to the lowest one
-that is left unread `use` does not change, so gaps cost nothing. And from some event time on, the
+that is left unread, `use` does not change, so gaps cost nothing. And from some event time on, the
 next record of each split is enough to exceed the rest of the budget: with many splits of few
 records, that alone almost ends the search.
 
@@ -33,8 +33,8 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """The result of a search: `target`, the event time (ms) to read up to. `overfull` is `target` +
-    1 if that exceeds the budget, else None.
+    """The result of a search, the event time `target` (ms) to read up to. If 1 ms more would exceed
+    the budget, `overfull` is that event time, else None.
     """
 
     target: int
@@ -55,15 +55,15 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The `use` that is expected before any look-up. `points` are pairs of event time (ms) and use,
-    in rising order of both; only differences count.
+    """The expected `use`, before any look-up. `points` are pairs of event time (ms) and use, in
+    rising order of both. Only differences count.
     """
 
     points: tuple[tuple[int, float], ...]
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """Return the curve through these points. Beyond them it has the shape of `before`."""
+        """Return the curve through these points, continued beyond them in the shape of `before`."""
         points = sorted(measured)
         if before is not None:
             last, use = points[-1]
@@ -83,7 +83,7 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return the event time (ms) at which a batch from `low` has used so much."""
+        """Return the event time (ms) at which a batch from `low` has reached this `use`."""
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):
@@ -150,16 +150,16 @@ def _raised(cut: Cut, high: int) -> Cut:
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """Return the lowest event time that is left unread, if no known event time reads anything
-    within the budget. One record is enough.
+    """Return the lowest unread event time, for a search that has found nothing within the budget.
+    If that exceeds the budget, too, it is `overfull`.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)
 
 
 def _further(low: int, under: Cut) -> int:
-    """Return the next probe while no upper bound is known. It follows the density so far, but goes
-    at least twice as far as the last probe.
+    """Return the next probe while no upper bound is known, by the density so far, but at least
+    twice as far as the last probe.
     """
     distance = under.event_time - low
     promised = distance * AIM / under.use if under.use > 0 else 0.0

@@ -1,5 +1,5 @@
-"""Event-time slices: batches that end where windows do (`lockgate.plan.windows`), so that each
-window is whole without any state.
+"""Batches that end where windows do (`lockgate.plan.windows`), so that each window is whole without
+any state.
 
 **The rule.** A plan whose target would be `T` ends instead at the start of the window that contains
 `T + 1`. So a batch holds one or more whole windows, as the budget allows. In three cases it cannot
@@ -15,12 +15,11 @@ reach the end of the window that has the first unread record:
   happen.
 
 **Whole** means that this batch has all records of the windows from `start` to `end` that are ever
-read. The exception is stragglers, records that are out of order across the cut and come later.
-`Slice.whole` considers the cuts alone; the logs show whether stragglers may come.
+read, except stragglers: records that are out of order across the cut and come later.
 
 **Torn windows**, of which a part was deleted or read before, are kept apart: no batch holds a torn
 window together with one that may be whole. The logs show up to where windows are torn
-(`whole_from`). Flink keeps the state of windows instead.
+(`whole_from`).
 """
 
 from dataclasses import dataclass
@@ -34,9 +33,8 @@ from lockgate.plan.windows import Windows
 @dataclass(frozen=True, slots=True)
 class Slice:
     """The event times from `start` to `end` (exclusive), ms. It is `whole` if a window begins at
-    both, and no other batch has a part of its windows.
-
-    It is `unfinished` if the batch ends within its last ms, because that ms exceeds the budget.
+    both, and no other batch has a part of its windows. It is `unfinished` if the batch ends within
+    its last ms, because that ms exceeds the budget.
     """
 
     start: int
@@ -46,7 +44,6 @@ class Slice:
 
     @property
     def next_start(self) -> int:
-        """The start (ms) of the next slice."""
         return self.end - 1 if self.unfinished else self.end
 
 
@@ -56,7 +53,7 @@ def plan_slice(
     """Return the plan under the group's ceiling (ms) that ends where a window does.
 
     `holds_group` is true if no reader is behind this query. `whole_from` is the start (ms) of the
-    first window that is not torn; a batch that begins before it ends there at the latest.
+    first window that is not torn. A batch that begins before it also ends before it.
     """
     first = draft.first
     if first == watermark.MAX:
@@ -76,10 +73,8 @@ def plan_slice(
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
-    """Return the slice that a plan's batch covers.
-
-    `first` is the event time (ms) of the first unread record. `before` is the previous slice, or
-    None if there is none.
+    """Return the slice that a plan's batch covers. `first` is the event time (ms) of the first
+    unread record, `before` the previous slice, or None if there is none.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

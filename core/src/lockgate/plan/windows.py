@@ -1,19 +1,14 @@
 """The starts and ends of event-time windows, in the local time of a time zone.
 
-**The rule.** A window is one of these:
-
-* a part of a day, counted from local midnight, whose size divides the day;
-* a day, midnight to midnight;
-* a week, from Monday on.
-
-So a window has the rows that a table partitioned by `date_trunc`, `hour` or a date has in one
-partition, in that zone. Where clocks are changed, days have 23 or 25 hours, and an hour of the day
-can be missing.
+**The rule.** A window is a part of a day that divides it, counted from local midnight; a day; or a
+week from Monday on. So it has the rows that a table partitioned by `date_trunc`, `hour` or a date
+has in one partition, in that zone. Where clocks are changed, days have 23 or 25 hours, and an hour
+of the day can be missing.
 
 **When clocks go back**, an hour of local time occurs twice. If a batch ended between the two, the
 next batch would overwrite the first hour by the second. So a window ends only where no later
-instant repeats a local time from before. The hour that occurs twice is one window of two hours.
-With windows of half an hour all four are one window.
+instant repeats an earlier local time. The hour that occurs twice is one window of two hours. With
+windows of half an hour all four are one window.
 
 **Without a zone** a window of any size is a multiple of its size since 1970-01-01T00:00Z, as in
 Spark's `window()` and in Flink.
@@ -35,9 +30,8 @@ _MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """The local time of a zone. Before the first change it is `offset` (ms) ahead of UTC. `changes`
-    are pairs of an instant (ms) and the offset from then on, in order. No zone was ever more than
-    18 hours from UTC.
+    """The local time of a zone, at most 18 hours from UTC. Before the first change it is `offset`
+    (ms) ahead of UTC. `changes` are pairs of an instant (ms) and the offset from then on, in order.
     """
 
     offset: int = 0
@@ -57,9 +51,7 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the range of local times (begin, end) around `local` that occur twice, or None if
-        `local` does not.
-        """
+        """Return the local times around `local` that occur twice, as (begin, end), or None."""
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
             bisect_right(self.changes, local + DAY, key=itemgetter(0)),
@@ -99,9 +91,7 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """Return the end (ms) of the window that contains an event time (ms). The next window
-        starts there.
-        """
+        """Return where the window of an event time (ms) ends and the next window starts (ms)."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:

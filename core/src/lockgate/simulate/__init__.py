@@ -1,6 +1,4 @@
-"""Queries in virtual time: the effects of a range of `max_drift`, computed by the planner and the
-group's rule themselves.
-
-Used by `lockgate simulate` and `lockgate advise`. The theory is in `lockgate.simulate.fleet`, and
-for users in `docs/guide/tuning.md`.
+"""Queries in virtual time, for `lockgate simulate` and `lockgate advise`: what each `max_drift`
+would cost, computed by the planner and the group's rule. The theory is in
+`lockgate.simulate.fleet`.
 """

@@ -1,17 +1,15 @@
 """The queries of one group in virtual time.
 
 **The model.** Each query plans, reads, and plans again, as in Spark. Plans are made by the real
-code: the query's draft (`lockgate.plan.draft`) has its watermark and its reach, which are reported
-to the group. The group's turn (`lockgate.group.turn`) returns the ceiling, and the draft is cut
-there. A batch takes `overhead_ms` and the time of its records. What a batch has read counts when it
-is done, as in Spark's progress. A query that may read nothing plans again when the ceiling has
-moved, or after `POLL_MS`.
+code: the query's draft (`lockgate.plan.draft`) has the watermark and the reach that are reported to
+the group, and the group's turn (`lockgate.group.turn`) returns the ceiling. A batch takes
+`overhead_ms` and the time of its records, and counts when it is done, as in Spark's progress. A
+query that may read nothing plans again when the ceiling has moved, or after `POLL_MS`. Queries read
+in parallel at full speed, since they do not share a machine.
 
 **What is left out.** Reports and announcements take `ANNOUNCE_MS`. Nothing fails, no lease ends,
 brokers answer at once. Records of a split are in order of event time; a query's out-of-orderness
 only lowers its watermark.
-
-Two queries of one group read in parallel at full speed, since they do not share a machine.
 """
 
 import heapq
@@ -43,11 +41,11 @@ MOST_STEPS = 2_000_000
 class RunOutcome:
     """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
 
-    `peak_drift_ms` is the largest difference between the last event times read from a query's
-    splits, at the end of any batch, over splits that are begun and not finished. `peak_lead_ms` is
-    how far a batch reads beyond another query's first unread record, at most. `state_rows` is each
-    query's most rows in open windows, summed up. `seconds` passed until the last query was done.
-    `longest_wait_ms` is from a live record's append to the end of its batch.
+    `peak_drift_ms` is the largest difference, after any batch, between the last event times read
+    from a query's unfinished splits. `peak_lead_ms` is how far a batch read beyond another query's
+    first unread record, at most. `state_rows` adds up each query's most rows in open windows.
+    `seconds` passed until the last query was done. `longest_wait_ms` is from a live record's append
+    to the end of its batch.
     """
 
     max_drift_ms: int | None
@@ -62,7 +60,6 @@ class RunOutcome:
 
     @property
     def rows_per_second(self) -> float:
-        """The rows of all queries together, per second."""
         return self.rows / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -80,8 +77,8 @@ def native(workload: Workload, progress: Callable[[float], None] = lambda _: Non
 
 
 def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome of the workload under alignment with this `max_drift` (ms). Raises
-    `InvalidValue` if that is not above a query's out-of-orderness.
+    """Return the outcome under alignment. Raises `InvalidValue` unless `max_drift` (ms) is above
+    each query's out-of-orderness.
     """
     for query in workload.queries:
         if max_drift <= query.disorder_ms:
@@ -100,13 +97,11 @@ def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None
             timeline.wake_waiting(reader, now + ANNOUNCE_MS)
         plan = draft.plan(ceiling)
         if plan.offsets:
-            timeline.reads(reader, reader.ends_of(plan), now)
-        elif reader.is_done:
-            if group.finish(reader, now):
-                timeline.wake_waiting(reader, now + ANNOUNCE_MS)
-            timeline.ends(reader, now)
-        else:
-            timeline.look_again(reader, now)
+            timeline.reads(reader, {name: split.end for name, split in plan.splits.items()}, now)
+            continue
+        if reader.is_done and group.report(reader, watermark.MAX, None, now, finished=True)[1]:
+            timeline.wake_waiting(reader, now + ANNOUNCE_MS)
+        timeline.look_again(reader, now)
     return timeline.outcome(max_drift)
 
 
@@ -128,19 +123,15 @@ class _Group:
             self._turn(Register(name, ReaderRegistrationEvent(subtask=0)), workload.begin)
             self._epochs[name] = self._group.readers[(name, 0)].epoch
 
-    def report(self, reader: VirtualReader, at: int, reach: int | None, now: int) -> tuple[int, bool]:
+    def report(
+        self, reader: VirtualReader, at: int, reach: int | None, now: int, *, finished: bool = False
+    ) -> tuple[int, bool]:
         """Return the ceiling after a report, and whether the report has moved it."""
         name = self._names[reader.load.name]
-        event = ReportedWatermarkEvent(subtask=0, epoch=self._epochs[name], watermark=at, reach=reach)
-        return self._turn(Reports([(name, event)]), now)
-
-    def finish(self, reader: VirtualReader, now: int) -> bool:
-        """Report that a reader has finished, and return whether that moved the ceiling."""
-        name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(
-            subtask=0, epoch=self._epochs[name], watermark=watermark.MAX, idle=True, finished=True
+            subtask=0, epoch=self._epochs[name], watermark=at, reach=reach, idle=finished, finished=finished
         )
-        return self._turn(Reports([(name, event)]), now)[1]
+        return self._turn(Reports([(name, event)]), now)
 
     def _turn(self, command: Register | Reports, now: int) -> tuple[int, bool]:
         done = turn(self._group, [command], Now(now))
@@ -150,39 +141,36 @@ class _Group:
 
 class _Timeline(Generic[R]):
     """The order in which readers act. Iterating yields each reader that is to plan, with the time
-    (wall clock, ms). The caller then calls `reads`, `look_again` or `ends` for it.
+    (wall clock, ms). The caller then calls `reads` or `look_again` for it.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
         self._workload, self._readers, self._progress = workload, readers, progress
         self._now = workload.begin
-        self._numbers = {reader.load.name: number for number, reader in enumerate(readers)}
-        self._batches: dict[int, Mapping[str, int]] = {}
-        self._began: dict[int, int] = {}
+        self._batches: dict[R, tuple[int, Mapping[str, int]]] = {}  # when each one began, and its ends
         self._drift = self._lead = self._read = self._serial = 0
-        self._events: list[tuple[int, int, int]] = []
-        self._due: dict[int, int] = {}
-        self._waiting: set[int] = set()  # readers that had nothing to read when they looked last
-        for number in range(len(readers)):
-            self._at(number, self._now)
+        self._events: list[tuple[int, int, R]] = []
+        self._due: dict[R, int] = {}
+        self._waiting: set[R] = set()  # readers that had nothing to read when they looked last
+        for reader in readers:
+            self._at(reader, self._now)
 
     def __iter__(self) -> Iterator[tuple[R, int]]:
         for step in range(MOST_STEPS):
             if not self._events:
                 self._progress(1.0)
                 return
-            now, serial, number = heapq.heappop(self._events)
-            if self._due.get(number) != serial:
+            now, serial, reader = heapq.heappop(self._events)
+            if self._due.get(reader) != serial:
                 continue  # it was woken earlier
-            del self._due[number]
-            self._waiting.discard(number)
-            self._now, reader = now, self._readers[number]
-            batch = self._batches.pop(number, None)
-            if batch is not None:
-                self._commit(reader, batch)
-                due = self._began[number] + reader.load.trigger_ms
-                if now < due:
-                    self._at(number, due)
+            del self._due[reader]
+            self._waiting.discard(reader)
+            self._now = now
+            if reader in self._batches:
+                began, ends = self._batches.pop(reader)
+                self._commit(reader, ends)
+                if now < began + reader.load.trigger_ms:
+                    self._at(reader, began + reader.load.trigger_ms)
                     continue
             if not step % 64:
                 self._progress(self._read / max(1, self._workload.records))
@@ -191,33 +179,26 @@ class _Timeline(Generic[R]):
 
     def reads(self, reader: R, ends: Mapping[str, int], now: int) -> None:
         """Begin the reader's batch up to these offsets."""
-        number = self._numbers[reader.load.name]
-        self._batches[number], self._began[number] = ends, now
+        self._batches[reader] = now, ends
         unread = [first for each in self._readers if each is not reader and (first := each.first_unread()) is not None]
         self._lead = max([self._lead, *(reader.highest_in(ends) - first for first in unread)])
-        self._at(number, now + max(1, round(reader.seconds(ends) * 1000)))
+        self._at(reader, now + max(1, round(reader.seconds(ends) * 1000)))
 
     def look_again(self, reader: R, now: int) -> None:
         """Record that the reader has nothing to read for now, or has read all."""
         if reader.is_done:
-            self.ends(reader, now)
+            reader.tally.done_at = now
         else:
-            number = self._numbers[reader.load.name]
-            self._waiting.add(number)
-            self._at(number, now + max(POLL_MS, reader.load.trigger_ms))
-
-    def ends(self, reader: R, now: int) -> None:
-        """Record that the reader has read all that there will be."""
-        reader.tally.done_at = now
+            self._waiting.add(reader)
+            self._at(reader, now + max(POLL_MS, reader.load.trigger_ms))
 
     def wake_waiting(self, but: R, at: int) -> None:
         """Let the waiting readers except `but` plan again at `at`, as the ceiling has moved."""
-        for number, reader in enumerate(self._readers):
-            if reader is not but and number in self._waiting:
-                self._at(number, at)
+        for reader in self._readers:
+            if reader is not but and reader in self._waiting:
+                self._at(reader, at)
 
     def outcome(self, max_drift: int | None) -> RunOutcome:
-        """Return the outcome of all readers together."""
         tallies = [reader.tally for reader in self._readers]
         done = max(tally.done_at for tally in tallies if tally.done_at is not None)
         return RunOutcome(
@@ -232,10 +213,10 @@ class _Timeline(Generic[R]):
             longest_wait_ms=max(tally.longest_wait_ms for tally in tallies),
         )
 
-    def _at(self, number: int, time: int) -> None:
+    def _at(self, reader: R, time: int) -> None:
         self._serial += 1
-        self._due[number] = self._serial
-        heapq.heappush(self._events, (time, self._serial, number))
+        self._due[reader] = self._serial
+        heapq.heappush(self._events, (time, self._serial, reader))
 
     def _commit(self, reader: R, batch: Mapping[str, int]) -> None:
         before = reader.tally.rows

@@ -1,10 +1,9 @@
 """One query in virtual time: its positions in its splits, and what Spark does with the rows.
 
 `NativeReader` shares a batch's budget as Spark does, `AlignedReader` reads what `lockgate.plan`
-plans. Both count late rows by Spark's rule. The watermark of a batch comes from all batches before
-it, and closes windows when the batch ends. A row is late, and lost, if its window was closed by the
-batch before (Spark's `watermarkPropagator` judges late events by the watermark of the previous
-batch).
+plans. Both count late rows by Spark's rule: a batch's watermark comes from all batches before it,
+and closes windows when the batch ends. A row is late, and lost, if its window was closed by the
+previous batch (Spark's `watermarkPropagator`).
 """
 
 from collections.abc import Mapping
@@ -12,16 +11,14 @@ from dataclasses import dataclass
 
 from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
-from lockgate.plan.model import Backlog, Bounds, Head, Plan
+from lockgate.plan.model import Backlog, Bounds, Head
 from lockgate.plan.search import Curve
 from lockgate.simulate.workload import QueryLoad, SplitLoad
 from lockgate.watermark import MIN
 
 
 class VirtualLog:
-    """The unread part of each split's log, for the planner. It is a
-    `lockgate.plan.model.SplitLog`.
-    """
+    """The unread part of each split's log, as the planner's `lockgate.plan.model.SplitLog`."""
 
     def __init__(self, splits: Mapping[str, SplitLoad], positions: Mapping[str, int], ends: Mapping[str, int]) -> None:
         self._splits, self._positions, self._ends = splits, positions, ends
@@ -52,7 +49,7 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """The row counts of a query. `state_rows` is the most rows at once whose window was open.
+    """The row counts of a query. `state_rows` is the most rows in open windows at once.
     `longest_wait_ms` is from a live record's append to the end of its batch.
     """
 
@@ -86,7 +83,6 @@ class VirtualReader:
         return all(self.positions[name] >= split.records for name, split in self.splits.items())
 
     def seconds(self, ends: Mapping[str, int]) -> float:
-        """Return how long a batch up to these offsets takes."""
         rows = sum(ends.values()) - sum(self.positions.values())
         return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
 
@@ -118,8 +114,8 @@ class VirtualReader:
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return the difference (ms) between the highest and the lowest event time last read, over
-        the splits that have been read from and are not finished.
+        """Return the difference (ms) between the event times last read, over the unfinished splits
+        that have been read from.
         """
         times = [
             split.time(self.positions[name] - 1)
@@ -143,8 +139,8 @@ class VirtualReader:
 
 
 class NativeReader(VirtualReader):
-    """Plain Spark. It shares a batch's budget among the splits in proportion to what is unread in
-    each (`KafkaMicroBatchStream.rateLimit`).
+    """Plain Spark, which divides a batch's budget among the splits by what is unread in each
+    (`KafkaMicroBatchStream.rateLimit`).
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
@@ -165,7 +161,7 @@ class NativeReader(VirtualReader):
 
 
 class AlignedReader(VirtualReader):
-    """A query that reads what `lockgate.plan` plans, under `bounds`."""
+    """A query that reads what `lockgate.plan` plans."""
 
     def __init__(self, load: QueryLoad, begin: int, max_drift: int) -> None:
         super().__init__(load, begin)
@@ -180,6 +176,7 @@ class AlignedReader(VirtualReader):
         ends = self.ends(now)
         backlogs = {}
         for name, end in ends.items():
+            lag = self.splits[name].lag_ms
             if self.positions[name] < end:
                 self._caught_up.pop(name, None)
             else:
@@ -190,18 +187,9 @@ class AlignedReader(VirtualReader):
                 end=end,
                 known_until=now,
                 caught_up_since=self._caught_up.get(name),
-                lag_bound=self._lag_bound(name),
+                lag_bound=None if lag is None else max(lag, self._bounds.max_drift),
             )
         log = VirtualLog(self.splits, dict(self.positions), ends)
         draft = Draft(LogAnswers(backlogs, log, self._bounds, {0: self.load.budget}, self._learned))
         self._learned = draft.curve
         return draft
-
-    def _lag_bound(self, name: str) -> int | None:
-        """Return what a live split's producer has shown, never below the drift."""
-        lag = self.splits[name].lag_ms
-        return None if lag is None else max(lag, self._bounds.max_drift)
-
-    @staticmethod
-    def ends_of(plan: Plan[str]) -> dict[str, int]:
-        return {name: split.end for name, split in plan.splits.items()}

@@ -16,16 +16,12 @@ from lockgate.simulate.workload import Workload
 
 FAST_ENOUGH = 0.95
 DEFAULT_SHARES = (1, 2, 5, 10, 20, 60)
-"""The drifts that are tried where none are given: the shortest delay by each of these numbers, and
-twice the delay, which is too much.
-"""
+"""The default drifts are the shortest delay divided by each of these, and twice the delay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The outcomes of one workload under plain Spark and under each `max_drift`, the smallest
-    first.
-    """
+    """The outcomes of one workload: under plain Spark, and by rising `max_drift`."""
 
     native: RunOutcome
     aligned: tuple[RunOutcome, ...]
@@ -48,7 +44,7 @@ class Sweep:
 
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
-    """Return the drifts (ms) to try, by the shortest watermark delay and above the disorder."""
+    """Return the drifts (ms) to try: shares of the shortest delay, above the out-of-orderness."""
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)
     drifts = {delay // share for share in DEFAULT_SHARES} | {2 * delay}
@@ -57,8 +53,7 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
     """Return the outcomes of plain Spark and of each drift (ms). `progress` is called with the
-    share done, 0 to 1. Raises `InvalidValue` if no drift is given, or one is not above the
-    out-of-orderness.
+    share done, 0 to 1. Raises `InvalidValue` if there is no drift, or one is too small.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

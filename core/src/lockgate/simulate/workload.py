@@ -11,15 +11,11 @@ from typing import NamedTuple
 from lockgate.errors import InvalidValue
 
 MOST_KINDS = 64
-"""How many splits of a query are simulated one by one. With more, those of one span count as one,
-and then those whose spans are nearly equal.
-"""
+"""A query with more splits is simulated with similar ones merged."""
 
 
 class Stretch(NamedTuple):
-    """A number of `records` of a split, evenly spaced from event time `first` up to `end`
-    (exclusive), in ms.
-    """
+    """Some `records` of a split, evenly spaced from `first` to `end` (exclusive), in ms."""
 
     records: int
     first: int
@@ -43,9 +39,8 @@ class Stretch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SplitLoad:
     """The log of one split, as stretches in order of event time. Each record is appended `lag_ms`
-    after its event time. If that is None, all records are there at the start.
-
-    Raises `InvalidValue` for stretches that are empty or go back in event time.
+    after its event time, or is there from the start if that is None. Raises `InvalidValue` for
+    stretches that are empty or go back in event time.
     """
 
     name: str
@@ -120,17 +115,14 @@ class QueryLoad:
 
     @property
     def records(self) -> int:
-        """The number of records that the query reads in the end."""
         return sum(split.records for split in self.splits)
 
     def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
-        """Return the same load in about `most` splits. Splits that cover the same event time with
-        the same lag are merged into one.
+        """Return the same load in about `most` splits, by merging splits of the same span and lag.
 
         A plan cuts all splits at one event time, and Spark shares a batch in proportion to what is
-        unread. So splits of one span advance alike, whatever their density, and their sum advances
-        with them. That is exact up to single records: the drift between two consecutive records of
-        sparse splits is lost.
+        unread. So splits of one span advance alike, whatever their density. Only the drift between
+        two consecutive records of sparse splits is lost.
         """
         if len(self.splits) <= most:
             return self
@@ -159,8 +151,8 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
 
 
 class _Grid(NamedTuple):
-    """The grid to which the ends of spans and the lags (ms) are rounded. Spans are rounded
-    outwards, but not beyond the first and the last end of all.
+    """A grid for rounding the spans and lags (ms) of splits. Spans are rounded outwards, but stay
+    within the first and the last end of all.
     """
 
     first: int
@@ -187,9 +179,8 @@ class _Grid(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The queries of one group. The group's catch-up is `joint` if that is true, else `strict`. All
-    queries start at the wall clock `start_ms`. If that is None, they start once every record that
-    is not live is there and no producer can be behind.
+    """The queries of one group, which is `joint` or strict. They start at the wall clock
+    `start_ms`. If that is None, they start once all records that are not live are there.
     """
 
     queries: tuple[QueryLoad, ...]
@@ -205,7 +196,6 @@ class Workload:
 
     @property
     def records(self) -> int:
-        """The number of records that all queries read in the end."""
         return sum(query.records for query in self.queries)
 
     @property

@@ -1,10 +1,9 @@
 """The JSON of every message, by the types of its fields: decoding, checking and encoding.
 
 A message that is misread is worse than a refused one. `{"epoch": true}` is not epoch 1.
-`{"watermark": 1.0}` was a double, and may have lost its last digits. No time has more than 64 bits.
-So each field is checked for its exact type and range, and nothing is converted. One
-`InvalidMessage` carries the first faults of a message, and how many more there are. A message with
-very many faults is read no further.
+`{"watermark": 1.0}` was a double, and may have lost its last digits. So each field is checked for
+its exact type and range, and nothing is converted. One `InvalidMessage` carries the first faults of
+a message, and how many more there are. A message with very many faults is read no further.
 
 Unknown fields are ignored, so that either side may be the newer one. In a message that is `CLOSED`
 they are faults. A field with a default may be absent, and one that may be None may also be null.
@@ -33,9 +32,7 @@ FAULTS_COUNTED = 1_000
 _PATH_LIMIT = 100  # characters of a field's path in a fault
 
 Path = tuple[Any, str] | None
-"""Where a value stands in a message: the path of the object or list around it, and the last step.
-It becomes text only for a fault.
-"""
+"""A value's place in a message: the path of the object or list around it, and the last step."""
 
 
 def from_json(kind: type[T], value: object) -> T:
@@ -47,16 +44,12 @@ def from_json(kind: type[T], value: object) -> T:
 
 
 def to_json(message: object) -> Json:
-    """Return the message as a dict for a JSON library. Times are integers of 64 bits, which the
-    library has to keep exact.
-    """
+    """Return the message as a dict for a JSON library, which has to keep 64-bit integers exact."""
     return shape_of(type(message)).write(message)
 
 
 def check(message: object) -> None:
-    """Raise `InvalidValue` for the first field that breaks its definition, in a message made in
-    Python.
-    """
+    """Raise `InvalidValue` for the first invalid field of a message that was made in Python."""
     faults = Faults()
     for field in shape_of(type(message)).fields:
         value = getattr(message, field.name)
@@ -68,8 +61,6 @@ def check(message: object) -> None:
 
 
 class Faults:
-    """The faults of one message."""
-
     def __init__(self) -> None:
         self.listed: list[tuple[str, str]] = []
         self.count = 0
@@ -83,7 +74,6 @@ class Faults:
             self.finish()
 
     def wrong(self, path: Path, value: object, expected: str) -> None:
-        """Record a value of the wrong type."""
         self.note(path, f"must be {expected}, not {_kind(value)}")
 
     def finish(self) -> None:
@@ -159,8 +149,6 @@ class Text(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Shape):
-    """One of the values of an Enum."""
-
     members: Mapping[str, Enum]
 
     def read(self, value: object, path: Path, faults: Faults) -> Any:
@@ -331,9 +319,7 @@ def _shape(hint: Any) -> Shape:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether the string can be encoded in UTF-8, since JSON can contain a lone
-    surrogate.
-    """
+    """Return whether UTF-8 can encode the string. JSON may contain a lone surrogate."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -1,10 +1,8 @@
 """The wire events: the messages between readers and the coordinator.
 
-They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`:
-`ReaderRegistrationEvent`, `ReportedWatermarkEvent`, `WatermarkAlignmentEvent`. Flink's events carry
-one number each. These carry an epoch as well, because over HTTP only the epoch distinguishes a
-reader from its predecessor. They also carry the numbers that show an operator which reader waits
-for which.
+They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`, which have the
+same names. These also carry an epoch, because over HTTP only the epoch distinguishes a reader from
+its predecessor, and the numbers that show an operator which reader waits for which.
 
 Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of its
 fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch, `watermark.MIN`
@@ -27,9 +25,7 @@ REASON_LIMIT = 500
 
 
 class SplitState(str, Enum):
-    """The state of a split in its reader's report. Idle and finished splits do not hold their
-    reader back; all others do.
-    """
+    """The state of a split in a report. No idle or finished split holds its reader back."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -39,14 +35,14 @@ class SplitState(str, Enum):
 
 
 class OnLostReader(str, Enum):
-    """Whether a reader counts once its lease has ended: no, or as before, so that others wait."""
+    """Whether the group still waits for a reader once its lease has ended."""
 
     EXCLUDE = "exclude"
     HOLD = "hold"
 
 
 class OnMaxWait(str, Enum):
-    """The effect of a wait that is longer than `max_wait_ms`: a warning, or the reader goes on."""
+    """What happens if a reader waits longer than `max_wait_ms`: a warning, or it goes on."""
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -68,11 +64,11 @@ class CatchUp(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A group's configuration. `max_wait_ms`: the longest wait of a reader for the others; None: no
-    limit.
+    """A group's configuration. A reader waits for the others for `max_wait_ms` at most, or without
+    a limit if that is None.
 
-    Raises `InvalidValue` for a number below its floor, and for a source that is no valid name. In
-    JSON a field that is not known is a fault: `{"max_drift": 30000}` must not mean five minutes.
+    Raises `InvalidValue` for a number below its minimum and for an invalid source name. In JSON an
+    unknown field is a fault: `{"max_drift": 30000}` must not mean the default of five minutes.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -97,8 +93,8 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """One split in a report. `position` is the next offset to read, `end` the log's end, and `rows`
-    the number of rows read so far.
+    """One split in a report. `position` is the next offset to read, `end` the end of the log, and
+    `rows` the number of rows read so far.
     """
 
     watermark: Time
@@ -110,13 +106,13 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderFacts:
-    """The facts of one reader. Counts are those of the query's present run.
+    """Figures about one reader, for people. Counts are those of the query's present run.
 
-    `late_rows`: rows below Spark's watermark when they were read. `rows_saved`: the estimate of the
-    whole query, so only its first reader has it. `retained_until`: when (wall clock, ms) retention
-    deletes the first unread record of a paused split, at the earliest; `retention_split`: that
-    split. `producer_lag_ms`: the largest lag of a producer behind the clock. `event_time_rate`: ms
-    of event time by which the reader's watermark has risen in a second of the clock.
+    `late_rows` were below Spark's watermark when they were read. `rows_saved` is an estimate for
+    the whole query, so only its first reader has it. Retention deletes the first unread record of
+    the paused split `retention_split` at `retained_until` (wall clock, ms), at the earliest.
+    `producer_lag_ms` is the largest lag of a producer behind the clock. `event_time_rate` is by how
+    many ms the reader's watermark rises in a second.
     """
 
     late_rows: Count | None = None
@@ -129,13 +125,11 @@ class ReaderFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
-    """A reader's combined watermark. An idle or finished reader limits no other reader, whatever
-    its `watermark`.
+    """A reader's combined watermark. No reader waits for one that is idle or finished.
 
     `reach` is the event time that the reader's next batch would reach without the group's ceiling.
-    With `park_ms` the reader will be silent for so long, and still counts: a scheduled run has
-    ended, and the next one goes on from there. `facts` are for people; None leaves them as in this
-    epoch's last report.
+    With `park_ms` the reader will be silent for so long and still counts, because the next
+    scheduled run will continue from there. `facts` are for people; None leaves them as they were.
     """
 
     subtask: Count
@@ -188,11 +182,10 @@ class ProgressEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderRegistrationEvent:
-    """A reader opens a new epoch of itself and fences every older one.
+    """The registration of a reader, which opens a new epoch and fences every older one.
 
     `config` and `ceiling` are the last ones that the reader received, if any. After a loss of the
-    store the group is built again from them. `configured_at` is when an operator set `config`, as
-    inspection shows it; None if no operator has.
+    store the group is built again from them. `configured_at` is when an operator set `config`.
     """
 
     subtask: Count
@@ -206,7 +199,7 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
-    """One reader that determines the group's minimum, and its lowest split if it reports splits."""
+    """A reader at the group's minimum, with its lowest split if it reports splits."""
 
     source: Name
     subtask: Count
@@ -218,8 +211,8 @@ class Blocker:
 class SourcePause:
     """An operator's pause of a source: its readers read nothing new until an operator resumes it.
 
-    `at` is when it began, ms. `by` is the name of the operator's token, None without tokens.
-    `reason` is the operator's text, or empty.
+    It began at `at` (ms). `by` is the name of the operator's token, None without tokens. `reason`
+    is the operator's text, or empty.
     """
 
     source: Name
@@ -230,8 +223,6 @@ class SourcePause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseRequest:
-    """An operator's request to pause a source, with the reason."""
-
     CLOSED: ClassVar[bool] = True
 
     reason: Annotated[str, Meta(max_length=REASON_LIMIT)] = ""
@@ -239,11 +230,9 @@ class PauseRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
-    """The coordinator's broadcast. In mode `observe` `would_be` is the ceiling that `enforce` would
-    set. `paused_sources`: those that an operator has paused, by name.
-
-    `config_version` rises with each change of the group's configuration; None from a coordinator
-    that does not send it.
+    """The coordinator's announcement to all readers of a group. In mode `observe`, `would_be` is
+    the ceiling that `enforce` would set. `paused_sources` are those that an operator has paused, by
+    name. `config_version` rises with each change of the configuration, and may be None.
     """
 
     group: Name
@@ -256,7 +245,7 @@ class WatermarkAlignmentEvent:
     paused_sources: tuple[SourcePause, ...] = ()
 
     def pause_of(self, source: str) -> SourcePause | None:
-        """Return the operator's pause of a source; None if it is not paused."""
+        """Return the operator's pause of a source, or None if it is not paused."""
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
 

@@ -4,9 +4,8 @@ A message (`events`, `split_events`) is a dataclass whose annotations are these 
 only definition of its JSON: `codec` decodes, checks and encodes by it, and the coordinator derives
 its compiled decoders and its OpenAPI document from it.
 
-`Meta` is msgspec's if that is installed, as in the coordinator, whose decoders then check the same
-ranges. Elsewhere a stand-in has the same attributes, so that the clients need no compiled package
-and can be shipped to a cluster as one archive.
+`Meta` is msgspec's if that is installed, as in the coordinator. Elsewhere a stand-in has the same
+attributes, so that the clients need no compiled package and can be shipped as one archive.
 """
 
 import re
@@ -38,9 +37,7 @@ else:
 Json = dict[str, Any]
 
 NAME_PATTERN = r"(?:\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9._:-]*"
-"""The form of a name, whose length is bounded besides. Names stand in paths, where `.` and `..` are
-steps and no names.
-"""
+"""A name may stand in a path, so it is neither `.` nor `..`. NAME also limits its length."""
 NAME = re.compile(rf"(?=.{{1,255}}\Z){NAME_PATTERN}\Z")
 NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :, and neither . nor .."
 
@@ -74,10 +71,8 @@ class Required:
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """A custom JSON form of a type, for use in `Annotated`.
-
-    `read` turns JSON into the value or raises `InvalidValue`, and `write` is its inverse. `schema`
-    describes the JSON.
+    """A custom JSON form of a type, for use in `Annotated`. `read` turns JSON into the value or
+    raises `InvalidValue`, `write` is its inverse, and `schema` describes the JSON.
     """
 
     read: Callable[[object], Any]

@@ -21,13 +21,10 @@ SOURCE_EVENT_SIZE = 4_096
 """The most bytes of one SourceEvent as JSON."""
 
 SOURCE_EVENT_DEPTH = 32
-"""The greatest depth of nested objects and lists in a SourceEvent. Parsers give up at some
-depth.
-"""
+"""The most levels of objects and lists in a SourceEvent, since parsers have such a limit."""
 
 
 def split_to_text(split: KafkaPartitionSplit) -> str:
-    """Return the split's bytes in base64."""
     return b64encode(SERIALIZER.serialize(split)).decode()
 
 

@@ -2,17 +2,7 @@
 
 They carry Flink's operator events by name and meaning, but as complete states: one exchange states
 all that a reader has, and its answer all that the reader is to have. `docs/internals/protocol.md`,
-"Splits", has the rules of both sides.
-
-    Flink's event              in the exchange          in the answer
-    ReaderRegistrationEvent    `epoch`                  (the registration's own answer)
-    RequestSplitEvent          `request_split`
-    ReportedWatermarkEvent     `report`
-    AddSplitEvent                                       `add_splits`
-    NoMoreSplitsEvent                                   `no_more_splits`
-    WatermarkAlignmentEvent                             `alignment`
-    IsProcessingBacklogEvent   `is_processing_backlog`  `is_processing_backlog`
-    SourceEventWrapper         `source_events`          `source_events`
+"Splits", has the rules of both sides, and the event of Flink for each field.
 
 Each class is the definition of its JSON, as in `events`.
 """
@@ -40,8 +30,8 @@ Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSplit:
-    """A split at the position to read from, with the number of its assignment. If it is `restored`,
-    the reader's user has set the position, so it counts even if it is lower than before.
+    """A split at the position to read from, with the number of its assignment. If a user has
+    `restored` the position, it counts even if it is lower than before.
     """
 
     split: Split
@@ -51,8 +41,8 @@ class NumberedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredSplits:
-    """All splits of a source as a reader has found them. If they are `bounded`, there will never be
-    another one. `request` is the number of the request that the reader answers.
+    """All splits of a source as a reader found them on `request`, the number of the coordinator's
+    request. If they are `bounded`, there will never be another one.
     """
 
     request: Count
@@ -81,8 +71,8 @@ class SourceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEventToReaders:
-    """A custom event of the source for its readers; for all if `subtask` is None. `id` is the same
-    in each repetition, and empty if there is none.
+    """A custom event of the source for its readers, or for one `subtask`. `id` is the same in each
+    repetition, and empty if there is none.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -106,8 +96,8 @@ class SplitExchange:
 
     `held` is the snapshot: every split that it holds, at its position. It no longer holds those in
     `given_back` and `finished`. `capacity` is its share relative to that of other readers.
-    `discovery_interval_ms` is how often it would discover splits; 0 for once, None if it cannot.
-    `seen` is the revision of the last answer that it received.
+    `discovery_interval_ms` is how often it can discover splits; 0 for once, None for never. `seen`
+    is the revision of the last answer that it received.
     """
 
     epoch: Positive
