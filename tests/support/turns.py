@@ -94,7 +94,8 @@ def evaluate(group: Group, now_ms: int, stalls: Stalls = ()) -> tuple[Group, Wat
 
 
 def decide(group: Group, now_ms: int, stalls: Stalls = ()) -> Decision:
-    return alignment.decide(group, Now(now_ms, stalls))
+    now = Now(now_ms, stalls)
+    return alignment.decide(alignment.settled(group, now), now)
 
 
 def next_deadline(group: Group, now_ms: int, stalls: Stalls = ()) -> int | None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lockgate.group.group import Group, create, replace_config
 from lockgate.group.leases import after_silence, tolerance_ms
 from lockgate.group.reader import Reader
-from lockgate.group.readers import Readers
+from lockgate.group.readers import Ranking, Readers
 from lockgate.watermark import MAX
 from lockgate.wire.events import GroupConfig, OnLostReader, ReportedWatermarkEvent
 from support.examples import examples
@@ -128,7 +128,7 @@ def test_each_reader_of_a_crowd_becomes_at_once_what_it_would_become_alone(some:
             with_lost=with_lost
         )
         assert together.readers.lowest_reach(with_lost=with_lost) == one_by_one.lowest_reach(with_lost=with_lost)
-    assert (together.readers.first_heard(), together.readers.first_parked()) == (
-        one_by_one.first_heard(),
-        one_by_one.first_parked(),
+    assert (together.readers.first(Ranking.HEARD), together.readers.first(Ranking.PARKED)) == (
+        one_by_one.first(Ranking.HEARD),
+        one_by_one.first(Ranking.PARKED),
     )

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.group.reader import Reader, ReaderKey, effective_watermark
-from lockgate.group.readers import Readers
+from lockgate.group.readers import Ranking, Readers
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReportedWatermarkEvent
 
@@ -67,12 +67,12 @@ def check(version: Readers, model: dict[ReaderKey, Reader]) -> None:
         for key, r in model.items()
         if r.reported and r.held_since is not None and not r.overdue and not r.lost
     }
-    assert version.first_heard() == min(leased.values(), default=None)
-    assert sorted(version.heard_until(4)) == sorted(key for key, at in leased.items() if at <= 4)
-    assert version.first_parked() == min(parked.values(), default=None)
-    assert sorted(version.parked_until(6)) == sorted(key for key, until in parked.items() if until <= 6)
-    assert version.first_held() == min(held.values(), default=None)
-    assert sorted(version.held_until(4)) == sorted(key for key, since in held.items() if since <= 4)
+    assert version.first(Ranking.HEARD) == min(leased.values(), default=None)
+    assert sorted(version.until(Ranking.HEARD, 4)) == sorted(key for key, at in leased.items() if at <= 4)
+    assert version.first(Ranking.PARKED) == min(parked.values(), default=None)
+    assert sorted(version.until(Ranking.PARKED, 6)) == sorted(key for key, until in parked.items() if until <= 6)
+    assert version.first(Ranking.HELD) == min(held.values(), default=None)
+    assert sorted(version.until(Ranking.HELD, 4)) == sorted(key for key, since in held.items() if since <= 4)
     for with_lost in (False, True):
         count = counting(model, with_lost=with_lost)
         lowest = min((watermark for watermark, _ in count.values()), default=MAX)

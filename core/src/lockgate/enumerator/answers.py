@@ -4,10 +4,9 @@
   enumerator waits for survivors of a loss, it has only those that were assigned since: another
   reader may have got the others.
 * `no_more_splits` is set when no split can come any more, not even by the loss of another reader.
-  A reader that has got it ends when it has read all that it holds. Flink sets it as soon as all
-  splits are assigned, because there a lost reader restarts all others.
-* `is_processing_backlog` is set if any living reader is working through a backlog. In Flink the
-  enumerator decides it; this enumerator does not read the logs, so the readers report it.
+  Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
+* `is_processing_backlog` is set if any living reader is working through a backlog. This enumerator
+  does not read the logs, so the readers report it.
 """
 
 import json
@@ -69,9 +68,7 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the SourceEvents for this reader above the number `seen`, except those from before it
-    registered.
-    """
+    """Return the reader's SourceEvents above the number `seen` and since it registered."""
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

@@ -18,13 +18,12 @@ There is no gap: A reports the split until the exchange that gives it back is an
 then on B counts with it. A reader that restarts under its own number counts with the splits that
 its older epoch still holds.
 
-What bounds the wait. A split that no reader can get, because the list no longer names it, blocks
-nobody. A split on its way to a reader that is lost goes to the next one. If no reader is alive it
-blocks nobody, as the group's configuration says of lost readers. Nor do idle splits, and splits
-without a known watermark, block anybody on their way.
+What bounds the wait. A split that no reader can get, because the list no longer names it, blocks no
+reader. A split on its way to a reader that is lost goes to the next one, or blocks none if no
+reader is alive. Nor do idle splits, and splits without a known watermark, block any reader.
 
-Flink has no such state: when splits move there, the job restarts, and the `WatermarkAggregator`
-keeps a subtask's last watermark until the subtask reports again.
+In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps a subtask's last
+watermark until the subtask reports again.
 """
 
 from itertools import chain
@@ -46,8 +45,8 @@ class LastReports:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return the split's watermark (ms) in the reader's last report; None if it did not name
-        the split, or the split blocks nobody.
+        """Return the split's watermark (ms) in the reader's last report, or None if that does not
+        name it or it blocks no reader.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
@@ -74,8 +73,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Let a new epoch of a reader count with the splits that its older epochs hold or are about to
-    get. Remove an older epoch that holds nothing, since it has nothing to give back.
+    """Let a new epoch of a reader count with the splits that its older epochs hold or will get, and
+    remove older epochs that hold nothing.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -93,9 +92,7 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Remove the splits that are no longer on their way to this reader, because they have arrived
-    or will never arrive.
-    """
+    """Remove the splits on their way to this reader that have arrived or will never arrive."""
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -116,8 +113,8 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return, by subtask, the split furthest behind of those on their way to the reader, or None if
-    there is none. The result includes `reader` and every reader for which it may have changed.
+    """Return, by subtask, the split furthest behind of those on their way to the reader, or None.
+    The result includes `reader` and every reader for which it may have changed.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

@@ -12,11 +12,8 @@ reserved for the newer epoch of the same subtask.
   reader until it has given it back. A reader of capacity 0 has to give back all.
 
 Nothing is assigned before `assigning_at`, because other readers may still come and present the
-splits that they hold.
-
-Flink assigns when a reader registers and when splits are found or come back (`addReader`,
-`handlePartitionSplitChanges`, `addSplitsBack`), and takes nothing back from a living reader. Used
-by `exchange` and `discovery`.
+splits that they hold. Flink assigns by `addReader`, `handlePartitionSplitChanges` and
+`addSplitsBack`, and takes nothing back from a living reader.
 """
 
 from heapq import heapify, heappop, heapreplace
@@ -28,9 +25,7 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Give free splits to readers, and ask readers to give back surplus ones. O(readers + moved
-    splits).
-    """
+    """Give free splits to readers, and ask readers to give back what is above their share."""
     if work.now_ms < work.now.assigning_at:
         return
     living = dict(work.newest())

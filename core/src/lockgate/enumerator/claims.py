@@ -15,19 +15,20 @@ loss, and not above the beginning of the present history (`model`).
     anything else                                                               is refused
 
 (1) The same process has registered again. (2) The reader's lease has ended, and no other reader has
-got the split since. (3) As long as a reader may still read the splits that it got before the loss.
+    got the split since. (3) As long as a reader may still read the splits that it got before the
+    loss.
 (4) The split is in doubt until the other reader's next exchange: if that presents the split, this
-claim is refused; if it does not, or if its lease ends, the split is free (`let_go`). The presenter
-reads on meanwhile. So once a doubt is removed nothing is assigned for one lease: by then the
-presenter has come again, or its lease is over (`Work.settle`).
+    claim is refused; if it does not, or if its lease ends, the split is free (`let_go`). The
+    presenter reads on meanwhile. So once a doubt is removed nothing is assigned for one lease: by
+    then the presenter has come again, or its lease is over (`Work.settle`).
 
 After a loss some claims that do not count still record their position (`_keep_position`), if their
 number is from a clock that was ahead of the store's, or if the split was listed in the lost
 commits. The split is then free, and goes to its presenter when splits are assigned again.
 
-A reader that starts for the first time has no number, and presents nothing. The exchanges of a
-fenced process are refused, so its claims have no effect. Flink has no claims, except with
-`SupportsSplitReassignmentOnRecovery`, where readers bring their splits along when they register.
+A reader that starts for the first time presents nothing. The exchanges of a fenced process are
+refused, so its claims have no effect. Flink has claims only with
+`SupportsSplitReassignmentOnRecovery`.
 """
 
 from collections.abc import Set
@@ -41,8 +42,6 @@ from lockgate.wire.split_events import NumberedSplit
 
 
 class Claim(Enum):
-    """The outcome of a claim."""
-
     COUNTS = auto()
     WAITS = auto()
     REFUSED = auto()
@@ -114,9 +113,7 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the number, above `last`, may have been assigned in a history that the store
-    lost.
-    """
+    """Return whether the number, above `last`, may be from a history that the store lost."""
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

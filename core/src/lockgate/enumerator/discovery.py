@@ -19,8 +19,7 @@ ever. So splits that were never assigned in the new history begin at *committed*
 offset, if the list says the beginning or the end. They never start at the beginning unasked.
 
 Follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`, with
-`newDiscoveryOffsetsInitializer` = earliest. There missing splits are only logged, and a coordinator
-that lost its state cannot go on.
+`newDiscoveryOffsetsInitializer` = earliest. There missing splits are only logged.
 """
 
 from dataclasses import replace
@@ -37,9 +36,7 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Take the complete list of the source's splits, sent by the reader `by`, or by an operator if
-    that is None.
-    """
+    """Take the complete list of the source's splits from the reader `by`; None is an operator."""
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
@@ -69,9 +66,7 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number of the request to this reader to list the splits now, or None if it is not
-    asked.
-    """
+    """Return the number of the request to this reader to list the splits now, or None."""
     if enumerator.static:
         return None
     living = enumerator.newest()
@@ -117,9 +112,7 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the number of the last list, which is its time, or the beginning of the history if
-    there is none.
-    """
+    """Return the number of the last list, which is its time, or else when the history began."""
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

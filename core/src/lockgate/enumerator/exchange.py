@@ -1,8 +1,8 @@
-"""The exchange: a reader reports all its splits, and is told in the answer what to do.
+"""The exchange: a reader states all splits that it has, and the answer all that it is to have.
 
-A reader states all that it has; the answer states all that it is to have. Nothing depends on
-whether an earlier exchange was lost, came twice or came late, so a coordinator may be any process
-over the store. Five rules keep each split in one reader's hands, and its position where it belongs:
+Nothing depends on whether an earlier exchange was lost, came twice or came late, so a coordinator
+may be any process over the store. Five rules keep each split in one reader's hands, and its
+position where it belongs:
 
 1. *Numbers.* Each assignment has a number of its own (`model`). A snapshot counts under the number
    of the present assignment alone (`claims`), so one of a fenced reader changes nothing, and a
@@ -28,8 +28,7 @@ alone, and no process of the coordinator remembers them.
 Nothing that a reader sends raises a revision or a number: both follow the store's time.
 
 Follows Flink's `SourceCoordinator`: `handleEventFromOperator` and `subtaskReset` with
-`addSplitsBack`. Flink sends events over a connection that its job manager fences, once each. Here
-they are levels in an answer: AddSplits, NoMoreSplits, SourceEvents, IsProcessingBacklog.
+`addSplitsBack`. Flink sends each event once, over a connection that its job manager fences.
 """
 
 import json
@@ -103,8 +102,8 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Remove a reader that has stopped. Its splits are free at once, at the positions of the last
-    snapshot. Returns the same object if there is no such reader.
+    """Remove a reader that has stopped, and free its splits at the positions of the last snapshot.
+    Returns the same object if there is no such reader.
     """
     if reader not in enumerator.readers:
         return enumerator
@@ -115,8 +114,8 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with nothing assigned for one lease, because this process has noticed
-    that the store lost its last commits.
+    """Return the enumerator with nothing assigned for one lease, for a process that has noticed the
+    loss of the store's last commits.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -124,8 +123,8 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
-    """Return the enumerator with one more SourceEvent for its readers, or the same object if it
-    already has an event with this `id`.
+    """Return the enumerator with one more SourceEvent for its readers, or the same object if it has
+    an event with this `id`.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator
@@ -180,9 +179,7 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Begin to wait for survivors if the reader has seen something that this history does not have,
-    since other readers may have seen it too.
-    """
+    """Begin to wait for survivors if the reader has seen what this history does not have."""
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:
         yield from _begin_again(work, config)

@@ -9,17 +9,13 @@ rates. So the old owner has stopped before a new one starts, wherever the two cl
       received ──────────────────────────── lease_ms ──► the splits are free
 
 This lease is not that of the reader's reports (`lockgate.group.leases`). Splits and reports are
-stored apart, so a report could renew a lease that another process has just ended. An exchange
-renews the lease of the splits in the very commit that reads them.
+stored apart, so a report could renew a lease that another process has just ended.
 
 What lengthens the leases of reports lengthens these: time in which the process stood still
 (`group.now`), a clock that was put forward (`group.clock_jumps`) or back, and the silence of all
-readers. The rule for the silence is the same, except that it counts exchanges instead of reports. A
-reader's lease is lengthened by a silence only once until it is heard again, and never to more than
-one lease from now.
-
-A longer lease is always safe: the split waits, and no other reader has it. Flink has no leases: its
-job manager sees a task fail.
+readers, counted by exchanges. A reader's lease is lengthened by a silence only once until it is
+heard again, and never to more than one lease from now. A longer lease is always safe: the split
+waits, and no other reader has it.
 """
 
 from collections.abc import Iterable

@@ -6,7 +6,7 @@ of one subtask the older one is *fenced*: it gets no more splits, and keeps thos
 until its lease has ended, because it may not yet have learned that it is fenced.
 
 Follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which hold
-splits by subtask, without positions: there a checkpoint has these.
+splits without positions, since checkpoints have these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,8 +21,8 @@ ReaderId = tuple[int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
     """A split that a reader holds, at the position of its last snapshot. `number` is that of its
-    assignment. `since` (ms) is when it was assigned, or when the loss happened after which its
-    reader presented it.
+    assignment. `since` (ms) is when it was assigned, or if its reader presented it after a loss,
+    when the loss happened.
     """
 
     split: KafkaPartitionSplit
@@ -33,7 +33,7 @@ class OwnedSplit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
     """A split that no reader holds. `number` is that of its last assignment, 0 if there was none.
-    `last` is the subtask that had it, and `watermark` the split's watermark there, ms (`arrivals`).
+    `last` is the subtask that had it, and `watermark` (ms) its watermark there.
     """
 
     split: KafkaPartitionSplit
@@ -48,8 +48,7 @@ class SplitOwner:
     `excused` if an outage has lengthened its lease since.
 
     `revoked` has the ids of splits that it has to give back. `events_from` is the highest number
-    given out before it came. `arriving` has, by id, the watermarks of the splits on their way to it
-    (`arrivals`).
+    given out before it came. `arriving` has the watermarks of the splits on their way to it, by id.
     """
 
     heard_at: int
@@ -67,8 +66,8 @@ class SplitOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
-    """A SourceEvent to readers, as JSON text; to all if `subtask` is None. `id` is the same in each
-    repetition, and empty for an event that nobody repeats.
+    """A SourceEvent as JSON text, to one `subtask` or to all. `id` is the same in each repetition,
+    and empty for an event that is never repeated.
     """
 
     number: int
@@ -144,8 +143,8 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """Return the split at the position that counts. This is the higher one, since a message may be
-    late, or the new one if it is `restored`. A symbolic position (below 0) is below every offset.
+    """Return the split at the position that counts: the higher one, since a message may be late, or
+    the new one if it is `restored`. A symbolic position (below 0) is below every offset.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

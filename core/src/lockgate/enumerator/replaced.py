@@ -3,14 +3,12 @@
 With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
 that it left unread. That is true of a Spark query. But splits that an enumerator has assigned go to
 the other readers of the source when the lease is over, and these report the splits' watermarks. The
-lost reader would block the group for ever: a process that is started in its place takes a subtask
-number that is free, usually another one.
+lost reader would block the group for ever, because a process that is started in its place usually
+takes another subtask number. So a lost reader leaves the group as soon as living readers hold all
+splits that it had. A missing split is not waited for, since no reader gets it before a list names
+it again.
 
-So a lost reader leaves the group as soon as living readers hold all splits that it had. As long as
-one of them waits for a reader, the lost reader blocks the group, as it should. A missing split does
-not wait, since no reader gets it before a list names it again.
-
-Flink has no such state: a lost subtask is restarted under its own number, or its job fails.
+In Flink a lost subtask is restarted under its own number, or its job fails.
 """
 
 from collections.abc import Iterable
@@ -18,6 +16,7 @@ from collections.abc import Iterable
 from lockgate.enumerator.model import Enumerator
 from lockgate.group.group import Group
 from lockgate.group.reader import ReaderKey
+from lockgate.group.readers import Ranking
 from lockgate.watermark import MAX
 from lockgate.wire.events import OnLostReader
 
@@ -26,16 +25,15 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
     """Return the lost readers of this source that block the group. O(lost readers)."""
     if group.config.on_lost_reader is not OnLostReader.HOLD:
         return []
-    return [key for key in group.readers.lost_below(MAX) if key[0] == source]
+    return [key for key in group.readers.until(Ranking.LOST, MAX) if key[0] == source]
 
 
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
     """Return those of the `lost` readers that the enumerator has removed and whose former splits no
     longer wait for a new reader. O(lost + readers + free splits).
 
-    Return none of them while the former reader of any free split is unknown, or until the
-    enumerator has received a list of the source's splits. After the store has lost data, this must
-    be a new list.
+    The result is empty while the former reader of any free split is unknown, and until a list of
+    the source's splits has come. After the store has lost data, it must be a new list.
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
     if not enumerator.listed or None in waiting:

@@ -10,20 +10,17 @@ splits in hand, Σ max(0, has_i − share_i) splits move. The floors are given, 
 i saves one move exactly if has_i > ⌊q_i⌋. So the extra ones go to such readers first; every other
 choice moves at least as many. Among equals the greater fraction goes first, then the lower subtask.
 
-So a new reader takes from those that have more than their new share, and from nobody else. When a
-reader leaves, only its splits move.
-
 Flink's `KafkaSourceEnumerator.getSplitOwner` gives partition p of a topic to reader (hash(topic) +
-p) mod parallelism. That is even within a topic, and not over several. It needs a fixed parallelism,
-and a reader that comes or goes moves almost all.
+p) mod parallelism. That is even within a topic, and not over several, and a reader that comes or
+goes moves almost all.
 """
 
 from collections.abc import Mapping
 
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
-    """Return how many of `total` splits each reader gets. `has` is how many each has now. Readers
-    of capacity 0 get none. O(readers · log readers).
+    """Return how many of `total` splits each reader gets, by what it `has` now. Readers of capacity
+    0 get none. O(readers · log readers).
     """
     whole = sum(capacities.values())
     if not whole:

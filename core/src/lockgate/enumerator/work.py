@@ -1,8 +1,7 @@
 """Work on one enumerator: a mutable copy of its values, from which the next value is made.
 
 Every move of a split from one place to another goes through here, so that none is ever in two
-places. Only the parts that change are copied. The others stay the same objects, so the store does
-not write them again.
+places. Only the parts that change are copied, so the store does not write the others again.
 """
 
 from bisect import insort
@@ -16,9 +15,7 @@ from lockgate.group.group import tick
 from lockgate.steps import Steps, for_each
 
 Reported = Callable[[int, str], int | None]
-"""A function that returns a split's watermark (ms) in a subtask's last report, by the split's id,
-or None if the split blocks nobody.
-"""
+"""`(subtask, split id) -> watermark (ms) in the last report, or None if it blocks no reader`."""
 
 
 def _nothing(subtask: int, id: str) -> None:
@@ -72,9 +69,7 @@ class Work:
         return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
 
     def holder(self, id: str) -> ReaderId | None:
-        """Return the reader that holds a split, or None. The index behind it is built once per
-        exchange.
-        """
+        """Return the reader that holds a split, or None. Its index is built once per exchange."""
         if self._holders is None:
             self._holders = {id: reader for reader in self.readers for id in self.held(reader)}
         return self._holders.get(id)
@@ -135,7 +130,7 @@ class Work:
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
         """Return whether the assignment is from before a loss, and its reader has not presented it
-        since. Another reader may have got the split meanwhile.
+        since, so that another reader may have got the split.
         """
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
@@ -190,8 +185,8 @@ class Work:
         return self._epochs.setdefault(subtask, [])
 
     def stood_at(self, subtask: int, id: str) -> int | None:
-        """Return the watermark with which a subtask's split counts in its group, ms; None if it
-        blocks nobody. Splits on their way to a subtask are kept at its newest epoch.
+        """Return the watermark (ms) with which a subtask's split counts in its group, None if it
+        blocks no reader. Splits on their way to a subtask are kept at its newest epoch.
         """
         epochs = self.epochs(subtask)
         at = self.arriving(epochs[-1]).get(id) if epochs else None
@@ -213,8 +208,8 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return a number above all that were given out. All splits that are assigned at once share
-        it, so that numbers stay near the clock; each split is numbered independently of the others.
+        """Return a number above all that were given out. Splits that are assigned at once share it,
+        so that numbers stay near the clock.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)

@@ -40,18 +40,15 @@ their next batch, they may read up to it without a round of reports in between.
    clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule for a reader
    that takes too long over that.
 
-**What it costs when an offer is not kept.** The offer of a reader that dies in its batch counts
-until its lease ends: the others get to R(r) and stop there. After that it no longer counts, or
-blocks them by w(r) alone. A batch that failed and is read again costs nothing, because the offer
-was made from the position where that batch begins. An offer that was too great (a smaller budget
-after a restart, a new partition with old records) lets the others read up to that offer, once,
-because each offer replaces the previous one. An offer of MAX would let the others run until the
-reader's next report. So an offer is never above the last event time in the reader's logs, nor above
-its own horizon, where one of its own splits may still block it. A reader that has no offer to make
-counts with w(r): the others catch up with it, and go on by the drift. Executors' progress raises
-w(r) in mid-batch: if that batch fails, r is behind by the drift and that batch. A reader that joins
-or returns from further behind does not count before its first report; from then on the others wait
-for it.
+**What an offer that is not kept costs.** The offer of a reader that dies in its batch counts until
+its lease ends: the others get to R(r) and stop there. A batch that failed and is read again costs
+nothing, because the offer was made from the position where that batch begins. An offer that was too
+great (a smaller budget after a restart, a new partition with old records) lets the others read up
+to that offer, once, because each offer replaces the previous one. An offer of MAX would let the
+others run until the reader's next report. So an offer is never above the last event time in the
+reader's logs, nor above its own horizon, where one of its own splits may still block it. A reader
+without an offer counts with w(r): the others catch up with it, and go on by the drift. Executors'
+progress raises w(r) in mid-batch: if that batch fails, r is behind by the drift and that batch.
 
 **The rate** is that of the slowest reader, which never waits while it is lowest. While it reads,
 its offer R(r) still counts, so the others go on up to there. It pays the fixed cost of a batch each
@@ -66,8 +63,7 @@ The revision rises exactly when one of the two values or the set of paused sourc
 changes. It never falls.
 
 Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which have the
-strict rule only, and gives the same results: their traces are replayed against it
-(docs/internals/flink-parity.md lists where it differs, and why).
+strict rule only. Their traces are replayed against it (docs/internals/flink-parity.md).
 """
 
 from dataclasses import dataclass, replace
@@ -98,17 +94,10 @@ class Decision:
     waiting_for: tuple[str, ...] = ()
 
 
-def decide(group: Group, now: Now) -> Decision:
-    """Return the watermark and the ceiling of the group, and the first readers at the minimum."""
-    return _decided(_settled(group, now), now)
-
-
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the group and its event as of `now`. The group is the same object if nothing
-    changed.
-    """
-    group = _settled(group, now)
-    decision = _decided(group, now)
+    """Return the group, the same object if nothing changed, and its event as of `now`."""
+    group = settled(group, now)
+    decision = decide(group, now)
     observed = group.config.mode is Mode.OBSERVE
     ceiling = MAX if observed else decision.ceiling
     if (decision.group_watermark, ceiling) != (group.group_watermark, group.max_desired_watermark):
@@ -129,10 +118,10 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """Return the time (ms) at which the event may next change without a command, because a lease, a
-    wait or a new group's grace ends, or None if there is no such time.
+    """Return when (ms) the event may next change without a command, or None. A lease, a wait or the
+    grace of a new group ends then.
     """
-    group, lease_ms = _settled(group, now), group.config.lease_ms
+    group, lease_ms = settled(group, now), group.config.lease_ms
     first = first_lease_end(group)
     ends = [] if first is None else [now.ends_ms(first, lease_ms)]
     held, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
@@ -143,12 +132,13 @@ def next_deadline(group: Group, now: Now) -> int | None:
     return min(ends, default=None)
 
 
-def _settled(group: Group, now: Now) -> Group:
+def settled(group: Group, now: Now) -> Group:
     """Return the group after the leases and long waits that have ended by now."""
     return after_long_waits(after_leases(group, now), now)
 
 
-def _decided(group: Group, now: Now) -> Decision:
+def decide(group: Group, now: Now) -> Decision:
+    """Return the decision for a group whose leases and long waits are `settled`."""
     missing = group.first_missing(BLOCKERS_LIMIT)
     if missing:
         return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
@@ -168,9 +158,7 @@ def _capped(group: Group, ceiling: int, now: Now) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """Return the readers that block the group. A missing expected source is represented by its
-    first reader.
-    """
+    """Return the readers that block the group. Reader 0 stands for a missing expected source."""
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

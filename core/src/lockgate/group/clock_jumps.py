@@ -1,26 +1,23 @@
 """Clock jumps: no lease ends because the store's clock was put forward.
 
 Leases run by the store's clock, since all processes see it. But that clock may be set, or another
-server may take over with another one. A process has a monotonic clock as well. It says nothing
-about the date, but it never jumps. So each process compares the two whenever the store answers.
+server may take over with another one. A process has a monotonic clock as well, which has no date
+but never jumps. So each process compares the two whenever the store answers.
 
 **Detection.** The store's time t was read between the monotonic times a (sent) and b (received). So
 the store's clock was ahead of the monotonic one by t − b at least and t − a at most. Two answers
 whose bounds have no number in common, with a margin for clocks that run unevenly, show a jump. An
-answer that took long has wide bounds, and does not widen the narrower ones from before.
+answer that took long has wide bounds, and does not widen narrower ones from before.
 
 **Correction.** The process moves all times of a group forward by the most that the jump can be:
 leases, parking, waits, the grace of a new group. No time is moved beyond the moment at which the
 jump was noticed. So each time is then no longer ago than by the monotonic clock, and no lease ends
-early. Times from after the jump are moved as well, since they cannot be told from earlier ones: the
-clock may have jumped twice, and another process may have corrected the first jump only. A lease is
-lengthened until one lease after the last process has noticed the jump, and no further.
+early. Times from after the jump are moved as well, since they cannot be told from earlier ones. A
+lease is lengthened until one lease after the last process has noticed the jump, and no further.
 
 A clock that is put back makes leases longer, never shorter. The rule in `leases` corrects them with
-the next command. A process does not notice a jump before its first look. Nor does it notice a clock
-that goes back and forward again between two of its looks, while another process serves readers.
-
-Flink has one process, and its timers are monotonic.
+the next command. A process does not notice a jump before its first look, nor a clock that goes back
+and forward again between two of its looks while another process serves readers.
 """
 
 from collections.abc import Iterable
@@ -41,9 +38,7 @@ JUMPS_KEPT = 16
 
 
 class StoreClock:
-    """One store's clock as one process sees it. `jumps` has the jumps that were noticed, oldest
-    first.
-    """
+    """One store's clock as one process sees it, with the `jumps` that it has noticed."""
 
     def __init__(self) -> None:
         self.jumps: tuple[ClockJump, ...] = ()
@@ -54,8 +49,7 @@ class StoreClock:
         """Compare the store's clock with the monotonic one, and return how far (ms) it has jumped
         since the last call: 0 if it has not, and less than 0 if it was set back.
 
-        The store's time `store_ms` was read between the monotonic times `sent_ms` and
-        `received_ms`.
+        `store_ms` was read between the monotonic times `sent_ms` and `received_ms`.
         """
         low, high = store_ms - received_ms, store_ms + 1 - sent_ms
         jumped = 0
@@ -76,8 +70,7 @@ class StoreClock:
 
 def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
     """Return the group with its times moved by the jumps. It is a new object even if no time was
-    moved, so that it is committed, and the process need not check it again. O(readers) for each
-    jump.
+    moved, so that it is committed and not checked again. O(readers) for each jump.
     """
     for jump in jumps:
         group = with_times_moved(group, partial(later, jump=jump), jump.noticed_ms)

@@ -1,8 +1,7 @@
 """Commands to a group, and their outcomes, as values. `turn` carries them out.
 
-A command with an `act` takes effect once: the group keeps the acts that a repetition would refuse
-or undo (`group.Act`), and a repetition gets the answer of the first. `by` is the name of the
-operator who sent the command, for the journal.
+A command with an `act` takes effect once: a repetition with the same `act` gets the first answer
+(`group.Act`). `by` is the name of the operator who sent the command, for the journal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,8 +18,8 @@ BEFORE_ALL_REVISIONS = -1
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Apply leases and waits that have ended, without ending an outage. If the store has lost
-    `announced`, a revision that was announced, the group gets a revision above it.
+    """Apply leases and waits that have ended, without ending an outage. If a revision was
+    `announced` that the store has lost, the group gets a revision above it.
     """
 
     announced: int = BEFORE_ALL_REVISIONS
@@ -28,9 +27,7 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Open a new epoch of a reader. Creates an unknown group with the configuration that the reader
-    presents, or with the defaults.
-    """
+    """Open a new epoch of a reader, and create an unknown group with the reader's configuration."""
 
     source: str
     event: ReaderRegistrationEvent
@@ -39,17 +36,15 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Take reports, each with its source's name. Neighbouring commands of this kind in a turn are
-    taken together.
-    """
+    """Take reports, each with its source's name. Neighbours in a turn are taken together."""
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Take the progress of a task. If `event` is only a part of a request, `named` are the splits
-    of the whole request, so that all of them are refused or none.
+    """Take the progress of a task. If `event` is a part of a request, `named` are the splits of all
+    of it, so that all of them are refused or none.
     """
 
     source: str
@@ -76,8 +71,6 @@ class Arrive:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Take a reader out of the group, by its own request."""
-
     source: str
     subtask: int
     epoch: int
@@ -86,8 +79,6 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
-    """Take a reader out of the group, by an operator's request."""
-
     source: str
     subtask: int
     act: str = ""
@@ -96,25 +87,19 @@ class Evict:
 
 @dataclass(frozen=True, slots=True)
 class Expire:
-    """Remove the readers that have expired."""
-
     expiry: Expiry
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove those of these readers that are still lost, because others have taken over their
-    splits.
-    """
+    """Remove those of these readers that are still lost, because others have their splits."""
 
     readers: Sequence[ReaderKey]
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Configuration versions, used in a condition. With `any` every version of an existing group
-    matches.
-    """
+    """Configuration versions in a condition. With `any` an existing group always matches."""
 
     named: frozenset[int] = frozenset()
     any: bool = False
@@ -127,7 +112,7 @@ class Versions:
 @dataclass(frozen=True, slots=True)
 class Configure:
     """Create the group, or replace its configuration. This is refused if the group's version is not
-    one of `only`, or if it is one of `never`.
+    one of `only`, or is one of `never`.
     """
 
     config: GroupConfig
@@ -149,8 +134,6 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Resume a source."""
-
     source: str
     act: str = ""
     by: str | None = None
@@ -168,9 +151,7 @@ class PreconditionFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The command has been carried out, now or by an earlier turn (`repeated`). `removed` are the
-    readers that it removed from the group.
-    """
+    """The command was carried out, now or in an earlier turn (`repeated`)."""
 
     removed: tuple[ReaderKey, ...] = ()
     repeated: bool = False
@@ -178,14 +159,12 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The reader has been registered with this epoch."""
-
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The group has this version of its configuration. `created` is true if the group is new.
+    """The group has this version of its configuration. `created` is true if the group is new, and
     `before` is the configuration that was replaced, if any.
     """
 

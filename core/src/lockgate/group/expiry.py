@@ -3,18 +3,16 @@ without bound.
 
 A *reader* expires some time after its lease has ended, or after it has finished. The time is
 measured up to the last report of the group, and not up to now. So a silence of all readers makes no
-reader expire: it may be an outage, and afterwards the readers are excused (`leases`).
-
-The expiry of a reader changes no ceiling. A finished reader does not count, and neither does a lost
-one under `on_lost_reader: exclude`. Under `hold` a lost reader that has reported goes on counting,
-so it never expires: the others go on only once an operator evicts it, or configures `exclude`.
+reader expire: it may be an outage, and afterwards the readers are excused (`leases`). The expiry of
+a reader changes no ceiling: a lost reader that goes on counting (`on_lost_reader: hold`) never
+expires. The others go on only once an operator evicts it, or configures `exclude`.
 
 A *group* expires when none of its readers has lived for some time. It stays if an operator has
 configured it, or while a lost reader blocks it. A reader that comes back finds no group, and
 creates it again, with the ceiling that the reader received last (`group`).
 
-Flink has neither: its groups end with their job. Kafka deletes the offsets of a group without
-members after seven days, and these are the defaults here.
+Flink's groups end with their job. Kafka deletes the offsets of a group without members after seven
+days, and these are the defaults here.
 """
 
 from dataclasses import dataclass
@@ -30,9 +28,7 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """How long (ms) dead readers, and groups without a living reader, are kept. None keeps them for
-    ever.
-    """
+    """How long (ms) dead readers, and groups of dead readers, are kept. None is for ever."""
 
     readers_ms: int | None = WEEK_MS
     groups_ms: int | None = WEEK_MS
@@ -47,7 +43,6 @@ def expired_readers(group: Group, expiry: Expiry) -> list[ReaderKey]:
 
 
 def has_expired(group: Group, expiry: Expiry, now: Now) -> bool:
-    """Return whether the whole group has expired."""
     if expiry.groups_ms is None or group.configured_at:
         return False
     until = now.judged_ms(expiry.groups_ms) - expiry.groups_ms

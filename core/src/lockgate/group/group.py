@@ -1,12 +1,11 @@
 """A group of readers: its values, and how a group is created.
 
-A group is an immutable value. Commands of readers make a new group of it (`commands`), and time
-ends leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from
-both (`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
+A group is an immutable value. Commands make a new group of it (`commands`), and time ends leases
+and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from both
+(`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
 
 * Numbers only rise. Revisions, epochs and configuration versions are max(previous + 1, now). That
   holds across readers that left, and even if the store loses its data, because its clock goes on.
-  So the higher number is always the newer one.
 * A new group is careful. Its first readers present the ceiling that they last had. Until one lease
   has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after the
   store has lost its data, no reader runs ahead while others have yet to come back.
@@ -34,8 +33,8 @@ ACTS_KEPT = 16
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A command that took effect. `id` is the same in each repetition. `config_version` is that of
-    the configuration that it set. `created` is true if it created the group.
+    """A command that took effect. Each repetition has the same `id`. `config_version` and `created`
+    are its outcome, if it configured the group.
     """
 
     id: str
@@ -45,10 +44,9 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One group. `revision` and the two watermarks are those announced last. `heard_at` is the time
-    of the last report of any reader, `losses_at` when a reader was last marked lost,
-    `configured_at` when an operator set the configuration (0 if none has). `acts` has the newest
-    last. `paused_sources` are the operators' pauses, by name.
+    """One group. `revision` and the two watermarks are those announced last. A report last came at
+    `heard_at`, a reader was last marked lost at `losses_at`, and an operator set the configuration
+    at `configured_at` (0 if none has). `acts` has the newest last.
     """
 
     name: str
@@ -91,29 +89,22 @@ class Group:
         return next((pause for pause in self.paused_sources if pause.source == source), None)
 
     def with_act(self, act: Act) -> "Group":
-        """Return the group that remembers this act, too."""
         return replace(self, acts=(*self.acts, act)[-ACTS_KEPT:])
 
     @property
     def high_water(self) -> int:
-        """The highest number that was given out, as revision, epoch or configuration version. A
-        successor begins above it.
-        """
+        """The highest revision, epoch or version so far. A successor begins above it."""
         epochs = (reader.epoch for reader in self.readers.values())
         return max(self.revision, self.config_version, self.left_epoch, *epochs)
 
 
 def tick(previous: int, now_ms: int) -> int:
-    """Return the next revision, epoch or version: the clock, or one more than the previous number
-    if that is higher.
-    """
+    """Return the next revision, epoch or version: the clock, but at least `previous` + 1."""
     return max(previous + 1, now_ms)
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """Return a new group without readers. `floor`: the `high_water` of a predecessor of the same
-    name.
-    """
+    """Return a new group without readers. `floor` is the `high_water` of its predecessor."""
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
     return Group(
@@ -130,9 +121,8 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """Return the group with a revision above `revision`, if its own is below. The group was once
-    announced with that revision, and the store has lost the change since, so readers have to be
-    sent the present group as a newer one.
+    """Return the group with a revision above `revision`, if its own is lower. The store has lost a
+    change that was announced, so readers need the present group as a newer one.
     """
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
@@ -159,9 +149,7 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's configuration, or the same object if it has that
-    already.
-    """
+    """Return the group with an operator's configuration, the same object if it has that already."""
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)
@@ -173,7 +161,7 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
     operator set it and it is newer than the group's. Otherwise return the same object.
 
     A reader cannot change a group that is no longer new, nor one that an operator has configured
-    since. A time after the group's beginning is not believed.
+    since. A time after the group's beginning is ignored.
     """
     if config is None or configured_at is None or now_ms >= group.grace_until:
         return group
@@ -184,9 +172,9 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """Return the reader to be judged again, with `heard_at` moved forward by the difference of the
-    leases (ms), so that the old lease ends when it would have. The lease of a parked reader stays
-    as it is, and most readers do not change.
+    """Return the reader to be judged again, or the same object if nothing changes. `heard_at` moves
+    forward by the difference of the leases (ms), so that the old lease ends when it would have. A
+    parked reader keeps its lease.
     """
     reported = reader.reported
     if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:

@@ -24,7 +24,7 @@ A clock that was put back (because another Redis took over, say) would make each
 much, and hide the next silence. So the first command that finds the clock behind the last report,
 by more than the tolerance, moves all times of the group back by the difference. A clock that was
 ahead for a while has ended leases too early. Readers that were marked lost at a time that is still
-to come, by more than the tolerance, are judged anew.
+to come, by more than the tolerance, are judged again.
 
 **Why three rules.** Besides silences, leases leave out the stalls of the process that judges them
 (`now`), and times are moved when the store's clock is put forward (`clock_jumps`). None of the
@@ -41,12 +41,12 @@ three covers another one; tests/core/group/test_each_clock_rule.py has these cou
 **Why not one rule**, that of client-go's leader election: a process ends a lease once it has seen
 no change of the reader for `lease_ms` of its own monotonic clock, in which only time counts between
 looks that are close together. Clock jumps, stalls and outages would be one case. But time in which
-no process looks would never pass. Nobody looks at a group while all its readers are parked. A
-process that starts has seen nothing yet, so a dead reader would hold the others for ever where
-processes restart more often than leases end, or look at a group seldom. And readers and groups
-expire after a week, which needs the store's clock, and so the rule of jumps. Nor can stalls be
-moved out of the stored times, as jumps are: each process would move them by its own stalls, and two
-that stall half of the time would keep a dead reader for ever.
+no process looks would never pass, as while all readers of a group are parked. A process that starts
+has seen nothing yet, so a dead reader would hold the others for ever where processes restart more
+often than leases end. And readers and groups expire after a week, which needs the store's clock,
+and so the rule of jumps. Nor can stalls be moved out of the stored times, as jumps are: each
+process would move them by its own stalls, and two that stall half of the time would keep a dead
+reader for ever.
 
 Why this is safe. The rules only lengthen leases, so they can hold readers back but set none free.
 They cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
@@ -59,6 +59,7 @@ from dataclasses import replace
 from lockgate.group.group import Group
 from lockgate.group.now import Now
 from lockgate.group.reader import Reader
+from lockgate.group.readers import Ranking
 from lockgate.wire.events import GroupConfig, ReportedWatermarkEvent
 
 
@@ -70,7 +71,7 @@ def lease_ends(reader: Reader, config: GroupConfig) -> int:
 
 def first_lease_end(group: Group) -> int | None:
     """Return when the first running lease ends, or None if none is running."""
-    heard, parked = group.readers.first_heard(), group.readers.first_parked()
+    heard, parked = group.readers.first(Ranking.HEARD), group.readers.first(Ranking.PARKED)
     ends = [] if heard is None else [heard + group.config.lease_ms]
     return min(ends if parked is None else [*ends, parked], default=None)
 
@@ -84,9 +85,7 @@ def has_finished(reader: Reader) -> bool:
 
 
 def is_lost(reader: Reader, config: GroupConfig, now: Now) -> bool:
-    """Return whether the lease has ended. A reader that never reported has a lease too, but its end
-    changes nothing in the group.
-    """
+    """Return whether the reader's lease has ended, even if it has never reported."""
     return lease_ends(reader, config) <= now.judged_ms(config.lease_ms) and not has_finished(reader)
 
 
@@ -96,29 +95,25 @@ def in_grace(group: Group, now: Now) -> bool:
 
 
 def tolerance_ms(config: GroupConfig) -> int:
-    """Return the longest silence (ms) of a group with living readers, which report every third of a
-    lease, or sooner.
-    """
+    """Return the longest time (ms) without a report in a group that has living readers."""
     return max(2 * config.update_interval_ms, config.lease_ms // 3)
 
 
 def silent_ms(group: Group, now_ms: int) -> int:
-    """Return for how long (ms) no reader has reported, or 0 if that is within the tolerance. A
-    value below 0 means that the clock was put back by so much.
+    """Return for how long (ms) no reader has reported, or 0 if that is within the tolerance. It is
+    below 0 if the clock was put back.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group from which a command starts: after an outage, leases and waits are
-    longer.
-    """
+    """Return the group that a command starts from, with longer leases and waits after an outage."""
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
         return group
     if silence < 0:
-        return _put_back(group, silence, now_ms)
+        return replace(with_times_moved(group, lambda time_ms: time_ms + silence, now_ms), losses_at=None)
     excused = {
         key: _excused(reader, config, silence, now_ms)
         for key, reader in readers.items()
@@ -134,23 +129,19 @@ def after_leases(group: Group, now: Now) -> Group:
     if first is None or first > judged_ms:
         return group
     readers = group.readers
-    ended = readers.heard_until(judged_ms - group.config.lease_ms) + readers.parked_until(judged_ms)
-    lost = {key: _lost(readers[key]) for key in ended}
+    ended = readers.until(Ranking.HEARD, judged_ms - group.config.lease_ms) + readers.until(Ranking.PARKED, judged_ms)
+    lost = {key: readers[key]._replace(lost=True, held_since=None, overdue=False) for key in ended}
     return replace(group, readers=readers.updated(lost), losses_at=now.ms)
 
 
 def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
-    """Return the report without its reach: the reader's next batch will not come."""
+    """Return the report without its reach, because the reader's next batch will not come."""
     return reported if reported.reach is None else replace(reported, reach=None)
 
 
-def _lost(reader: Reader) -> Reader:
-    return reader._replace(lost=True, held_since=None, overdue=False)
-
-
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """Return the group without losses that a clock ahead of time caused. O(readers), once for each
-    time that the clock is put back.
+    """Return the group without losses that a clock ahead of time caused. O(readers), once each time
+    that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
@@ -178,15 +169,9 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
     return reader._replace(heard_at=heard_at, excused=True, lost=lost, reported=reported, held_since=held_since)
 
 
-def _put_back(group: Group, by_ms: int, now_ms: int) -> Group:
-    """Return the group with all its times moved back, except revisions and epochs. O(readers)."""
-    return replace(with_times_moved(group, lambda time_ms: time_ms + by_ms, now_ms), losses_at=None)
-
-
 def with_times_moved(group: Group, move: Callable[[int], int], now_ms: int) -> Group:
     """Return the group with each time moved: when readers were heard, made progress and began to
     wait, and when the grace began. A lost reader whose lease now ends after `now_ms` counts again.
-    O(readers).
     """
     readers, lease_ms = group.readers, group.config.lease_ms
     moved = {key: _moved(reader, group.config, move, now_ms) for key, reader in readers.items()}

@@ -1,7 +1,6 @@
 """Limits on the size of one group, so that one caller cannot use up what all others need.
 
-A command that would exceed a limit is refused. What a group holds already stays, even if a limit
-was lowered since.
+A command that would exceed a limit is refused. A group keeps what it has, even above a limit.
 """
 
 from collections.abc import Collection
@@ -46,9 +45,7 @@ class GroupLimits:
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
-        """Raise `LimitReached` if the reader is one too many, or its owner and attributes are too
-        long.
-        """
+        """Raise `LimitReached` for one reader or source too many, or too long attributes."""
         if event.config is not None:
             self.check_config(name, event.config)
         texts = (event.owner, *event.attributes, *event.attributes.values())

@@ -1,8 +1,7 @@
 """Long waits: the longest time that a reader waits for others (`max_wait_ms` of a group).
 
-A backfill that joins a group is a year behind, and production waits until it has caught up. In
-Flink it would wait for just as long. A group may limit the wait, and choose what happens then
-(`on_max_wait`):
+A backfill that joins a group is a year behind, and production waits until it has caught up, as it
+would in Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
 
 * `alarm`: the wait is logged and counted, once. Nothing else changes.
 * `proceed`: the same, and the waiting reader goes on: all readers that block it are *passed over*.
@@ -11,7 +10,7 @@ Flink it would wait for just as long. A group may limit the wait, and choose wha
 
 When a reader waits. Each of its reports decides: the reader waits if its watermark is at the
 ceiling or above, so that its next record is not allowed, and another reader is lower. (No reader
-waits for itself.) Readers report every third of a lease at least, so a wait is known to within a
+waits for itself.) Readers report at least three times in a lease, so a wait is known to within a
 third of a lease. A wait ends with a report from below the ceiling, or with one that parks the
 reader. It begins again with each report that is above the reader's last one, because a reader that
 makes progress, however slow, is not stuck. Time in which no reader could make progress does not
@@ -22,8 +21,6 @@ that do not wait themselves. A passed-over reader counts again as soon as it rep
 drift of the others' watermark, so that none of them has to wait for it by more than that. It also
 counts again when no other reader counts, because otherwise all passed-over readers would run
 without a limit.
-
-Flink has no such limit.
 """
 
 from dataclasses import replace
@@ -32,6 +29,7 @@ from lockgate.group.group import Group
 from lockgate.group.leases import silent_ms
 from lockgate.group.now import Now
 from lockgate.group.reader import Reader, ReaderKey, watermark_after, watermark_of
+from lockgate.group.readers import Ranking
 from lockgate.watermark import MAX, add
 from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermarkEvent
 
@@ -53,18 +51,18 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
 
 
 def wait_ends(group: Group, now_ms: int) -> int | None:
-    """Return the first millisecond at which a wait is too long, or None if no reader waits, waits
-    may be endless, or there is an outage.
+    """Return the first ms at which a wait is too long. It is None if no reader waits, if waits may
+    be endless, and during an outage.
     """
-    since = group.readers.first_held()
+    since = group.readers.first(Ranking.HELD)
     if since is None or group.config.max_wait_ms is None or silent_ms(group, now_ms):
         return None
     return add(since, group.config.max_wait_ms)
 
 
 def after_long_waits(group: Group, now: Now) -> Group:
-    """Return the group after its waits were checked: readers that waited for too long are overdue
-    or, under `proceed`, go on.
+    """Return the group after its long waits: a reader that has waited for too long is overdue or,
+    under `proceed`, goes on.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
@@ -72,7 +70,7 @@ def after_long_waits(group: Group, now: Now) -> Group:
     judged_ms = now.judged_ms(longest_ms)
     if judged_ms < ends:
         return group
-    waiting = group.readers.held_until(judged_ms - longest_ms)
+    waiting = group.readers.until(Ranking.HELD, judged_ms - longest_ms)
     if group.config.on_max_wait is OnMaxWait.PROCEED:
         return _let_go(group, waiting, now.ms)
     return replace(
@@ -81,7 +79,7 @@ def after_long_waits(group: Group, now: Now) -> Group:
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Pass over the readers that the waiting ones wait for. A reader that is itself waiting is not
+    """Pass over the readers for which the waiting ones wait. A reader that is waiting itself is not
     passed over: the wait for it begins again.
     """
     readers, config = group.readers, group.config

@@ -17,13 +17,10 @@ Parking, long waits and the grace of a new group are judged alike.
 
 Why this is safe. The rule only lengthens leases, by no more than the process stood still since the
 reader's last report. A dead reader is lost after one lease of time in which the process ran,
-however often it stands still. Several processes may share a store. Each leaves out its own stalls
-only: a process that runs all the time is right about the readers that it hears. If another process
-has stalled for longer than a lease, its readers are judged lost; waiting for that process would
-block all readers for another lease after each death of a process. `leases` has the rule for a
+however often it stands still. Each of several processes leaves out its own stalls only. If another
+process has stalled for longer than a lease, its readers are judged lost: waiting for that process
+would block all readers for another lease after each death of a process. `leases` has the rule for a
 silence of all readers, which needs no stall.
-
-The coordinator makes the value, once for each turn. Flink has no leases.
 """
 
 from dataclasses import dataclass
@@ -34,8 +31,8 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ClockJump:
-    """The store's clock was put forward by `by_ms` at most; this was noticed at `noticed_ms` of the
-    store's time. `number` counts the jumps that one process has noticed.
+    """A jump of the store's clock by `by_ms` at most, noticed at `noticed_ms` of the store's time.
+    `number` counts the jumps that one process has noticed.
     """
 
     number: int
@@ -46,7 +43,7 @@ class ClockJump:
 @dataclass(frozen=True, slots=True)
 class Now:
     """A moment of the store's time, as one process sees it. `stalls` are in ms of that time, oldest
-    first. None of them lies within another, and the last one may end in the future.
+    first, none within another. The last one may end in the future.
     """
 
     ms: int
@@ -54,8 +51,8 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time by which something that takes `span_ms` must have ended, to count as
-        ended now: `ms` less the stalls within the last `span_ms` in which the process ran.
+        """Return the time by which something that takes `span_ms` must have ended to count as ended
+        now: `ms` less the stalls within the last `span_ms` in which the process ran.
         """
         if not self.stalls:
             return self.ms

@@ -16,27 +16,26 @@ Attempt = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
-    """A split that moves to a reader from another one, where its watermark was `watermark` (ms)."""
+    """A split on its way to a reader from another one, where its watermark was `watermark` (ms)."""
 
     split: str
     watermark: int
 
 
 class Reader(NamedTuple):
-    """One reader. `reported` is the last report of this epoch, or of the epoch before. If it is
+    """One reader. `reported` is the last report of this epoch, or of the previous one. If it is
     None, the reader does not count.
 
     The lease runs from `heard_at`. The reader is `excused` if an outage has extended the lease
-    since the last report, and `lost` if it has ended (`leases`). `progressed_at` is when a report
-    last showed progress. The ceiling has held the reader since `held_since`, and for too long if it
-    is `overdue`. It is `passed_over` if others have waited for it for too long (`long_waits`). All
-    times are the store's, in ms.
+    since the last report, and `lost` if the lease has ended (`leases`). A report last showed
+    progress at `progressed_at`. The ceiling has held the reader since `held_since`, and for too
+    long if it is `overdue`. It is `passed_over` if others have waited for it for too long
+    (`long_waits`). All times are the store's, in ms.
 
     `arriving` is the split furthest behind of those that the reader was assigned and has not shown
     yet. It counts as if the reader had reported it (`lockgate.enumerator.arrivals`).
 
-    Each report makes a new one. A named tuple takes a quarter of the time of a frozen dataclass,
-    also in `_replace`.
+    Each report makes a new one. A named tuple takes a quarter of the time of a frozen dataclass.
     """
 
     epoch: int
@@ -57,22 +56,18 @@ class Reader(NamedTuple):
 
 
 def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """Return the watermark that counts in the group: MAX for an idle or finished reader, otherwise
-    the report's.
-    """
+    """Return the watermark that counts in the group: MAX for an idle or finished reader."""
     return MAX if reported.idle or reported.finished else reported.watermark
 
 
 def watermark_of(reader: Reader) -> int:
-    """Return the watermark with which the reader counts, unless it is passed over, or MAX if it
-    does not count.
-    """
+    """Return the watermark with which the reader counts unless it is passed over."""
     return watermark_after(reader.reported, reader)
 
 
 def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
-    """Return the watermark with which the reader counts after this report: the report's, or that of
-    a split on its way to the reader, whichever is lower.
+    """Return the watermark with which the reader counts after this report, which is the lower one
+    of the report's and that of a split on its way to the reader.
     """
     watermark = MAX if reported is None else effective_watermark(reported)
     if reader.arriving is None or (reported is not None and reported.finished):

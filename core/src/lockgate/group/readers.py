@@ -1,18 +1,18 @@
 """The readers of a group: an immutable map that also keeps the lowest numbers that alignment needs.
 
-A group is a value: a command makes a new group and leaves the old one as it was, so a refused
-command or a lost race is undone by dropping the new group. The readers are dealt to `_SHELVES`
-shelves by their key. A change copies the shelves that it touches and shares all others with the
-version before it. Each shelf computes its lowest numbers once, and the group's are the lowest of
-those. So a report into 10,000 readers, the most that a group may have by default, copies some 160
-of them and takes 0.1 ms. Neighbouring subtasks share a shelf, so that a batch, which names them in
-order, copies few shelves in each of its turns.
+A command makes a new group and leaves the old one as it was, so a refused command or a lost race is
+undone by dropping the new group. The readers are dealt to `_SHELVES` shelves by their key. A change
+copies the shelves that it touches and shares all others with the version before it. Each shelf
+computes its lowest numbers once, and the group's are the lowest of those. So a report into 10,000
+readers copies some 160 of them and takes 0.1 ms. Neighbouring subtasks share a shelf, so that a
+batch, which names them in order, copies few shelves in each of its turns.
 
-What versions share never changes, so they cost nothing to keep and may be compared by identity:
-`moved_since` looks into the shelves that differ.
+What versions share never changes, so they may be compared by identity: `moved_since` looks into the
+shelves that differ.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from enum import IntEnum
 from functools import cached_property
 from heapq import nsmallest
 from operator import itemgetter
@@ -27,13 +27,21 @@ _NEIGHBOURS = 64
 """The number of neighbouring subtasks of a source that share a shelf."""
 
 Moved = tuple[ReaderKey, Reader | None, Reader | None]
-"""A reader that has changed: its key, the old value and the new one; None: there was, or is,
-none.
-"""
+"""The key of a reader that has changed, the old value or None, and the new value or None."""
 
 _Numbers = tuple[int, int, int, int, int, int]
-_HEARD, _PARKED, _HELD, _WATERMARK, _REACH, _LOST = range(6)
 _NONE: _Numbers = (MAX, MAX, MAX, MAX, MAX, MAX)
+
+
+class Ranking(IntEnum):
+    """The numbers by which readers are ranked. A reader has MAX where it is not ranked."""
+
+    HEARD = 0  # when it was last heard, if its lease runs and it is not parked
+    PARKED = 1  # when its parking ends
+    HELD = 2  # since when it has waited, unless it is overdue
+    WATERMARK = 3  # of a reader that counts and is not lost
+    REACH = 4  # max(watermark, reach) of such a reader
+    LOST = 5  # the watermark of a lost reader
 
 
 class Readers(Mapping[ReaderKey, Reader]):
@@ -48,13 +56,10 @@ class Readers(Mapping[ReaderKey, Reader]):
 
     @classmethod
     def of(cls, readers: Mapping[ReaderKey, Reader]) -> "Readers":
-        """Return a map of these readers."""
         return cls().updated(readers)
 
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
-        """Return a version in which these readers replace those of the same key. A value of None
-        removes the reader.
-        """
+        """Return a version with these changes. A value of None removes the reader."""
         touched = dict[int, dict[ReaderKey, Reader | None]]()
         for key, reader in changes.items():
             touched.setdefault(_shelf_of(key), {})[key] = reader
@@ -85,22 +90,18 @@ class Readers(Mapping[ReaderKey, Reader]):
         return sorted(frozenset[str]().union(*(shelf.sources for shelf in self._shelves.values())))
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Return the lowest watermark of the readers that count, or MAX if none does. With
-        `with_lost`, lost readers count too.
-        """
-        lowest = self._lowest[_WATERMARK]
-        return min(lowest, self._lowest[_LOST]) if with_lost else lowest
+        """Return the lowest watermark of the readers that count, or MAX if none does."""
+        lowest = self._lowest[Ranking.WATERMARK]
+        return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def lowest_reach(self, *, with_lost: bool) -> int:
-        """Return the lowest max(watermark, reach) of the readers that count. A lost reader has no
-        reach.
-        """
-        lowest = self._lowest[_REACH]
-        return min(lowest, self._lowest[_LOST]) if with_lost else lowest
+        """Return the lowest max(watermark, reach) of the readers that count."""
+        lowest = self._lowest[Ranking.REACH]
+        return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """Return the first readers, by key, that count and are at the lowest watermark, if that is
-        `watermark`.
+        """Return the first readers, by key, that count and are at the group's lowest watermark, if
+        that is `watermark`.
         """
         if watermark == MAX or watermark != self.lowest_watermark(with_lost=with_lost):
             return ()
@@ -110,39 +111,14 @@ class Readers(Mapping[ReaderKey, Reader]):
         """Return the readers that count and are at or below this watermark, lowest first."""
         return [key for _, key in sorted(self._standing(watermark, with_lost=with_lost))]
 
-    def lost_below(self, watermark: int) -> list[ReaderKey]:
-        """Return the lost readers below this watermark, lowest first."""
-        return self._up_to(_LOST, watermark - 1)
+    def first(self, ranking: Ranking) -> int | None:
+        """Return the lowest number of a ranking, or None if it is empty."""
+        lowest = self._lowest[ranking]
+        return None if lowest == MAX else lowest
 
-    def first_heard(self) -> int | None:
-        """Return the earliest `heard_at` of the readers with a running lease, except parked
-        ones.
-        """
-        return self._first(_HEARD)
-
-    def heard_until(self, time: int) -> list[ReaderKey]:
-        """Return the readers with a running lease that have not reported after `time`, except
-        parked ones.
-        """
-        return self._up_to(_HEARD, time)
-
-    def first_parked(self) -> int | None:
-        """Return the earliest end of parking, or None if no reader is parked."""
-        return self._first(_PARKED)
-
-    def parked_until(self, time: int) -> list[ReaderKey]:
-        """Return the readers whose parking ends by `time`."""
-        return self._up_to(_PARKED, time)
-
-    def first_held(self) -> int | None:
-        """Return the start of the longest wait, except of overdue readers, or None if no reader
-        waits.
-        """
-        return self._first(_HELD)
-
-    def held_until(self, time: int) -> list[ReaderKey]:
-        """Return the readers that have waited since `time` or longer and are not overdue."""
-        return self._up_to(_HELD, time)
+    def until(self, ranking: Ranking, most: int) -> list[ReaderKey]:
+        """Return the readers whose number is at most `most`, lowest first."""
+        return [key for _, key in sorted(self._numbered(ranking, most))]
 
     def __getitem__(self, key: ReaderKey) -> Reader:
         return self._shelves.get(_shelf_of(key), _EMPTY).readers[key]
@@ -158,22 +134,12 @@ class Readers(Mapping[ReaderKey, Reader]):
     def __len__(self) -> int:
         return self._size
 
-    def __repr__(self) -> str:
-        return f"Readers({self._size})"
-
-    def _first(self, column: int) -> int | None:
-        lowest = self._lowest[column]
-        return None if lowest == MAX else lowest
-
-    def _up_to(self, column: int, most: int) -> list[ReaderKey]:
-        return [key for _, key in sorted(self._numbered(column, most))]
-
     def _standing(self, watermark: int, *, with_lost: bool) -> Iterator[tuple[int, ReaderKey]]:
-        yield from self._numbered(_WATERMARK, watermark)
+        yield from self._numbered(Ranking.WATERMARK, watermark)
         if with_lost:
-            yield from self._numbered(_LOST, watermark)
+            yield from self._numbered(Ranking.LOST, watermark)
 
-    def _numbered(self, column: int, most: int) -> Iterator[tuple[int, ReaderKey]]:
+    def _numbered(self, column: Ranking, most: int) -> Iterator[tuple[int, ReaderKey]]:
         """Yield the numbers of a column that are at most `most`, each with its reader."""
         for shelf in self._shelves.values():
             if shelf.lowest[column] <= most:
@@ -205,7 +171,7 @@ class _Shelf:
 
 
 def _shelf_of(key: ReaderKey) -> int:
-    """Return the number of the reader's shelf. It is the same in every process, so that readers are
+    """Return the number of the reader's shelf, the same in every process, so that readers are
     listed in the same order everywhere.
     """
     return (crc32(key[0].encode()) + key[1] // _NEIGHBOURS) % _SHELVES
@@ -219,7 +185,6 @@ def _moved(before: Mapping[ReaderKey, Reader], after: Mapping[ReaderKey, Reader]
 
 
 def _lowest(of: Collection[_Numbers]) -> _Numbers:
-    """Return the lowest number of each column."""
     if len(of) <= 1:
         return next(iter(of), _NONE)
     heard, parked, held, watermark, reach, lost = map(min, zip(*of, strict=True))
@@ -227,12 +192,6 @@ def _lowest(of: Collection[_Numbers]) -> _Numbers:
 
 
 def _numbers(reader: Reader) -> _Numbers:
-    """Return a reader's ranked numbers: last heard, parked until, held since, watermark, reach, and
-    the watermark if it is lost.
-
-    MAX means that the reader is not in that ranking. A reader with a watermark of MAX blocks no
-    other.
-    """
     reported, arriving = reader.reported, reader.arriving
     if reported is None and arriving is None:
         return _NONE

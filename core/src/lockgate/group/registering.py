@@ -11,8 +11,7 @@ Each command returns the changed group, or raises a `Refused` and changes nothin
 * Parking. A registration leaves a parked reader parked for the remaining time, or for one lease if
   that is longer (`leases`).
 
-Flink's `SourceCoordinator` fences by the attempt of a subtask, and has one job. Owners and takeover
-replace the knowledge of its job manager.
+Flink's `SourceCoordinator` fences by the attempt of a subtask, which its job manager knows.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,15 +30,14 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Open a new epoch of the reader, and return the group with it.
-
-    Raises `ReaderBusy` if the reader's lease still runs for another owner, unless the event asks
-    for a takeover.
+    """Return the group with a new epoch of the reader. Raises `ReaderBusy` if the lease still runs
+    for another owner, unless the event asks for a takeover.
     """
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)
     old = group.readers.get(key)
-    if old is not None and old.owner != event.owner and not event.takeover and _lives(old, group, now):
+    lives = old is not None and not is_lost(old, group.config, now) and not has_finished(old)
+    if old is not None and lives and old.owner != event.owner and not event.takeover:
         raise ReaderBusy(source, event.subtask, old.owner)
     inherited = None if old is None else _inherited(old, group, now)
     reader = Reader(
@@ -59,18 +57,14 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Remove the reader from the group at once. Raises `UnknownSource`, `UnknownReader`,
-    `StaleEpoch`.
-    """
+    """Remove the reader at once. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
     key = (source, subtask)
     current(group.readers.get(key), group, key, epoch)
     return with_heard(without_readers(group, [key]), {}, now.ms)
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """Remove a reader for an operator, as `leave` does but without its epoch. Raises
-    `UnknownSource`, `UnknownReader`.
-    """
+    """Remove a reader for an operator. Raises `UnknownSource`, `UnknownReader`."""
     key = (source, subtask)
     if key not in group.readers:
         raise _unknown(group, key)
@@ -78,9 +72,7 @@ def evict(group: Group, source: str, subtask: int) -> Group:
 
 
 def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
-    """Raise `UnknownSource` or `UnknownReader` if there is no such reader, `StaleEpoch` if it has
-    another epoch.
-    """
+    """Raise `UnknownSource`, `UnknownReader` or `StaleEpoch` unless the epoch is current."""
     current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
 
 
@@ -99,10 +91,6 @@ def _unknown(group: Group, key: ReaderKey) -> Refused:
     return UnknownSource(group.name, source)
 
 
-def _lives(reader: Reader, group: Group, now: Now) -> bool:
-    return not is_lost(reader, group.config, now) and not has_finished(reader)
-
-
 def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | None:
     """Return the report that still counts when a newer epoch opens. A registration alone does not
     make a lost reader count again.
@@ -118,9 +106,7 @@ def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | 
 
 
 def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
-    """Return the group without these readers. The next registration of one gets an epoch above its
-    last.
-    """
+    """Return the group without these readers. Their next registrations get higher epochs."""
     gone = {key: group.readers[key] for key in keys}
     if not gone:
         return group
@@ -135,9 +121,7 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group with these readers, which were heard now. `counting` are the sources that
-    have reported.
-    """
+    """Return the group with these readers, heard now. The `counting` sources have reported."""
     return replace(
         group,
         readers=group.readers.updated(changes),
@@ -148,9 +132,7 @@ def with_heard(
 
 
 def _seen_with(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """Return the expected sources that have reported, with these added. O(1) if all had reported,
-    as is usual.
-    """
+    """Return the expected sources that have reported, including `counting`. O(1) if all have."""
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen

@@ -47,8 +47,8 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Take many reports, each judged alone. Returns the refusals by index; if all are refused, the
-    group is unchanged.
+    """Take many reports, each judged alone, and return the refusals by index. If all are refused,
+    the group is unchanged.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()
@@ -92,17 +92,15 @@ def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group
 
 
 def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Renew the lease as a report does, and change nothing else. Raises the same errors as
-    `progress`.
-    """
+    """Renew the lease, and change nothing else. Raises the same errors as `progress`."""
     key = (source, subtask)
     reader = current(group.readers.get(key), group, key, epoch)
     return with_heard(group, {key: reader._replace(heard_at=now.ms, excused=False, lost=False)}, now.ms)
 
 
 def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
-    """Return the group with the splits that are on their way to readers of a source, by subtask.
-    Readers that are not in the group are left out. Returns the same object if nothing changes.
+    """Return the group with the splits on their way to readers of a source, by subtask, or the same
+    object if nothing changes. Readers that are not in the group are left out.
     """
     changes = dict[ReaderKey, Reader | None]()
     for subtask, split in arriving.items():
@@ -121,17 +119,15 @@ class _Lowests:
         self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
 
     def of(self, splits: Mapping[str, SplitReport]) -> int:
-        """Return the same as `_lowest`. A reference to the splits is kept, so that no other object
-        gets their id.
-        """
+        """Return `_lowest(splits)`. The splits are kept, so that no other object gets their id."""
         if id(splits) not in self._found:
             self._found[id(splits)] = (splits, _lowest(splits))
         return self._found[id(splits)][1]
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report. Since reports are the most frequent command, one that names
-    no splits costs O(1), however many splits the reader has.
+    """Return the reader after a report. This is O(1) for a report that names no splits, however
+    many the reader has, because most reports are such.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
@@ -161,9 +157,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
 def _attempts_of(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent | None, reader: Reader
 ) -> Mapping[str, Attempt]:
-    """Return the attempts of the splits that the report names. Only splits of the last report have
-    any.
-    """
+    """Return the attempts of the splits that the report names. Other splits have none."""
     if old is not None and event.splits is old.splits:
         return reader.attempts
     return {name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
@@ -172,9 +166,7 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return a report that names no splits with the splits of the last one. Progress that tasks
-    have reported since is kept.
-    """
+    """Return the report with the last one's splits, and the progress made since."""
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
 
@@ -184,9 +176,7 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Return whether a report shows progress. A reader that hangs still reports, because a separate
-    thread keeps its lease.
-    """
+    """Return whether a report shows progress. A reader that hangs still reports."""
     if old is None or new.watermark > old.watermark:
         return True
     if (new.epoch, new.batch_id, new.idle, new.finished) != (old.epoch, old.batch_id, old.idle, old.finished):
@@ -197,9 +187,7 @@ def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> 
 
 
 def _merged(reader: Reader, event: ProgressEvent) -> Reader:
-    """Return the reader after a task's progress. Before the epoch's first report there is nothing
-    to merge it into.
-    """
+    """Return the reader after a task's progress, unchanged before the epoch's first report."""
     reported = reader.reported
     if reported is None or reported.epoch != event.epoch:
         return reader

@@ -1,18 +1,16 @@
 """Pauses by an operator: a source reads nothing new until an operator resumes it.
 
-The rule. A pause is kept in the group, so it outlives the source's readers, their restarts, and the
+A pause is kept in the group, so it outlives the source's readers, their restarts, and the
 coordinator. The announcement names it. Meanwhile a reader of the source behaves as if its ceiling
 were MIN: it plans no records, but still reports. So
 
-* it keeps its lease, and blocks the group as before: the others wait at their ceiling, and lose
-  nothing. They pass it only by `max_wait_ms` with `proceed`, as they pass any reader that takes too
-  long.
+* it keeps its lease, and blocks the group as before. The others pass it only by `max_wait_ms` with
+  `proceed`, as they pass any reader that takes too long.
 * it makes no offer: a reach that it reports is ignored, since its next batch will not come.
 * the revision rises with a pause and with a resumption, so that streams and long polls deliver
   them, although no watermark has moved.
 
-A pause of a paused source changes nothing, and keeps the first operator's name. Flink has no such
-command; a job is stopped there with a savepoint.
+A second pause changes nothing, and keeps the first operator's name.
 """
 
 from dataclasses import replace
@@ -25,7 +23,7 @@ from lockgate.wire.events import SourcePause
 
 
 def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
-    """Return the group with the source paused, or the same object if it already was. Raises
+    """Return the group with the source paused, the same object if it already was. Raises
     `UnknownSource` for a source that has no reader and is not expected.
     """
     source = pause.source

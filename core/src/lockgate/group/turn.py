@@ -2,18 +2,15 @@
 
     group as loaded, commands, now  →  group before and after, event, each command's outcome
 
-This is the only entry point to the rules of this package, and it is pure: it does no I/O and reads
-no clock. The service loads a group, takes a turn, and stores the resulting group. If another
-process has stored the group meanwhile, the turn is taken again on the group that is stored by then.
+This is the only entry point to the rules of this package, and it is pure. The service loads a
+group, takes a turn, and stores the resulting group. If another process has stored the group
+meanwhile, the turn is taken again on the group that is stored by then.
 
 The order. First the times of the group are moved by the jumps of the store's clock (`clock_jumps`).
 Then each command is carried out on the group that the commands before it have left, and a refused
 command leaves it as it is. Neighbouring reports make one new group together. Finally, leases and
 long waits that are over are ended, and the ceiling is computed (`alignment`). So each answer takes
 its own command into account.
-
-A command that was sent twice has one effect: the turn answers a known `act` without carrying it out
-(`commands`).
 
 Flink's `SourceCoordinator` does the same in two callbacks, `handleReportedWatermark` and
 `announceCombinedWatermark`; its traces are replayed against `turn`
@@ -67,9 +64,8 @@ _DONE = Done()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the group `name`. `outcomes` are those of `commands`, in the same order.
-
-    If there is no group after all commands, `after` and `announced` are None.
+    """One turn of the group `name`, with the outcome of each command. If there is no group after
+    all of them, `after` and `announced` are None.
     """
 
     name: str
@@ -114,14 +110,14 @@ def turn(
     floor: int = 0,
     limits: GroupLimits = GroupLimits(),  # noqa: B008 – frozen
 ) -> Turn:
-    """Return the turn of the group, or of the missing group `name`. If a group is created, its
-    revision and epochs are above `floor`.
+    """Take a turn of the group, or of the missing group `name`. The revision and epochs of a group
+    that is created are above `floor`.
     """
     before, outcomes = group, list[Outcome]()
     rules = _Rules(name if group is None else group.name, now, floor, limits)
     if group is not None and now.jumps:
         group = after_jumps(group, now.jumps)
-    for are_reports, neighbours in groupby(commands, key=_is_reports):
+    for are_reports, neighbours in groupby(commands, key=lambda command: type(command) is Reports):
         if are_reports:
             reports = [command for command in neighbours if isinstance(command, Reports)]
             group = rules.take_reports(group, reports, outcomes)
@@ -139,16 +135,14 @@ def turn(
 
 
 class _Rules:
-    """The rules of one turn."""
-
     def __init__(self, name: str, now: Now, floor: int, limits: GroupLimits) -> None:
         self.name, self.now, self.floor, self.limits = name, now, floor, limits
         self._silent: Group | None = None
         self._excused: Group | None = None
 
     def found(self, group: Group) -> Group:
-        """Return the group to which a reader's command is applied, with longer leases after an
-        outage. The result is kept for the commands that follow on the same group. O(readers).
+        """Return the group for a reader's command, with longer leases after an outage. The result
+        is kept for further commands on the same group. O(readers).
         """
         if self._silent is not group or self._excused is None:
             self._silent, self._excused = group, after_silence(group, self.now.ms)
@@ -166,9 +160,7 @@ class _Rules:
         return group if after is found else after
 
     def carry_out(self, command: Command, group: Group | None) -> tuple[Group, Outcome]:
-        """Return the group after a command that is no report. Raises `Refused` and
-        `PreconditionFailed`.
-        """
+        """Carry out one command that is no report. Raises `Refused`, `PreconditionFailed`."""
         if isinstance(command, Once):
             return self._once(command, group)
         if isinstance(command, Register):
@@ -246,14 +238,8 @@ def _without(group: Group, readers: list[ReaderKey]) -> tuple[Group, Outcome]:
     return without_readers(group, readers), Done(tuple(readers))
 
 
-def _is_reports(command: Command) -> bool:
-    return type(command) is Reports
-
-
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[Outcome]:
-    """Return the outcome of each command, with its refusals by the index of the report
-    within it.
-    """
+    """Return each command's outcome with its own refusals, by the index of the report within it."""
     places = [(number, index) for number, command in enumerate(commands) for index in range(len(command.items))]
     shares = [dict[int, Refused]() for _ in commands]
     for place, refusal in refusals.items():
