@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from lockgate.duration import Duration
-from lockgate.flink.clocks import VirtualTime
+from lockgate.duration import NANOS_PER_MILLI, Duration
+from lockgate.flink.clocks import Timer, TimerCallback
 from lockgate.flink.elements import Record, StreamElement, WatermarkOutput
 from lockgate.flink.generators import NoWatermarks, PunctuatedWatermarks, WatermarkGenerator
 from lockgate.flink.propagation.assigners import TimestampsAndWatermarksOperator
@@ -89,6 +89,40 @@ class AlwaysMax(WatermarkGenerator):
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Nothing."""
+
+
+class VirtualTime:
+    """Time that moves by hand, and calls its periodic timers on the way. No timer is cancelled."""
+
+    def __init__(self) -> None:
+        self._now_ms = 0
+        self._periodic: list[tuple[int, TimerCallback]] = []
+
+    def now_ms(self) -> int:
+        """Return the time in ms."""
+        return self._now_ms
+
+    def relative_nanos(self) -> int:
+        """Return the time in ns, by which idleness is measured."""
+        return self._now_ms * NANOS_PER_MILLI
+
+    def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
+        """Raise NotImplementedError, since nothing here sets a single timer."""
+        raise NotImplementedError
+
+    def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
+        """Call `callback` at each multiple of `period_ms`."""
+        self._periodic.append((period_ms, callback))
+        return cast("Timer", callback)
+
+    def advance_to(self, at_ms: int) -> None:
+        """Go on to `at_ms`, and call what is due on the way."""
+        while (due := min((self._now_ms // period + 1) * period for period, _ in self._periodic)) <= at_ms:
+            self._now_ms = due
+            for period_ms, callback in self._periodic:
+                if due % period_ms == 0:
+                    callback(due)
+        self._now_ms = at_ms
 
 
 class Results:

@@ -4,7 +4,6 @@ import pytest
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, Watermark, WatermarkStatus
 from lockgate.flink.generators import AscendingTimestamps, PunctuatedWatermarks
 from lockgate.flink.propagation.assigners import TimestampsAndWatermarksOperator
@@ -15,6 +14,7 @@ from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 from support.streams import Written
+from support.virtual_time import VirtualTime
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 

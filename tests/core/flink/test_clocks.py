@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue, WrongState
-from lockgate.flink.clocks import PausableClock, VirtualTime
+from lockgate.flink.clocks import PausableClock
+from support.virtual_time import VirtualTime
 
 
 @given(st.lists(st.sampled_from(["pause", "resume", "wait"]), max_size=40))

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.generators import PunctuatedWatermarks, WatermarkGenerator
 from lockgate.flink.idleness import IdlenessTimer, WatermarksWithIdleness
 from lockgate.watermark import MAX
 from support.streams import Written
+from support.virtual_time import VirtualTime
 
 TIMEOUT = Duration.of(ms=10)
 

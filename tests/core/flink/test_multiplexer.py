@@ -1,5 +1,7 @@
 """The multiplexer: what reaches the output below, and what each listener hears."""
 
+from unittest.mock import Mock, call
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,23 +119,15 @@ def test_output_that_leaves_frees_the_others_at_the_next_round() -> None:
     assert out.all == [2, 9]
 
 
-def test_listener_hears_of_its_own_output_alone() -> None:
-    heard: list[object] = []
-
-    class Listener:
-        def on_watermark(self, timestamp: int) -> None:
-            heard.append(timestamp)
-
-        def on_idle(self, idle: bool) -> None:
-            heard.append(idle)
-
-    made, _ = multiplexer("other")
-    made.register("mine", Listener())
-    made.immediate("other").emit_watermark(1)
-    made.deferred("mine").emit_watermark(3)
-    made.deferred("mine").emit_watermark(3)
-    made.deferred("mine").mark_idle()
-    assert heard == [False, 3, False, True]
+def test_listener_gets_each_output_by_name_and_each_activity() -> None:
+    listener = Mock()
+    made = WatermarkOutputMultiplexer(Written(), listener)
+    made.register("a")
+    for timestamp in (3, 3):
+        made.deferred("a").emit_watermark(timestamp)
+    made.deferred("a").mark_idle()
+    idle, rose = call.update_current_split_idle, call.update_current_split_watermark
+    assert listener.mock_calls == [idle("a", False), rose("a", 3), idle("a", False), idle("a", True)]
 
 
 def test_a_name_that_is_taken_is_refused_and_the_old_output_stays() -> None:

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue, UnknownName, WrongState
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, WatermarkStatus
 from lockgate.flink.generators import PunctuatedWatermarks
 from lockgate.flink.outputs import TimestampsAndWatermarks
 from lockgate.flink.strategy import WatermarkStrategy
 from support.streams import Heard, Written
+from support.virtual_time import VirtualTime
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 PUNCTUATED = WatermarkStrategy.for_generator(PunctuatedWatermarks)

@@ -4,7 +4,6 @@ import pytest
 
 from lockgate.duration import Duration
 from lockgate.errors import CannotPause, InvalidValue, UnreadableBytes, WrongState
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, RecordAttributes
 from lockgate.flink.generators import PunctuatedWatermarks
 from lockgate.flink.source.operator import OperatingMode, SourceOperator, SourceOptions
@@ -25,6 +24,7 @@ from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX
 from support.readers import ScriptedReader, Step, end, record
 from support.streams import Written
+from support.virtual_time import VirtualTime
 
 SERIALIZER = KafkaPartitionSplitSerializer()
 A, B = KafkaPartitionSplit("a", 0), KafkaPartitionSplit("b", 0)

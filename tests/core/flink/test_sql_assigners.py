@@ -5,13 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import Record, WatermarkStatus
-from lockgate.flink.sql.arithmetic import remainder, wrapped
 from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
-from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded, timer_interval
+from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded, timer_interval, wrapped
 from lockgate.watermark import MAX, MIN
 from support.streams import Written
+from support.virtual_time import VirtualTime
 
 IDLE, ACTIVE = WatermarkStatus.IDLE, WatermarkStatus.ACTIVE
 INTEGERS = st.integers(-(2**65), 2**65)
@@ -84,14 +83,6 @@ def test_without_anything_to_time_there_is_no_interval() -> None:
 def test_wrapped_is_what_a_long_holds(value: int) -> None:
     assert MIN <= wrapped(value) <= MAX
     assert (wrapped(value) - value) % 2**64 == 0
-
-
-@given(INTEGERS, st.integers(1, 100))
-def test_a_remainder_has_the_sign_of_the_dividend(dividend: int, divisor: int) -> None:
-    rest = remainder(dividend, divisor)
-    assert (dividend - rest) % divisor == 0
-    assert abs(rest) < divisor
-    assert rest == 0 or (rest > 0) == (dividend > 0)
 
 
 @given(st.lists(st.integers(0, 100), max_size=40), st.integers(1, 12))

@@ -4,11 +4,11 @@ import pytest
 
 from lockgate.duration import Duration
 from lockgate.errors import InvalidValue
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.generators import AscendingTimestamps, BoundedOutOfOrderness, NoWatermarks, PunctuatedWatermarks
 from lockgate.flink.idleness import WatermarksWithIdleness
 from lockgate.flink.strategy import NOT_ALIGNED, AlignmentParameters, WatermarkStrategy
 from lockgate.watermark import MAX
+from support.virtual_time import VirtualTime
 
 
 @pytest.mark.parametrize(

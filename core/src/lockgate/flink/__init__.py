@@ -1,7 +1,6 @@
-"""Flink's event-time classes, checked against traces of real Flink.
-`docs/internals/flink-parity.md` lists what each of them does.
+"""Flink's event-time classes, with Flink's names, checked against traces of real Flink.
+`docs/internals/flink-parity.md` lists their rules, `docs/internals/watermarks.md` explains them.
 
 Splits and their bytes are used by `lockgate.wire` and `lockgate.enumerator`; source, generators and
-clocks by the Python reader. Valve, SQL and propagation are for comparison: the tests and an example
-use them. The class names are Flink's own, so a few of them also occur in `lockgate.wire`.
+clocks by the Python reader. Valve, SQL and propagation are for comparison.
 """

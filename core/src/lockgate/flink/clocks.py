@@ -1,23 +1,15 @@
-"""Clocks and timers that are passed as arguments.
+"""Clocks and timers that are passed as arguments, since nothing in this package reads a wall clock.
 
-Nothing in this package reads a wall clock. A class that needs time takes a `RelativeClock`, or a
-`ProcessingTime` if it needs timers, too. The clock counts nanoseconds since an arbitrary start, so
-only differences have a meaning. Processing time counts milliseconds, and calls back at a set time.
-`VirtualTime` is moved by hand, so tests run hours of event time in milliseconds, and in the same
-way each time.
-
-A `PausableClock` hides the time in which its owner could make no progress (Flink's
-`PausableRelativeClock`). So a split that alignment pauses, or a source under back pressure, does
-not become idle. Pauses nest: a clock that is paused twice goes on after two resumes.
+A `RelativeClock` counts nanoseconds since an arbitrary start. `ProcessingTime` counts milliseconds,
+and calls back at a set time. `VirtualTime` is moved by hand. A `PausableClock` hides the time in
+which its owner could make no progress (Flink's `PausableRelativeClock`), so a split that alignment
+pauses, or a source under back pressure, does not become idle.
 """
 
-import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
-from lockgate.duration import NANOS_PER_MILLI
-from lockgate.errors import InvalidValue, WrongState
+from lockgate.errors import WrongState
 
 TimerCallback = Callable[[int], None]
 """A function that is called with the time (ms) for which the timer was set."""
@@ -51,7 +43,7 @@ class ProcessingTime(RelativeClock, Protocol):
 
 
 class PausableClock:
-    """A clock over another one. While it is paused, its time does not change."""
+    """A clock over another one that can be paused. Pauses nest: after two it takes two resumes."""
 
     __slots__ = ("_base", "_paused_at", "_pauses", "_stood_still")
 
@@ -68,7 +60,6 @@ class PausableClock:
 
     @property
     def is_paused(self) -> bool:
-        """Return whether at least one pause is still open."""
         return self._pauses > 0
 
     def pause(self) -> None:
@@ -84,83 +75,3 @@ class PausableClock:
         self._pauses -= 1
         if not self._pauses:
             self._stood_still += self._base.relative_nanos() - self._paused_at
-
-
-@dataclass(order=True, slots=True)
-class _VirtualTimer:
-    at_ms: int
-    sequence: int
-    callback: TimerCallback = field(compare=False)
-    period_ms: int | None = field(compare=False)
-    cancelled: bool = field(default=False, compare=False)
-
-    def cancel(self) -> None:
-        self.cancelled = True
-
-
-class VirtualTime:
-    """A clock and its timers, moved by hand. Due timers fire in the order of their times, then in
-    the order in which they were set.
-    """
-
-    def __init__(self, start_ms: int = 0) -> None:
-        self._nanos = start_ms * NANOS_PER_MILLI
-        self._timers: list[_VirtualTimer] = []
-        self._sequence = 0
-
-    def relative_nanos(self) -> int:
-        return self._nanos
-
-    def now_ms(self) -> int:
-        return self._nanos // NANOS_PER_MILLI
-
-    def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        return self._push(at_ms, callback, None)
-
-    def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` every `period_ms`. Raises `InvalidValue` for a period of 0 or less."""
-        if period_ms <= 0:
-            raise InvalidValue("period_ms", f"must be more than 0, not {period_ms}")
-        return self._push(self.now_ms() + period_ms, callback, period_ms)
-
-    def advance(self, ms: int) -> None:
-        """Let `ms` pass, and fire each due timer. During a callback `now_ms` is the time of its
-        timer.
-        """
-        self.advance_to(self.now_ms() + ms)
-
-    def advance_to(self, at_ms: int) -> None:
-        """Go on to `at_ms`, and fire each due timer. Raises `InvalidValue` for a time that has
-        passed.
-        """
-        if at_ms < self.now_ms():
-            raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
-        while self._timers and self._timers[0].at_ms <= at_ms:
-            self._fire(heapq.heappop(self._timers))
-        self._nanos = at_ms * NANOS_PER_MILLI
-
-    def jump_to(self, at_ms: int) -> None:
-        """Go to `at_ms` at once, and then fire the overdue timers, as a machine does that was too
-        busy to fire them in time.
-        """
-        if at_ms < self.now_ms():
-            raise InvalidValue("at_ms", f"must not lie before now ({self.now_ms()}), but is {at_ms}")
-        self._nanos = at_ms * NANOS_PER_MILLI
-        self.advance_to(at_ms)
-
-    def _push(self, at_ms: int, callback: TimerCallback, period_ms: int | None) -> _VirtualTimer:
-        timer = _VirtualTimer(at_ms, self._sequence, callback, period_ms)
-        self._sequence += 1
-        heapq.heappush(self._timers, timer)
-        return timer
-
-    def _fire(self, timer: _VirtualTimer) -> None:
-        if timer.cancelled:
-            return
-        self._nanos = max(self._nanos, timer.at_ms * NANOS_PER_MILLI)
-        due = timer.at_ms
-        # Set again before the call, so that the callback may cancel the timer.
-        if timer.period_ms is not None:
-            timer.at_ms += timer.period_ms
-            heapq.heappush(self._timers, timer)
-        timer.callback(due)

@@ -3,14 +3,10 @@
 
 The combined watermark is the minimum over the active parts. When all parts are idle it is the
 maximum over all, since there is no part to wait for. It only rises. Without any part neither the
-watermark nor the idleness changes.
+watermark nor the idleness changes. Unlike in the valve, a part that comes back behind the others is
+in the minimum at once, and cannot lower it.
 
-The valve works alike, and differs in two points. First, no part is "aligned" here: a part that
-comes back behind the others is in the minimum at once, and simply cannot lower it. Second, when all
-parts are idle the maximum goes out, whichever part became idle last.
-
-A change costs O(log n). The maximum is kept along the way, since a part never falls. Only the
-*removal* of the highest part makes one scan of the others necessary.
+A change costs O(log n). Only the removal of the highest part scans the others.
 """
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -56,9 +52,7 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """Return a new part, which is active and at MIN. It keeps the combined watermark from
-        rising.
-        """
+        """Return a new part, active and at MIN, which keeps the combined watermark from rising."""
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -105,10 +99,8 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus:
-    """The combined status of an operator with a fixed number of inputs, addressed by index. Each
-    change combines them again.
-
-    Raises `InvalidValue` for a negative number of inputs.
+    """The combined status of an operator with a fixed number of inputs. Each change combines them
+    again. Raises `InvalidValue` for a negative number of inputs.
     """
 
     def __init__(self, inputs: int) -> None:
@@ -127,9 +119,7 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.idle
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """Take a watermark on an input. Returns True if the combined one rose. Raises `UnknownName`
-        for an input that does not exist.
-        """
+        """Take a watermark. Returns True if the combined one rose. Raises `UnknownName`."""
         self._part(index).set_watermark(timestamp)
         return self._combined.update()
 

@@ -1,8 +1,5 @@
 """The elements of a stream: records, and between them watermarks, statuses, latency markers and
-record attributes.
-
-A channel carries these five kinds of elements in one order (Flink's `StreamElement`). There are two
-kinds of receivers. A generator writes to a `WatermarkOutput`. A `DataOutput` takes whole streams.
+record attributes (Flink's `StreamElement`). A channel carries them in one order.
 """
 
 from dataclasses import dataclass
@@ -39,8 +36,8 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """A marker that measures the latency of a stream. A source sends it at `marked_at_ms` of its
-    own clock, and operators pass it on in order with the records around it.
+    """A marker for measuring latency, which a source sends at `marked_at_ms` of its own clock.
+    Operators pass it on in order with the records around it.
     """
 
     marked_at_ms: int
@@ -50,9 +47,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the records that follow. With `backlog` these are old, so their throughput
-    counts and not their latency.
-    """
+    """Attributes of the records that follow. For a `backlog` only throughput counts."""
 
     backlog: bool
 
@@ -67,9 +62,7 @@ class WatermarkOutput(Protocol):
         """Take a watermark. The receiver drops one that does not rise."""
 
     def mark_idle(self) -> None:
-        """Mark the output idle. Receivers do not wait for it until its next watermark or
-        `mark_active`.
-        """
+        """Mark the output idle, so that receivers do not wait for it until it is active again."""
 
     def mark_active(self) -> None:
         """Mark the output active, so that receivers wait for it again."""

@@ -1,9 +1,7 @@
 """Watermark generators, which turn event times into watermarks (Flink's `WatermarkGenerator`).
 
-A generator looks at each event, and may emit at once (`on_event`). It may also emit at each
-interval (`on_periodic_emit`, every 200 ms by default). Its watermarks need not rise, since the
-receiver drops those that do not. The generators here are Flink's. To write your own, derive from
-`WatermarkGenerator`.
+A generator may emit for each event (`on_event`) or at each interval (`on_periodic_emit`, every 200
+ms by default). Its watermarks need not rise, since the receiver drops those that do not.
 """
 
 from abc import ABC, abstractmethod
@@ -16,12 +14,10 @@ from lockgate.watermark import MIN
 
 
 class WatermarkGenerator(ABC):
-    """Turns event times into watermarks."""
+    """The base class of generators, which turn event times into watermarks."""
 
     only_highest_counts = False
-    """Whether the generator needs only the highest of many event times. A generator that emits per
-    event, or counts events, needs all.
-    """
+    """Whether the highest of many event times is all that the generator needs."""
 
     @abstractmethod
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
@@ -43,10 +39,9 @@ class NoWatermarks(WatermarkGenerator):
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
-    """A generator whose watermark is the highest event time − delay − 1. An event may come up to
-    `delay` after a later one, so one *at* the highest time − delay may still come. It emits on
-    every periodic call, even an unchanged value, and MIN before the first event. The delay counts
-    in whole milliseconds. Raises `InvalidValue` for a negative delay, or one beyond 64 bits.
+    """A generator for events that come up to `delay` after a later one: the watermark is the
+    highest event time − delay − 1. It emits on every periodic call, MIN before the first event. The
+    delay counts in whole milliseconds. Raises `InvalidValue` for a negative or too large delay.
     """
 
     only_highest_counts = True
@@ -66,9 +61,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):
-    """Bounded out-of-orderness with a delay of 0, for event times that never fall within a
-    split.
-    """
+    """A generator for event times that never fall within a split, with a delay of 0."""
 
     def __init__(self) -> None:
         super().__init__(Duration(0))

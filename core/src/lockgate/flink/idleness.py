@@ -1,8 +1,5 @@
-"""Idleness: a generator that has had no events for long is marked idle, and nothing waits for it
-(Flink's `WatermarksWithIdleness`).
-
-Without idleness one empty partition stops the event time of a whole job for ever. The rules are
-Flink's:
+"""Idleness: a generator without events is marked idle, and nothing waits for it (Flink's
+`WatermarksWithIdleness`). Without idleness one empty partition stops the event time of a whole job.
 
 1. Only the periodic probes look at the time. A probe that finds an event since the last probe
    resets the timer. The first *quiet* probe starts the timer; the event itself does not. A later
@@ -10,13 +7,12 @@ Flink's:
    idleness takes at least three probes after an event, or two if there has never been one.
 2. Idleness is announced once per quiet spell. Meanwhile the inner generator is not asked.
 3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
-4. The clock must not run while the split could not have been read (see
-   `lockgate.flink.clocks.PausableClock`).
+4. The clock must not run while the split could not have been read (`clocks.PausableClock`).
 5. A timer that starts when the clock shows exactly 0 has not started, since Flink keeps 0 for "not
    running". It starts one probe later.
 
-An idle split of an alignment group is something else, because there silence alone proves nothing
-(see `lockgate.plan.model`).
+In an alignment group silence alone proves nothing, so idle splits are something else there
+(`lockgate.plan.model`).
 """
 
 from lockgate.duration import Duration
@@ -34,7 +30,7 @@ def checked_timeout(timeout: Duration) -> Duration:
 
 
 class IdlenessTimer:
-    """Checks at each probe whether events were absent for longer than `timeout` (rules 1 and 5)."""
+    """A timer that checks at each probe whether events were absent for longer than `timeout`."""
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
 
@@ -48,7 +44,6 @@ class IdlenessTimer:
         self._active = True
 
     def check_if_idle(self) -> bool:
-        """Probe once, and return whether the output is idle."""
         if self._active:
             self._active = False
             self.start_of_inactivity_nanos = 0
@@ -60,9 +55,7 @@ class IdlenessTimer:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """The generator `inner` with idleness after `timeout`, measured by `clock`. Raises
-    `InvalidValue` for a timeout of 0 or less.
-    """
+    """The generator `inner` with idleness after `timeout`, measured by `clock`."""
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:
         self.inner = inner

@@ -7,8 +7,7 @@ output then pass through a final filter, which lets only rising watermarks throu
 
 1. A record is passed on before the watermark that it causes. The listener receives a watermark
    before the stream does.
-2. The stream's watermark is the higher one of main and splits, not the lower one. (A reader uses
-   one or the other.)
+2. The stream's watermark is the higher one of main and splits. (A reader uses one or the other.)
 3. The stream is idle while both halves, main and splits, are idle. Both start idle. A watermark
    that reaches a half ends its idleness, even if the final filter drops the watermark.
 4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.
@@ -35,23 +34,7 @@ from lockgate.flink.source_output import (
 from lockgate.flink.strategy import WatermarkStrategy
 
 
-class _SplitUpdates:
-    """Passes one split's watermarks and idleness on to the listener, with the split's name."""
-
-    def __init__(self, listener: WatermarkUpdateListener, split_id: str) -> None:
-        self._listener = listener
-        self._split_id = split_id
-
-    def on_watermark(self, timestamp: int) -> None:
-        self._listener.update_current_split_watermark(self._split_id, timestamp)
-
-    def on_idle(self, idle: bool) -> None:
-        self._listener.update_current_split_idle(self._split_id, idle)
-
-
 class _MainOutput(GeneratingOutput):
-    """The main output and the outputs of the splits."""
-
     def __init__(
         self, logic: "TimestampsAndWatermarks", records: DataOutput, listener: WatermarkUpdateListener
     ) -> None:
@@ -61,7 +44,7 @@ class _MainOutput(GeneratingOutput):
         super().__init__(records, main, main, strategy.assign_timestamp, strategy.create_generator(logic.main_clock))
         self._logic = logic
         self._listener = listener
-        self._multiplexer = WatermarkOutputMultiplexer(splits)
+        self._multiplexer = WatermarkOutputMultiplexer(splits, listener)
         self._splits: dict[str, GeneratingOutput] = {}
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
@@ -69,7 +52,7 @@ class _MainOutput(GeneratingOutput):
         if existing is not None:
             return existing
         clock = self._logic.clock_for_split(split_id)
-        self._multiplexer.register(split_id, _SplitUpdates(self._listener, split_id))
+        self._multiplexer.register(split_id)
         strategy = self._logic.strategy
         output = GeneratingOutput(
             self.records,
@@ -113,9 +96,7 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the reader's output, which writes to `output`. Raises `WrongState` if there is one
-        already.
-        """
+        """Return the reader's output over `output`. A second call raises `WrongState`."""
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)
@@ -141,7 +122,7 @@ class TimestampsAndWatermarks:
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
         """Pause and resume the clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for
-        a resume without a pause. No clock was changed then.
+        a resume without a pause, and then changes no clock.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]

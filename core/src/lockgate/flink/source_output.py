@@ -1,8 +1,5 @@
 """One output of a source with its generator, and the filter where all outputs of the source meet.
-
-`lockgate.flink.outputs` puts these parts together. Readers see `SourceOutput` and `ReaderOutput`.
-Below them are an output with its generator, and a pair of halves ("main" and "splits") that are
-idle only together. After the last filter watermarks only rise.
+`lockgate.flink.outputs` puts these parts together.
 """
 
 from typing import Protocol
@@ -14,9 +11,7 @@ from lockgate.watermark import MIN
 
 
 class WatermarkUpdateListener(Protocol):
-    """A listener for the decisions of the event-time logic, which it gets before the stream
-    does.
-    """
+    """A listener for the decisions of the event-time logic, before the stream gets them."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
         """Handle a rise of the source's watermark."""
@@ -61,8 +56,8 @@ class ReaderOutput(SourceOutput, Protocol):
 
 
 class RisingWatermarks:
-    """The last filter. It passes on only rising watermarks and changed statuses, also to `listener`
-    (Flink's `WatermarkToDataOutput`).
+    """The last filter, which passes on only rising watermarks and changed statuses, to the
+    `listener`, too (Flink's `WatermarkToDataOutput`).
     """
 
     def __init__(self, output: DataOutput, listener: WatermarkUpdateListener | None = None) -> None:

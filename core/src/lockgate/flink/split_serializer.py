@@ -7,8 +7,7 @@
 
 Modified UTF-8 is Java's: U+0000 takes two bytes (C0 80), and a character beyond U+FFFF is written
 as its two surrogates, three bytes each. As in Flink, `deserialize` ignores the version and any
-bytes after the last field. Bytes that end too early, or are not modified UTF-8, raise
-`UnreadableBytes`. Invalid offsets raise `InvalidValue`.
+bytes after the last field.
 """
 
 import struct
@@ -36,9 +35,7 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """Return the text of these bytes. Raises `UnreadableBytes`, naming `field`, for bytes that
-    Java's `readUTF` refuses.
-    """
+    """Return the text. Raises `UnreadableBytes` for `field` where Java's `readUTF` fails."""
     if data.isascii() and 0 not in data:  # most often, and then a hundred times faster
         return data.decode("ascii")
     units = bytearray()
@@ -58,13 +55,11 @@ def decode_modified_utf8(data: bytes, field: str) -> str:
 
 
 class KafkaPartitionSplitSerializer:
-    """A serializer that turns Kafka splits into bytes and back."""
-
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """Return the split's bytes. Raises `InvalidValue` for an empty topic, a topic of more than
-        65,535 bytes, or numbers that do not fit.
+        """Return the split's bytes. Raises `InvalidValue` for no topic, one of more than 65,535
+        bytes, or numbers that do not fit.
         """
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")

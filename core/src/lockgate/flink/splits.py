@@ -1,16 +1,13 @@
 """Splits: the smallest parts of a source that can be read, and paused, independently.
 
 For Kafka a split is one partition of one topic, from one offset up to another (Flink's
-`KafkaPartitionSplit`). Its name is `topic-partition`, as in the wire
-protocol, in logs and in metrics. Offsets are positions, or one of these constants:
+`KafkaPartitionSplit`). Offsets are positions, or one of these constants:
 
     starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an
                       older state, and read from its position)
     stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever); never EARLIEST
 
-A stopping offset before the starting one is a split without records. While a split is read, its
-`KafkaPartitionSplitState` moves on. At a snapshot the state becomes a split again, which starts at
-the next record to read.
+A stopping offset before the starting one is a split without records.
 """
 
 from dataclasses import dataclass
@@ -30,10 +27,8 @@ _STOPPING_WORDS = (LATEST_OFFSET, COMMITTED_OFFSET, NO_STOPPING_OFFSET)
 
 @dataclass(frozen=True, slots=True, order=True)
 class KafkaPartitionSplit:
-    """One partition of one topic, and the offsets to read, by default all.
-
-    Raises `InvalidValue` for an empty topic, a negative partition or an invalid offset. Flink
-    accepts any topic and partition, and so does `as_flink`, for splits that come from elsewhere.
+    """One partition of one topic, and the offsets to read, by default all. Raises `InvalidValue`
+    for an empty topic, a negative partition or an invalid offset.
     """
 
     topic: str
@@ -52,9 +47,7 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split, checked as in Flink, where only the offsets matter. Raises
-        `InvalidValue`.
-        """
+        """Return a split whose offsets alone are checked, as in Flink. Raises `InvalidValue`."""
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True
@@ -96,9 +89,7 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split while it is read. `split` stays as it is. `current_offset` moves, and is checked when
-    the state becomes a split.
-    """
+    """A split while it is read. `current_offset` is checked when it becomes a split again."""
 
     __slots__ = ("current_offset", "split")
 
@@ -107,9 +98,7 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split that starts at the current offset (the next record to read). Raises
-        `InvalidValue` for an invalid offset.
-        """
+        """Return the split from the current offset on. Raises `InvalidValue` if it is invalid."""
         split = self.split
         return KafkaPartitionSplit.as_flink(
             split.topic, split.partition, self.current_offset, split.raw_stopping_offset
@@ -121,6 +110,3 @@ class KafkaPartitionSplitState:
 
     def __hash__(self) -> int:
         return hash(self.split)
-
-    def __str__(self) -> str:
-        return f"{self.split} at {self.current_offset}"

@@ -1,7 +1,5 @@
 """A watermark strategy: the generator, the event time, the idle timeout and the alignment (Flink's
-`WatermarkStrategy`).
-
-A strategy creates the watermark generators of a source: one for each split, with its own clock.
+`WatermarkStrategy`). It creates the generators of a source, one for each split, with its own clock.
 
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5))
     strategy = strategy.with_idleness(Duration.of(seconds=60))
@@ -34,10 +32,8 @@ def record_timestamp(value: object, timestamp: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AlignmentParameters:
-    """The group of a source, how far the source may be ahead, and how often it reports.
-
-    Raises `InvalidValue` for a negative drift or an interval of 0 or less. With a drift of MAX the
-    source is not aligned.
+    """The group of a source, how far the source may be ahead, and how often it reports. With a
+    drift of MAX the source is not aligned. Raises `InvalidValue` for a negative drift or interval.
     """
 
     group: str | None
@@ -52,7 +48,6 @@ class AlignmentParameters:
 
     @property
     def enabled(self) -> bool:
-        """Return whether the source takes part in alignment."""
         return self.max_drift_ms < MAX
 
 
@@ -61,9 +56,7 @@ NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """A description of how watermarks are generated, as in Flink. Methods `with_…` return changed
-    copies.
-    """
+    """A description of how watermarks are generated. Methods `with_…` return changed copies."""
 
     make_generator: Callable[[RelativeClock], WatermarkGenerator]
     assign_timestamp: TimestampAssigner = record_timestamp
@@ -98,8 +91,7 @@ class WatermarkStrategy:
     def for_punctuated(cls, watermark_of: Callable[[object, int], int | None]) -> "WatermarkStrategy":
         """Return a strategy that takes watermarks from the events themselves.
 
-        `watermark_of(event, timestamp)` returns the event's watermark in ms, or None if the event
-        carries none.
+        `watermark_of(event, timestamp)` returns the event's watermark in ms, or None.
         """
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 

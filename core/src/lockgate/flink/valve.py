@@ -20,8 +20,7 @@ as in Flink 2.3:
 6. A channel becomes active. This by itself never sends a watermark. ACTIVE goes out if the whole
    valve was idle.
 
-A watermark costs O(log n) of n
-channels: the maximum of rule 5 is kept along the way, since a channel's watermark never falls.
+A watermark costs O(log n), because channels' watermarks never fall.
 """
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -31,9 +30,7 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """A valve that combines `channels` inputs into one output. Raises `InvalidValue` for a negative
-    number.
-    """
+    """A valve for this number of `channels`. Raises `InvalidValue` if it is negative."""
 
     def __init__(self, channels: int, output: DataOutput) -> None:
         if channels < 0:
@@ -73,9 +70,7 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Take a status (rules 4 to 6). A status that the channel already has changes nothing.
-        Raises `UnknownName` for a channel that does not exist.
-        """
+        """Take a status (rules 4 to 6), if it is a change. Raises `UnknownName`."""
         idle = status is WatermarkStatus.IDLE
         if self._idle[self._checked(channel)] == idle:
             return

@@ -3,6 +3,7 @@
 from typing import Any
 
 from flink_replay.adapters.base import Adapter, RecordingDataOutput, RecordingWatermarkOutput
+from flink_replay.adapters.sourcing import Callbacks
 from lockgate.flink.combined import IndexedCombinedWatermarkStatus
 from lockgate.flink.elements import WatermarkOutput, WatermarkStatus
 from lockgate.flink.multiplexer import WatermarkOutputMultiplexer
@@ -50,26 +51,22 @@ class IndexedStatusAdapter(Adapter):
         return {"combined": self.combined.watermark, "idle": self.combined.idle}
 
 
-class _Listener:
-    def __init__(self, events: list[dict[str, Any]], name: str) -> None:
-        self.events = events
-        self.name = name
+class _Listener(Callbacks):
+    def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
+        self.events.append({"listener_watermark": watermark, "id": split_id})
 
-    def on_watermark(self, timestamp: int) -> None:
-        self.events.append({"listener_watermark": timestamp, "id": self.name})
-
-    def on_idle(self, idle: bool) -> None:
-        self.events.append({"listener_idle": idle, "id": self.name})
+    def update_current_split_idle(self, split_id: str, idle: bool) -> None:
+        self.events.append({"listener_idle": idle, "id": split_id})
 
 
 class MultiplexerAdapter(Adapter):
     def __init__(self, params: dict[str, Any]) -> None:
         super().__init__(params)
-        self.multiplexer = WatermarkOutputMultiplexer(RecordingWatermarkOutput(self.events))
+        self.multiplexer = WatermarkOutputMultiplexer(RecordingWatermarkOutput(self.events), _Listener(self.events))
         self.handles: dict[str, WatermarkOutput] = {}
 
     def do_register(self, id: str) -> None:
-        self.multiplexer.register(id, _Listener(self.events, id))
+        self.multiplexer.register(id)
 
     def do_unregister(self, id: str) -> None:
         self.events.append({"return": self.multiplexer.unregister(id)})

@@ -7,7 +7,6 @@ from typing import Any
 from flink_replay.adapters.base import Adapter, RecordingDataOutput, RecordingWatermarkOutput
 from lockgate.duration import Duration
 from lockgate.errors import UnknownName
-from lockgate.flink.clocks import VirtualTime
 from lockgate.flink.elements import NO_TIMESTAMP, Record, WatermarkStatus
 from lockgate.flink.generators import (
     AscendingTimestamps,
@@ -19,6 +18,7 @@ from lockgate.flink.generators import (
 from lockgate.flink.idleness import WatermarksWithIdleness
 from lockgate.flink.sql.minibatch_assigner import RowtimeMiniBatchAssigner
 from lockgate.flink.sql.watermark_assigner import WatermarkAssigner, bounded
+from support.virtual_time import VirtualTime
 
 
 class SetClock:

@@ -4,13 +4,14 @@ from typing import Any
 
 from flink_replay.adapters.base import Adapter, Event, RecordingDataOutput
 from lockgate.duration import Duration
-from lockgate.flink.clocks import TimerCallback, VirtualTime
+from lockgate.flink.clocks import TimerCallback
 from lockgate.flink.elements import WatermarkOutput
 from lockgate.flink.generators import PunctuatedWatermarks, WatermarkGenerator
 from lockgate.flink.outputs import TimestampsAndWatermarks
 from lockgate.flink.source_output import ReaderOutput, SourceOutput
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MIN
+from support.virtual_time import VirtualTime
 
 PERIODIC_INTERVAL_MS = 200
 
@@ -72,7 +73,7 @@ class HandTimers(VirtualTime):
         return True
 
 
-class _Callbacks:
+class Callbacks:
     def __init__(self, events: list[Event]) -> None:
         self.events = events
 
@@ -102,7 +103,7 @@ class TimestampsAndWatermarksAdapter(Adapter):
         self.handles: dict[str | None, SourceOutput] = {}
 
     def do_create_main(self) -> None:
-        self.main = self.logic.create_main_output(RecordingDataOutput(self.events), _Callbacks(self.events))
+        self.main = self.logic.create_main_output(RecordingDataOutput(self.events), Callbacks(self.events))
         self.handles[None] = self.main
 
     def do_create_split(self, split: str) -> None:

@@ -1,9 +1,7 @@
 """The operator that assigns event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`).
 
-From here on the stream has the event time of *this* strategy, instead of the one from upstream.
 Timestamps are assigned again. Watermarks from upstream are dropped, except MAX, which is the end of
-the input and must not be lost. Statuses from upstream are dropped. The watermarks that go out only
-rise. With a periodic interval of 0 the generator is asked per event only.
+the input. Statuses from upstream are dropped. The watermarks that go out only rise.
 """
 
 from lockgate.errors import InvalidValue
@@ -16,8 +14,8 @@ from lockgate.watermark import MAX
 
 
 class TimestampsAndWatermarksOperator(Operator):
-    """An operator that assigns event time by a strategy. Raises `InvalidValue` for a negative
-    interval.
+    """An operator that assigns event time by a strategy. With an interval of 0 the generator is
+    asked per event only. Raises `InvalidValue` for a negative one.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:

@@ -1,9 +1,8 @@
 """Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`).
 
-A channel keeps its elements in order. A record goes to the channels that its partitioner returns:
-usually to one, and to all for a broadcast. A watermark and a status go to *every* channel, since
-each receiver needs them. A latency marker goes to one channel, the next one each time. A status is
-announced only when it changes. An idle output announces no watermark.
+A channel keeps its elements in order. A record goes to the channels that its partitioner returns. A
+watermark and a status go to *every* channel. A latency marker goes to each channel in turn. A
+status is announced only when it changes, and an idle output announces no watermark.
 """
 
 from collections import deque
@@ -61,8 +60,6 @@ class ChannelOutput:
 
 
 class Outputs:
-    """All connections of an operator. Each of them gets everything that the operator emits."""
-
     def __init__(self) -> None:
         self.connections: list[DataOutput] = []
 

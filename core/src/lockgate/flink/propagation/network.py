@@ -1,10 +1,10 @@
 """A network of operators, which runs in one thread and in a known order.
 
 Each task runs one operator. Between tasks lie channels, one from each sender to each receiver. Each
-input of a task has a valve over its channels. Records, latency markers and record attributes go
-from the channel to the operator. Watermarks and statuses go to the valve, which decides what the
-operator receives. The order within a channel is always kept. The next channel is a choice
-(`choose`), by default one after the other. Event time must be the same for any choice.
+input of a task has a valve over its channels, which decides on watermarks and statuses; everything
+else goes from the channel to the operator. The order within a channel is always kept. The next
+channel is a choice (`choose`), by default one after the other. Event time must be the same for any
+choice.
 
     network = Network()
     left, right = network.source("left"), network.source("right")
@@ -40,8 +40,6 @@ class _Input:
 
 
 class Task:
-    """An operator, the channels of its inputs and their valves."""
-
     def __init__(self, name: str, operator: Operator) -> None:
         self.name = name
         self.operator = operator
@@ -83,16 +81,12 @@ Choice = Callable[[Sequence[tuple[Task, int, int]]], tuple[Task, int, int]]
 
 
 class Network:
-    """Tasks and the connections between them."""
-
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """Add a task. Raises `InvalidValue` if the name is taken, `WrongState` once the network
-        runs.
-        """
+        """Add a task. Raises `InvalidValue` if the name is taken, `WrongState` after `start`."""
         self._not_started()
         if name in self.tasks:
             raise InvalidValue("name", f"must be new, but there is a task {name!r} already")
@@ -107,7 +101,7 @@ class Network:
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
         """Add a channel from each sender to input `index` of each receiver. Raises `UnknownName`,
-        or `WrongState` once the network runs.
+        or `WrongState` after `start`.
         """
         self._not_started()
         for receiver in receivers:

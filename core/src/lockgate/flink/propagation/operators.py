@@ -4,11 +4,9 @@
     a watermark arrives → the inputs' watermarks are combined → if that rose: due timers fire, then
     the watermark goes on
 
-With one input a watermark is taken as it comes. With two, the operator's event time is the minimum
-of both. With more, Flink combines two inputs at a time, and the result is the minimum of
-all. Idle inputs are left out. The operator becomes idle when all inputs are, and
-active again with the first. Latency markers and record attributes keep their place among the
-records.
+With one input a watermark is taken as it comes. With several, the operator's event time is the
+minimum of the inputs that are not idle. The operator becomes idle when all inputs are, and active
+again with the first.
 
 To write one, derive from `Operator`: `process` handles a record, and `on_event_time` a timer.
 `self.output` exists from `setup` on.
@@ -21,9 +19,7 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """An operator that passes records on as they are. Raises `InvalidValue` for less than one
-    input.
-    """
+    """An operator that passes records on. Raises `InvalidValue` for less than one input."""
 
     output: DataOutput
 
@@ -42,9 +38,7 @@ class Operator:
         """Begin. This is called once, when the network starts."""
 
     def take(self, index: int, element: StreamElement) -> None:
-        """Handle an element that arrives on input `index`. Latency markers and record attributes
-        are passed on at once.
-        """
+        """Handle an element on input `index`. Markers and attributes are passed on."""
         if isinstance(element, Record):
             self.process(index, element)
         elif isinstance(element, Watermark):
@@ -75,8 +69,6 @@ class Operator:
             self.output.emit(status)
 
     def advance(self, watermark: int) -> None:
-        """Move the operator's event time to `watermark`. Due timers fire first, then the watermark
-        goes on.
-        """
+        """Move event time to `watermark`: due timers fire, then the watermark goes on."""
         self.timers.advance(watermark)
         self.output.emit(Watermark(watermark))

@@ -1,11 +1,10 @@
 """Event-time timers (Flink's `InternalTimerService`).
 
 A timer is set for an event time, under a key and a namespace (the operator's own distinction, a
-window for instance). It fires when the watermark reaches its time. Due timers fire in the order of
-their times, each once. All fire *before* the watermark goes on, so that nothing they emit is late
-downstream. The same timer set twice is one timer. A timer that is set while others fire, and is due
-already, fires in the same round. Flink leaves the order of equal times open; here it is the order
-in which they were set.
+window for instance). It fires once the watermark reaches its time. All due timers fire *before* the
+watermark goes on, so that nothing they emit is late downstream. They fire in the order of their
+times, and equal times in the order in which they were set, which Flink leaves open. A timer that is
+set meanwhile, and is due already, fires in the same round.
 """
 
 import heapq
@@ -45,9 +44,7 @@ class EventTimers:
         return len(self._set)
 
     def set(self, timer: EventTimer) -> None:
-        """Set a timer. One that is set already stays as it is. If its time has passed, it fires at
-        the next watermark.
-        """
+        """Set a timer, once. If its time has passed, it fires at the next watermark."""
         if timer not in self._set:
             self._set[timer] = self._sequence
             heapq.heappush(self._heap, _Entry(timer.timestamp, self._sequence, timer))
@@ -57,7 +54,6 @@ class EventTimers:
         self._set.pop(timer, None)
 
     def advance(self, watermark: int) -> None:
-        """Fire the timers that are due at `watermark`."""
         self.watermark = watermark
         while self._heap and self._heap[0].timestamp <= watermark:
             entry = heapq.heappop(self._heap)

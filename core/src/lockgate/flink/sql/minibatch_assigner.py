@@ -1,16 +1,15 @@
 """SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
 
-If operators process small batches of rows, a watermark is the signal to process one. So watermarks
-are thinned out to one for each interval of event time. The assigner keeps the highest watermark so
-far, from 0 on. It passes this watermark on, as it is, when it reaches the end of the current
-window, start + interval − 1. `finish` always sends it. After MAX every further watermark sends MAX
-again, as in Flink.
+If operators process small batches of rows, a watermark is the signal to process one. So the
+assigner passes on one watermark for each interval of event time: the highest so far, from 0 on,
+when it reaches the end of the current window, start + interval − 1. `finish` always sends it. After
+MAX every further watermark sends MAX again, as in Flink.
 """
 
 from lockgate.errors import InvalidValue
 from lockgate.flink.elements import Watermark
 from lockgate.flink.propagation.operators import Operator
-from lockgate.flink.sql.arithmetic import remainder, wrapped
+from lockgate.flink.sql.watermark_assigner import wrapped
 from lockgate.watermark import MAX
 
 
@@ -40,5 +39,7 @@ class RowtimeMiniBatchAssigner(Operator):
         self.output.emit(Watermark(self._current))
 
     def _window_end(self, timestamp: int) -> int:
-        start = wrapped(timestamp - remainder(wrapped(timestamp + self._interval_ms), self._interval_ms))
+        shifted = wrapped(timestamp + self._interval_ms)
+        remainder = abs(shifted) % self._interval_ms  # with the sign of the dividend, as in Java
+        start = wrapped(timestamp - (remainder if shifted >= 0 else -remainder))
         return wrapped(start + self._interval_ms - 1)

@@ -1,16 +1,11 @@
-"""Watermark strategies of Flink's SQL: three ways to have watermarks in a table.
+"""Watermark strategies of Flink's SQL. They are generators like any other
+(`lockgate.flink.generators`).
 
-* Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first. Time alone
-  waits too long when there are many rows, and a count alone when there are few. These are
-  `BoundedOutOfOrderTimestamps` and `AscendingTimestamps`.
-* Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark. They come at once, and
-  there are many.
-* `PreserveWatermarks`: no watermarks of its own. The stream keeps those that it carries, as a plain
-  `lockgate.flink.propagation.operators.Operator` does.
-
-The first two are generators like any other (`lockgate.flink.generators`), so a source or an
-assigner in mid-stream can run them. The generator itself counts the rows; the caller of
-`on_periodic_emit` keeps the time.
+* Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first, because time
+  alone waits too long when there are many rows, and a count when there are few.
+* Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark.
+* `PreserveWatermarks`: none of its own. A plain `lockgate.flink.propagation.operators.Operator`
+  does the same.
 """
 
 from collections.abc import Callable
@@ -26,8 +21,8 @@ class BoundedOutOfOrderTimestamps(WatermarkGenerator):
     """A generator whose watermark is the highest time seen − delay. Nothing more is subtracted, so
     a row exactly `delay` late counts as late.
 
-    It emits by time (`on_periodic_emit`), and after `every_rows` rows unless that is None. Raises
-    `InvalidValue` for a negative delay or a count below 1.
+    It emits by time, and after `every_rows` rows unless that is None. Raises `InvalidValue` for a
+    negative delay or a count below 1.
     """
 
     def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
@@ -53,18 +48,14 @@ class BoundedOutOfOrderTimestamps(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderTimestamps):
-    """A generator whose watermark is the highest time seen − 1, because another row *at* that time
-    may still come. That of the DataStream API has the same name in `lockgate.flink.generators`.
-    """
+    """A generator whose watermark is the highest time seen − 1: that time may come again."""
 
     def __init__(self, every_rows: int | None = None) -> None:
         super().__init__(Duration.of(ms=1), every_rows)
 
 
 class Punctuated(PunctuatedWatermarks):
-    """A generator that emits a row's own time as a watermark if it is above all times before.
-    `watermark_of` replaces this rule.
-    """
+    """A generator that emits a row's time if it rises, or the result of `watermark_of`."""
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:
         super().__init__(watermark_of or self._if_it_rises)

@@ -1,7 +1,5 @@
 """SQL's watermark assigner: event time from a column, in the middle of a table plan (Flink's
-`WatermarkAssignerOperator`).
-
-It replaces the watermarks from upstream by those of its own expression. The rules:
+`WatermarkAssignerOperator`). It replaces the watermarks from upstream. The rules:
 
 1. The expression gives a row's watermark. For `ts - INTERVAL …` this is time − delay, *without* the
    − 1 of the DataStream form, and it wraps around below 64 bits. The row is passed on before its
@@ -26,11 +24,15 @@ from lockgate.errors import InvalidValue
 from lockgate.flink.clocks import PausableClock, ProcessingTime
 from lockgate.flink.elements import Record, Watermark, WatermarkStatus
 from lockgate.flink.propagation.operators import Operator
-from lockgate.flink.sql.arithmetic import wrapped
 from lockgate.watermark import MAX
 
 RowWatermark = Callable[[Record], int | None]
 """A function that returns the watermark of a row, or None if it brings none."""
+
+
+def wrapped(value: int) -> int:
+    """Return `value` as Java's long holds it, modulo 2⁶⁴. Elsewhere arithmetic saturates."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
@@ -57,9 +59,7 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
 
 
 class WatermarkAssigner(Operator):
-    """The watermark assigner. An `idle_timeout_ms` or `interval_ms` of 0 or less switches that part
-    off.
-    """
+    """The watermark assigner. An `idle_timeout_ms` or `interval_ms` of 0 is off."""
 
     def __init__(
         self, watermark_of: RowWatermark, time: ProcessingTime, *, interval_ms: int, idle_timeout_ms: int
