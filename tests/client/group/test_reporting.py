@@ -1,14 +1,13 @@
 """What a query reports and when, without a network."""
 
 from dataclasses import fields, replace
-from typing import Any
 
 import pytest
 
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent, SplitReport
 from lockgate_http.group.reporting import Reporting
-from lockgate_http.group.source_status import Farewell, SourceStatus, report_of, urgent
+from lockgate_http.group.source_status import SourceStatus
 
 SPLITS = {"a-0": SplitReport(watermark=5_000)}
 FACTS = ReaderFacts(late_rows=1, event_time_rate=2_000)
@@ -22,6 +21,12 @@ def reporting(max_batch_s: float = ALWAYS_S) -> Reporting:
     return made
 
 
+def last_report(park_ms: int | None) -> ReportedWatermarkEvent:
+    made = reporting()
+    made.end({0: STATUS}, park_ms)
+    return made.events({0: 7})[0]
+
+
 def test_the_status_of_this_file_has_no_field_at_its_default() -> None:
     plain = SourceStatus(0, None)
     assert all(getattr(plain, each.name) != getattr(STATUS, each.name) for each in fields(SourceStatus))
@@ -29,28 +34,24 @@ def test_the_status_of_this_file_has_no_field_at_its_default() -> None:
 
 @pytest.mark.parametrize("field", [each.name for each in fields(SourceStatus)])
 def test_a_report_has_every_field_of_its_source_s_status(field: str) -> None:
-    made: Any = report_of(3, 7, STATUS, None, names_splits=True, facts=STATUS.facts)
+    (made,) = reporting().events({0: 7})
     assert getattr(made, field) == getattr(STATUS, field)
 
 
 def test_each_field_of_a_report_is_set_or_is_known_to_be_left_out() -> None:
     plain = ReportedWatermarkEvent(subtask=0, epoch=0, watermark=0)
-    made = [
-        report_of(3, 7, STATUS, None, names_splits=True, facts=FACTS),
-        report_of(3, 7, STATUS, Farewell(60_000), names_splits=True),
-        report_of(3, 7, STATUS, Farewell(None), names_splits=True),
-    ]
+    made = [*reporting().events({0: 7}), last_report(60_000), last_report(None)]
     unset = {
         each.name
         for each in fields(ReportedWatermarkEvent)
         if all(getattr(one, each.name) == getattr(plain, each.name) for one in made)
     }
-    assert unset == {"batch_id"}, "only a batch's number is not sent by this client"
+    assert unset == {"batch_id", "subtask"}, "a batch's number is not sent by this client, and this subtask is 0"
 
 
 @pytest.mark.parametrize(("park_ms", "finished"), [(None, True), (60_000, False)])
 def test_last_report_offers_no_reach_and_is_finished_unless_it_parks(park_ms: int | None, finished: bool) -> None:
-    made = report_of(3, 7, STATUS, Farewell(park_ms), names_splits=True)
+    made = last_report(park_ms)
     assert (made.reach, made.finished, made.park_ms) == (None, finished, park_ms)
 
 
@@ -81,7 +82,6 @@ def test_the_lowest_watermark_is_that_of_the_sources_that_count(statuses: dict[i
 )
 def test_a_change_is_urgent_where_other_readers_wait_for_it(changed: SourceStatus, expected: bool) -> None:
     assert reporting().take({0: changed}, 1.0) is expected
-    assert (urgent({0: STATUS}) != urgent({0: changed})) is expected
 
 
 def test_splits_and_facts_are_named_once_for_each_that_was_answered() -> None:
@@ -110,7 +110,7 @@ def test_other_facts_alone_are_not_urgent_and_name_no_splits_again() -> None:
 
 def test_a_run_s_last_report_has_its_last_facts() -> None:
     made, last = reporting(), ReaderFacts(late_rows=9)
-    made.end({0: replace(STATUS, facts=last)}, Farewell(None))
+    made.end({0: replace(STATUS, facts=last)}, None)
     assert made.events({0: 1})[0].facts == last
 
 

@@ -1,8 +1,6 @@
 """The parts that lockgate's clients share: calls to the coordinator, and a reader's place in its
-group. `wait_until` is for schedulers.
-
-`lockgate_spark` and `lockgate_reader` are built on this package, and users import those. It depends
-on neither Spark nor Kafka.
+group. `lockgate_spark` and `lockgate_reader` are built on this package, and users import those.
+Schedulers use `wait_until`.
 """
 
 from lockgate_http.config import Coordinator

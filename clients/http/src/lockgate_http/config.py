@@ -1,6 +1,4 @@
-"""A user's settings for a coordinator and a group, frozen and checked when they are made. `Named`
-is the base class of all settings.
-"""
+"""A user's settings for a coordinator and a group, frozen and checked when they are made."""
 
 import re
 from dataclasses import KW_ONLY, dataclass, field, fields
@@ -26,9 +24,7 @@ TOKEN = re.compile(r"[!-~]*\Z")
 
 
 class Named:
-    """The base class of settings. Its errors say what to write if an option is unknown, missing, or
-    given without its name.
-    """
+    """The base class of settings. Its errors suggest what to write for a wrong option."""
 
     __slots__ = ()
 
@@ -154,9 +150,7 @@ def _check_files(given: Coordinator) -> None:
 
 
 def is_address(url: object) -> bool:
-    """Return whether a URL can be a coordinator's. It must not have a user, a password or a
-    query.
-    """
+    """Return whether a URL can be a coordinator's: without user, password or query."""
     if not isinstance(url, str) or not url.isprintable() or " " in url:
         return False
     try:

@@ -12,9 +12,7 @@ _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta
 
 
 def milliseconds(name: str, value: Duration) -> int:
-    """Return `value` in ms, 0 or more. Raises `ConfigurationError`, which names the option
-    `name`.
-    """
+    """Return `value` in ms. Raises `ConfigurationError`, which names the option `name`."""
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)
     elif isinstance(value, str):
@@ -29,9 +27,7 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """Return `ms` exactly, as a user writes it in an option or in `withWatermark`, such as "10
-    minutes" or "5 minutes 31 seconds". `lockgate.duration.spoken` makes text for prose.
-    """
+    """Return `ms` exactly, as in an option or `withWatermark`, such as "5 minutes 31 seconds"."""
     parts, rest = [], ms
     for unit, size in _MS.items():
         count, rest = divmod(rest, size)

@@ -1,17 +1,5 @@
 """The errors that all clients share.
 
-    lockgate.errors.LockgateError
-    └── AlignmentError
-        ├── ConfigurationError       a setting is invalid, or cannot work here (also a ValueError)
-        ├── CoordinatorRefused       the coordinator refused, and would again: a busy reader,
-        │   │                        a wrong URL
-        │   └── AccessDenied         the token, its role or its groups do not allow this
-        ├── CoordinatorUnavailable   the coordinator could not be reached for longer than
-        │                            on_outage="fail" allows
-        ├── KafkaFailed              the brokers do not answer, a topic is missing, or access
-        │                            is denied
-        └── Fenced                   another run of the same reader took over; this one must stop
-
 An unreachable coordinator alone is not an error: the reader waits (see `group.outage`).
 """
 
@@ -30,10 +18,7 @@ class AlignmentError(LockgateError):
 
 
 class ConfigurationError(AlignmentError, ValueError):
-    """Raised if a setting is invalid or cannot be used here.
-
-    The message names the setting, where it is set, and what is expected.
-    """
+    """Raised if a setting is invalid or cannot be used here. The message names it."""
 
 
 class CoordinatorRefused(AlignmentError):
@@ -52,9 +37,7 @@ class CoordinatorUnavailable(AlignmentError):
 
 class KafkaFailed(AlignmentError):
     """Raised if Kafka's client fails, for example if the brokers do not answer, a topic is missing,
-    or access is denied.
-
-    The cause is the client's own error.
+    or access is denied. The cause is the client's own error.
     """
 
 

@@ -1,19 +1,5 @@
-"""The exceptions for each answer that is not a success, from the coordinator or from another
-server.
-
-    AlignmentError
-    ├── Unreachable              no usable answer this time; a later request may get one
-    │   ├── Interrupted          another thread of this process needed the connection at once
-    │   ├── Unstreamed           there are answers, but no stream of events
-    │   └── Untrusted            the certificate cannot be trusted, or there is no TLS at all
-    ├── NotRegistered            the coordinator does not know this group or reader (any more)
-    ├── Stale                    a newer epoch of this reader exists
-    └── CoordinatorRefused       the coordinator refuses for good
-        ├── Busy                 another owner holds the reader, and its lease still runs
-        ├── AccessDenied         401, 403
-        └── NotACoordinator      the answer does not come from a coordinator
-
-The exceptions that users catch are in `errors`.
+"""Answers over HTTP, and the exception for each answer that is not a success, from the coordinator
+or from another server. The exceptions that users catch are in `errors`.
 """
 
 import json
@@ -30,10 +16,8 @@ PASSING = (429, 502, 503, 504)
 
 
 class Unreachable(AlignmentError):
-    """The coordinator gave no usable answer this time; a later request may get one.
-
-    `passing` is true if a retry may succeed in a moment. `asked_wait_s` is the pause in seconds
-    that the coordinator asks for.
+    """The coordinator gave no usable answer this time. If the failure is `passing`, a retry may
+    succeed in a moment. `asked_wait_s` is the pause in seconds that the coordinator asks for.
     """
 
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
@@ -78,7 +62,7 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """Return the body. Raises ValueError if the body is not JSON, or is nested too deeply."""
+        """Return the body. Raises ValueError if it is not JSON, or is nested too deeply."""
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -91,9 +75,8 @@ class Answer:
 
     @property
     def asked_wait_s(self) -> float | None:
-        """The seconds of `Retry-After` (RFC 9110, 10.2.3); None if it is absent or illegible.
-
-        A date is compared with the answer's own `Date`, so that the clocks need not agree.
+        """The seconds of `Retry-After` (RFC 9110, 10.2.3); None if it is absent or illegible. A
+        date is compared with the answer's own `Date`, so that the clocks need not agree.
         """
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
@@ -117,9 +100,7 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem of an error answer. Its status is the HTTP status, not the
-        document's.
-        """
+        """Return the problem of an error answer, with the HTTP status instead of the document's."""
         try:
             document = cls.from_json(answer.json())
         except (ValueError, AttributeError):
@@ -128,14 +109,11 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem of a document. Raises AttributeError or ValueError if it is not a
-        problem.
-        """
+        """Return the problem of a document. Raises AttributeError or ValueError if it is none."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 
 def refusal(problem: Problem, url: str, group: str, asked_wait_s: float | None = None) -> AlignmentError:
-    """Return the exception for an error answer of `url`."""
     kind = f" ({problem.type})" if problem.type else ""
     said = f": {problem.detail}" if problem.detail else ""
     quoted = f"{problem.status}{kind}{said}"[:_MOST_QUOTED]

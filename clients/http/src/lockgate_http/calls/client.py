@@ -1,9 +1,8 @@
-"""The client of the coordinator. It has one method per route, and one exception per kind of refusal
-(see `answers`).
+"""The client of the coordinator, with one method per route.
 
 Every call ends within `Coordinator(timeout)`, even if the server hangs. A failure that may pass is
-retried within that time. After that the caller may call again (see `membership`), because every
-request repeats state that is still true.
+retried within that time. After that the caller may call again, because every request repeats state
+that is still true.
 """
 
 import json
@@ -67,9 +66,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A group's configuration. `configured_at` is when an operator set it, in ms; None if no
-    operator has, or if the coordinator does not say.
-    """
+    """A group's configuration, and when an operator set it (ms), or None."""
 
     config: GroupConfig
     configured_at: int | None
@@ -77,9 +74,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The answer to a request of many reports. It has the alignment and, by index in the request,
-    the error of each rejected report.
-    """
+    """The answer to many reports: the alignment, and the errors of rejected ones by index."""
 
     alignment: Event
     rejected: Mapping[int, AlignmentError]
@@ -105,7 +100,7 @@ class CoordinatorClient(Connection):
         return self.configuration().config
 
     def configuration(self) -> Configuration:
-        """Return the configuration as `config` does, with the time at which an operator set it."""
+        """Return the group's configuration, with the time at which an operator set it."""
         return self._read(
             self._send("GET", self._group, params={"limit": 1}),
             lambda answer: Configuration(from_json(GroupConfig, answer["config"]), answer.get("configured_at")),
@@ -130,8 +125,8 @@ class CoordinatorClient(Connection):
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
         """Open a new epoch of a reader. Raises `CoordinatorRefused` if another owner holds it.
 
-        A retry after a lost answer opens one more epoch; the last answer counts. If the coordinator
-        applies the lost request later, that epoch is the newest: see `registered`.
+        A retry after a lost answer opens one more epoch, and the last answer counts. If the
+        coordinator applies the lost request later, that epoch is the newest: see `registered`.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
         return self._message(RegistrationAnswer, answer)
@@ -186,34 +181,29 @@ class CoordinatorClient(Connection):
         return None if answer.status == 204 else self._message(Event, answer)
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """Yield the alignment now and after each change, and None for each heartbeat. The server
-        may end the stream.
+        """Yield the alignment now and after each change, and None for each heartbeat, until the
+        server ends the stream. Raises `Unstreamed` if the answer is not a stream.
 
         The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
-        the stream gets through. Raises `Unstreamed` if the answer is not a stream.
+        the stream gets through.
         """
         async with aclosing(self._stream(f"{self._group}/alignment/events")) as blocks:
             async for block in blocks:
-                if block is None:
-                    yield None
-                    continue
-                for data in (line[5:] for line in block.splitlines() if line.startswith(b"data:")):
-                    yield self._event(data)
+                yield self._event(block[1]) if block is not None and block[1] else None
 
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
-        """Yield, now and after each change of one reader's splits, the revision that the event
-        states, or infinity if it states none. Yields None for heartbeats and for other events. The
-        server may end the stream. Raises `Unstreamed` if the answer is not a stream.
+        """Yield the revision, or infinity if it is not stated, now and after each change of one
+        reader's splits, and None for other events and heartbeats. Raises `Unstreamed` like
+        `events`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
             async for block in blocks:
-                yield None if block is None else _revision_of_splits(block)
+                is_of_splits = block is not None and block[0] not in (b"", b"watermark-alignment")
+                yield _revision_in(block[1]) if block is not None and is_of_splits else None
 
-    async def _stream(self, path: str, **request: Any) -> AsyncGenerator[bytes | None, None]:
-        """Yield the blocks of a stream of events, and None for each heartbeat. Raises `Unstreamed`
-        if the answer is not a stream.
-        """
+    async def _stream(self, path: str, **request: Any) -> AsyncGenerator[tuple[bytes, bytes] | None, None]:
+        """Yield the name and the data of each event of a stream, and None for each heartbeat."""
         headers = {"Accept": "text/event-stream"}
         async with self.open("GET", path, headers=headers, **request) as answer:
             if answer.status_code != 200:
@@ -229,7 +219,12 @@ class CoordinatorClient(Connection):
                 self.check_size(len(rest))
                 yield None
                 for block in blocks:
-                    yield block
+                    fields = [line.partition(b":")[::2] for line in block.splitlines()]
+                    name, data = (
+                        b"".join(value.strip() for field, value in fields if field == wanted)
+                        for wanted in (b"event", b"data")
+                    )
+                    yield name, data
 
     def _send(self, method: str, path: str, **request: Any) -> Answer:
         return self.call(lambda: self._answer(method, path, self.timeout_s, **request))
@@ -247,7 +242,7 @@ class CoordinatorClient(Connection):
         return self._decoded(lambda: decode(answer.json()))
 
     def _message(self, kind: type[T], answer: Answer) -> T:
-        return self._decoded(lambda: from_json(kind, answer.json()))
+        return self._read(answer, lambda body: from_json(kind, body))
 
     def _no_stream(self, answer: Answer) -> AlignmentError:
         refusal = self._refusal(Problem.of(answer), answer.asked_wait_s)
@@ -270,16 +265,10 @@ class CoordinatorClient(Connection):
         return refusal(self.without_token(problem), self.url, self._name, asked_wait_s)
 
 
-def _revision_of_splits(block: bytes) -> float | None:
-    """Return the revision that an event of a reader's splits states, infinity if it states none, or
-    None if the event does not concern splits.
-    """
-    fields = [line.partition(b":")[::2] for line in block.splitlines()]
-    kinds = {value.strip() for name, value in fields if name == b"event"}
-    if kinds <= {b"watermark-alignment"}:
-        return None
+def _revision_in(data: bytes) -> float:
+    """Return the revision that an event of a reader's splits states, or infinity."""
     try:
-        revision = json.loads(b"".join(value for name, value in fields if name == b"data"))["revision"]
+        revision = json.loads(data)["revision"]
     except (ValueError, LookupError, TypeError):
         return inf
     return revision if isinstance(revision, int) else inf

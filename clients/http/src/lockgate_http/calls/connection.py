@@ -2,8 +2,8 @@
 
 httpx limits the time of each read, not of the whole call. A server that sends one byte now and then
 could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop,
-in a thread of their own. The deadline cancels a task in any phase: looking up the name, connecting,
-TLS, sending, headers, body. `interrupt` cancels it at once.
+in a thread of their own, and the deadline cancels a task in any phase. `interrupt` cancels it at
+once.
 
 A forked process has the object but not the thread. There every call raises an error that says so,
 and `close` leaves the parent's sockets alone.
@@ -37,8 +37,8 @@ C = TypeVar("C", bound="Connection")
 
 
 class Connection:
-    """A connection to one coordinator, thread-safe. `transport` is httpx's, for tests and for
-    proxies. An answer has `most_bytes` at most.
+    """A connection to one coordinator, thread-safe. An answer has `most_bytes` at most. For tests
+    and proxies, `transport` replaces httpx's.
     """
 
     def __init__(
@@ -74,9 +74,7 @@ class Connection:
         self.close()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run `task` and return its result. Raises its errors, and `Interrupted` after
-        `interrupt`.
-        """
+        """Run `task` and return its result. Raises its errors, or `Interrupted`."""
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(lambda: _settled(task))
             self._running.add(future)
@@ -99,9 +97,7 @@ class Connection:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Send one request and return its whole answer, without a deadline. Raises `Unreachable`
-        and `NotACoordinator`.
-        """
+        """Send one request and return its whole answer. Raises `Unreachable`, `NotACoordinator`."""
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
 
@@ -214,7 +210,7 @@ def _why(error: BaseException) -> str:
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
     """Return the result and the error of a task instead of raising, because asyncio prints the
-    error of a task that fails while its caller goes away.
+    error of a task whose caller has gone.
     """
     try:
         return await task(), None

@@ -1,8 +1,8 @@
 """The token and certificates that a client presents, and the authorities that it trusts.
 
-All of them may be renewed while queries run. A token in a file is read again when the file changes,
-and so are the certificate, its key and the authorities. The next request has the new token, the
-next connection the new certificate. A file that cannot be used changes nothing, and is logged once.
+All of them may be renewed while queries run, since changed files are read again. The next request
+has the new token, the next connection the new certificate. A file that cannot be used changes
+nothing, and is logged once.
 
 A new token may reach the client before it reaches the coordinator. So a request that is refused
 with the new token is repeated with the previous one, until that one is refused as well.
@@ -14,7 +14,7 @@ only add authorities.
 import logging
 import os
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import httpx
@@ -30,8 +30,8 @@ _State = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A coordinator's address, a client's credentials, and the authorities that it trusts.
-    A subclass names the options in error messages as its users set them.
+    """A coordinator's address, a client's credentials, and the authorities that it trusts. A
+    subclass names the options in error messages as its users set them.
     """
 
     url: str
@@ -73,8 +73,10 @@ class ShownCredentials:
 
     def headers(self) -> Mapping[str, str]:
         """Return the headers of the next request, after checking the files for changes."""
-        changed = set(self._changed())
+        written = {file: _written(file) for file in self._written}
+        changed = {file for file, state in written.items() if state != self._written[file]}
         if changed:
+            self._written = written
             self._read_again(changed)
         return _bearer(self.token)
 
@@ -83,15 +85,7 @@ class ShownCredentials:
         return _bearer(self._before)
 
     def forget_before(self) -> None:
-        """Discard the previous token, because it is rejected too."""
         self._before = None
-
-    def _changed(self) -> Iterator[str]:
-        for file, before in self._written.items():
-            now = _written(file)
-            if now != before:
-                self._written[file] = now
-                yield file
 
     def _read_again(self, changed: set[str]) -> None:
         try:

@@ -3,8 +3,8 @@ through.
 
 The listener relies on a stream only while data flows: the current event comes at once, and then
 some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut long
-answers, or not know the route; each of these breaks one of the two rules. Then the listener polls
-for a minute, and tries the stream again. A stream that merely ends is opened again.
+answers, or not know the route, and so break one of the two rules. Then the listener polls for a
+minute, and tries the stream again. A stream that merely ends is opened again.
 
 Without the listener the group is slower but still correct, because each reader reports at least
 once in an update interval, and the answer is the same event.
@@ -49,12 +49,14 @@ class Listener:
         self._polls_until = self._pace.clock()
 
     async def listen(self) -> None:
-        """Pass on events until the task is cancelled."""
         failures = 0
         while True:
             asked_wait_s, news = None, False
             try:
-                news = await (self._ask() if self._pace.clock() < self._polls_until else self._follow())
+                if self._pace.clock() < self._polls_until:
+                    news = self._hear(await self._client.wait(self._revision, int(POLL_S * 1000)))
+                else:
+                    news = await self._follow()
             except Unstreamed as error:
                 log.info("%s, so the client uses long polling for the next %s", error, spoken_s(STREAM_AGAIN_S))
                 self._polls_until = self._pace.clock() + STREAM_AGAIN_S
@@ -66,9 +68,6 @@ class Listener:
             failures = 0 if news else failures + 1
             if not news:
                 await self._pace.sleep(pause_s(failures, self._pace.chance(), asked_wait_s))
-
-    async def _ask(self) -> bool:
-        return self._hear(await self._client.wait(self._revision, int(POLL_S * 1000)))
 
     async def _follow(self) -> bool:
         """Read the stream until the server ends it, and return whether it brought anything new."""

@@ -2,8 +2,7 @@
 coordinator asks for, and never beyond the deadline.
 
 Full jitter is a random pause from 0 to the bound. It best spreads clients that lost the coordinator
-at the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015). All requests of
-the protocol may be repeated, because their content is still true.
+at the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
 """
 
 import asyncio
@@ -29,9 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The sources of time and chance. `clock` gives monotonic seconds, `chance` a number from 0 up
-    to 1.
-    """
+    """The sources of time and chance: monotonic seconds, a sleep, and a number from 0 up to 1."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
@@ -39,8 +36,8 @@ class Pace:
 
 
 def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
-    """Return the pause in seconds after attempt 0, 1, 2, … It is added to the pause that the
-    coordinator asks for, so that the clients do not all return at the same moment.
+    """Return the pause in seconds after attempt 0, 1, 2, … Jitter is added even to the pause that
+    the coordinator asks for, so that the clients do not all return at the same moment.
     """
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 
@@ -48,8 +45,8 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
 async def until_answered(
     once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace, too_slow: str, attempts: float = inf
 ) -> T:
-    """Return the result of `once`, which is tried again while its failures may pass. There are at
-    most `attempts`, not counting those after which the coordinator asked for a pause. Raises
+    """Return the result of `once`, which is tried again while its failures may pass: at most
+    `attempts` times, not counting those after which the coordinator asked for a pause. Raises
     `Unreachable` within `within_s`, with the remedy `too_slow` if no answer was complete in time.
     """
     ends, before = pace.clock() + within_s, ""

@@ -1,3 +1,3 @@
 """A reader's part in its group: registration, reports, the ceiling, leases, and outages. Clients
-use it through a `Membership`. `ceiling` has the rule of the ceiling, and `outage` handles outages.
+use it through a `Membership`.
 """

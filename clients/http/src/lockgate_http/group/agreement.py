@@ -12,9 +12,9 @@ from lockgate_http.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A reader's own settings for its group. `max_drift` and `disorder` are in ms. `chose_drift` is
-    true if the user has set the drift. Messages name the settings by their class, `settings`, and
-    the kind of reader by `asker`.
+    """A reader's own settings for its group. `max_drift` and `disorder` are in ms, and
+    `chose_drift` is true if the user has set the drift. Messages name the settings' class
+    (`settings`) and the kind of reader (`asker`).
     """
 
     group: str
@@ -27,7 +27,6 @@ class Agreement:
 
     @property
     def config(self) -> GroupConfig:
-        """The configuration of a group that this reader would create."""
         return GroupConfig(max_drift_ms=self.max_drift, catch_up=self.catch_up)
 
     def check(self, config: GroupConfig) -> None:
@@ -47,8 +46,8 @@ class Agreement:
 
 
 def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
-    """Return the name in a group: `chosen`, else the user's `name`, else `otherwise`. `-` replaces
-    the characters that the protocol does not allow.
+    """Return the name in a group: `chosen`, else the user's `name`, else `otherwise`. Characters
+    that the protocol does not allow become `-`.
     """
     made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
     return chosen or (made if NAME.match(made) else "-" * len(made))

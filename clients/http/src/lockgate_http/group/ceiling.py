@@ -1,9 +1,9 @@
 """The ceiling of one query, and the rule by which it accepts the events of its group. Pure.
 
 The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. It is MIN
-while that event says that an operator has paused the query's source. An event is either the answer
-to one of the query's own reports, or news, which the group announced to another query of this
-process or to all on its stream. Before the first answer the ceiling is MIN.
+before the first answer, and while that event says that an operator has paused the query's source.
+An event is either the answer to one of the query's own reports, or news, which the group announced
+to another query of this process or to all on its stream.
 
 News that lowers the ceiling always counts. Higher news may have been made without this query,
 because its lease had ended, the coordinator had lost its memory, or the clock of the coordinator's
@@ -30,9 +30,8 @@ _NEVER = -1e9
 @dataclass(slots=True)
 class Ceiling:
     """The answers that one query has received. `source` is its name in the group, `event` the
-    newest event that counts, and `version` the configuration's in the last answer. `answered_at` is
-    when the last answered report was sent, at the latest (seconds, monotonic): the lease may have
-    begun then.
+    newest event that counts, and `version` the configuration's in the last answer. The lease may
+    have begun at `answered_at` (seconds, monotonic), when the last answered report was sent.
     """
 
     source: str

@@ -3,9 +3,8 @@
 
 One request is under way at a time, so that the last one sent is the last one received. Queries that
 want to report meanwhile wait. Then one of them sends the reports of all that wait, and of those
-that would be due soon. The reports of each query are made when the request is sent, not when the
-query began to wait. So a process with many waiting queries makes one or two requests in an update
-interval, and a report waits for one other request at most.
+that would be due soon, as of that moment. So a process with many waiting queries makes one or two
+requests in an update interval, and a report waits for one other request at most.
 """
 
 import threading
@@ -37,9 +36,7 @@ class Member(Protocol):
         """Take in news that the group announced to another query, or to all."""
 
     def invalidate(self) -> None:
-        """Record that the last event may no longer hold, so that the query reports by itself at
-        once.
-        """
+        """Record that the last event may no longer hold, so the query has to report at once."""
 
     def renew_lease(self) -> None:
         """Make the query report by itself, if it can, since it has not done so for long."""
@@ -56,8 +53,7 @@ class _Pending:
 
 class CombinedReports:
     """The queue of the members that want to report, thread-safe. `due` finds members that may as
-    well report now. `tell` passes an answer on to the members whose reports were not in the
-    request.
+    well report now. `tell` passes an answer on to the members that were not in the request.
     """
 
     def __init__(

@@ -1,11 +1,11 @@
 """The session that all queries of this process share in one group of one coordinator.
 
-**One connection**, with a socket for calls and one for the stream of events, on a thread of its
-own. The first query opens it, and the last one closes it; a forked process begins without one. One
-request carries the reports of several queries (`combined_reports`).
+**One connection**, with a socket for calls and one for the stream of events. The first query opens
+it, and the last one closes it; a forked process begins without one. One request carries the reports
+of several queries (`combined_reports`).
 
-**The keeper** is one more thread. While a query's own thread is in a long batch, the keeper repeats
-its last report once a sixth of a lease has passed. That report is still true, because a query reads
+**The keeper** is a thread. While a query's own thread is in a long batch, the keeper repeats its
+last report once a sixth of a lease has passed. That report is still true, because a query reads
 further only with its next plan.
 
 **News of the group**, in answers and by the stream (`listener`), reaches every query at once. Each
@@ -68,9 +68,7 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return the session of this process, and open it if there is none. Each call is undone by
-        one `leave`.
-        """
+        """Return this process's session, opened if there is none. Each call needs a `leave`."""
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
         with _open_lock:
             session = _open.get(key)
@@ -119,7 +117,7 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Fetch the configuration if that of `version` is not known. The answer may be a newer one,
+        """Fetch the configuration unless that of `version` is known. The answer may be a newer one,
         whose version will be announced again.
         """
         with self._configuring:
@@ -133,9 +131,7 @@ class GroupSession:
         return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
 
     def _listen(self) -> None:
-        """Start listening at the first answer, because there may be no group to listen to before
-        that.
-        """
+        """Start listening at the first answer, because before that there may be no group."""
         if not self._listens:
             self._listens = True
             self.client.begin(Listener(self.client, self.tell, self._gone).listen)

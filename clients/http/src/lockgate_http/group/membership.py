@@ -1,9 +1,5 @@
 """The membership of a query in its group: its reports, its ceiling, and its end.
 
-The parts have modules of their own. `ceiling` has the rule of the ceiling, `registration` registers
-and fences readers, `outage` handles outages, and `combined_reports` sends the reports of all
-queries of this process.
-
 **An outage** begins with a call that fails, and ends with a report that is answered. Readers that
 the coordinator no longer knows then register again. They present the ceiling and the configuration
 that they received last, so a coordinator that has lost its memory lets no reader beyond them.
@@ -31,7 +27,7 @@ from lockgate_http.group.group_session import GroupSession
 from lockgate_http.group.outage import Coordination, Policy
 from lockgate_http.group.registration import Registration
 from lockgate_http.group.reporting import Reporting
-from lockgate_http.group.source_status import Farewell, SourceStatus
+from lockgate_http.group.source_status import SourceStatus
 
 log = logging.getLogger("lockgate")
 
@@ -89,7 +85,6 @@ class Membership:
 
     @property
     def max_drift(self) -> int | None:
-        """The group's max drift in ms, or None until it is known."""
         config = self._session.config
         return None if config is None else config.max_drift_ms
 
@@ -135,9 +130,7 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Wait until the group has news. Returns False after `wait_ms`, or if the membership
-        ends.
-        """
+        """Wait for news of the group. Returns False after `wait_ms`, or at the end."""
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
@@ -154,7 +147,7 @@ class Membership:
             if statuses and self._registration.epochs:
                 park = self._park if returns else None
                 park_ms = None if park is None else milliseconds("Coordinator(park)", park)
-                self._reporting.end(statuses, Farewell(park_ms))
+                self._reporting.end(statuses, park_ms)
                 self._uninterrupted(in_a_hurry=True)
 
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
@@ -224,7 +217,6 @@ class Membership:
                 continue
 
     def _give(self) -> int:
-        """Return the ceiling of a plan."""
         before, self.coordination = self.coordination, self._in_force()
         if self.coordination is Coordination.PROCEEDING and before is not Coordination.PROCEEDING:
             log.warning(
@@ -239,9 +231,7 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """Return the ceiling under `coordination`. An operator's pause applies during an outage,
-        too.
-        """
+        """Return the ceiling. An operator's pause applies even if the query proceeds."""
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 
@@ -298,8 +288,8 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Report, and retry if the end of another query interrupted that. Raises `Interrupted`
-        at the end of this one.
+        """Report, and retry if the end of another query interrupted that. Raises `Interrupted` at
+        the end of this one.
         """
         while True:
             try:

@@ -1,5 +1,4 @@
-"""Outages of the coordinator: when to call again, what a query does meanwhile, and a log line at
-the start and at the end.
+"""Outages of the coordinator: when to call again, and what a query does meanwhile.
 
 With `hold` a query reads up to the last ceiling and waits there, so that no query runs ahead of its
 group. With `proceed` and `fail` it does the same for `hold_for`, which is longer than a restart or
@@ -33,9 +32,7 @@ class Coordination(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The user's choice for an outage. `on_outage` is hold, proceed or fail. `proceed` and `fail`
-    take effect after the query has held for `hold_for_s`.
-    """
+    """The user's choice for an outage: hold, proceed or fail, the last two after `hold_for_s`."""
 
     on_outage: str
     hold_for_s: float
@@ -45,9 +42,7 @@ class Policy:
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
-        """Return which read limit to follow after `lasted_s` seconds of outage, or without one if
-        None.
-        """
+        """Return which read limit to follow after so many seconds of outage; None is no outage."""
         if lasted_s is None:
             return Coordination.CONNECTED
         proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
@@ -70,9 +65,7 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Whether there is an outage, which lasts from a failed call to the next answered
-        report.
-        """
+        """Whether there is an outage, from a failed call to the next answered report."""
         return self._since is not None
 
     @property
@@ -94,7 +87,6 @@ class Outage:
             log.warning("group %s: %s; %s", self._group, why, until_then)
 
     def ends(self) -> None:
-        """Record that a report was answered."""
         lasted_s, self._since = self.lasted_s, None
         if lasted_s is not None:
             log.warning("group %s: the coordinator is back after %s", self._group, spoken_s(lasted_s))

@@ -39,8 +39,8 @@ class Registration:
         self._checked: GroupConfig | None = None
 
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
-        """Register these readers. `ceiling` is the last one that the query received: a coordinator
-        that has lost its memory lets no reader beyond it.
+        """Register these readers. `ceiling` is the last one that the query received, beyond which a
+        coordinator that has lost its memory lets no reader.
         """
         self._refuse_new_group()
         versions, epochs = [], {}

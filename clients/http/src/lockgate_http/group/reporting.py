@@ -1,12 +1,10 @@
-"""The reports of one query, and when they are due. Pure: the clock is an argument, and nothing is
-sent here.
-"""
+"""The reports of one query, and when they are due. Pure: nothing is sent here."""
 
 from collections.abc import Mapping
 
 from lockgate import watermark
 from lockgate.wire.events import ReaderFacts, ReportedWatermarkEvent
-from lockgate_http.group.source_status import Farewell, SourceStatus, report_of, urgent
+from lockgate_http.group.source_status import SourceStatus
 
 _Statuses = Mapping[int, SourceStatus]
 _Facts = Mapping[int, ReaderFacts | None]
@@ -14,9 +12,8 @@ _Facts = Mapping[int, ReaderFacts | None]
 
 class Reporting:
     """The reports of one query. `statuses` are by subtask, as of the last plan. `in_doubt` means
-    that the last event of the group may no longer hold, so a report is due at once.
-
-    A batch that takes longer than `max_batch_s` is not kept alive.
+    that the last event of the group may no longer hold, so a report is due at once. A batch that
+    takes longer than `max_batch_s` is not kept alive.
     """
 
     def __init__(self, now: float, max_batch_s: float) -> None:
@@ -27,11 +24,12 @@ class Reporting:
         self._facts: _Facts = {}  # as of the last plan
         self._sent: tuple[_Statuses, _Facts] = ({}, {})  # on the way to the coordinator
         self._answered: tuple[_Statuses, _Facts] = ({}, {})  # what the coordinator has of this epoch
-        self._farewell: Farewell | None = None
+        self._ended = False
+        self._park_ms: int | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
         """Take in the statuses of a plan, and return whether other readers wait for the change."""
-        changed = urgent(self.statuses) != urgent(statuses)
+        changed = _awaited(self.statuses) != _awaited(statuses)
         if statuses != self.statuses:
             self.statuses = dict(statuses)
         self._facts = _facts_of(statuses)
@@ -40,19 +38,21 @@ class Reporting:
 
     @property
     def lowest(self) -> int:
-        """The lowest watermark of the sources that count in the group, or MAX if none does. A
-        source that has no watermark yet does not count.
+        """The lowest watermark (ms) of the sources that count in the group, or MAX if none does. A
+        source without a watermark does not count yet.
         """
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
-    def end(self, statuses: _Statuses, farewell: Farewell) -> None:
-        self.statuses, self._farewell, self._facts = dict(statuses), farewell, _facts_of(statuses)
+    def end(self, statuses: _Statuses, park_ms: int | None) -> None:
+        """Make the next reports the last ones of this run, without a reach. The readers go on
+        counting for `park_ms`, or are finished if that is None.
+        """
+        self.statuses, self._facts = dict(statuses), _facts_of(statuses)
+        self._ended, self._park_ms = True, park_ms
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Return whether a report is due again, either after `after_s` seconds or because of
-        doubt.
-        """
+        """Return whether a report is due again, after `after_s` seconds or because of doubt."""
         if now - self._planned_at > self._max_batch_s:
             return False
         return self.in_doubt or now - answered_at >= after_s
@@ -70,7 +70,17 @@ class Reporting:
         news = {subtask: each for subtask, each in facts.items() if each != known.get(subtask)}
         names_splits = there is not statuses
         return [
-            report_of(subtask, epochs[subtask], status, self._farewell, names_splits, news.get(subtask))
+            ReportedWatermarkEvent(
+                subtask=subtask,
+                epoch=epochs[subtask],
+                watermark=status.watermark,
+                idle=status.idle,
+                reach=None if self._ended else status.reach,
+                finished=self._ended and self._park_ms is None,
+                park_ms=self._park_ms,
+                facts=news.get(subtask),
+                splits=status.splits if names_splits else {},
+            )
             for subtask, status in statuses.items()
             if subtask in epochs
         ]
@@ -86,3 +96,8 @@ class Reporting:
 
 def _facts_of(statuses: _Statuses) -> _Facts:
     return {subtask: status.facts for subtask, status in statuses.items()}
+
+
+def _awaited(statuses: _Statuses) -> list[object]:
+    """Return the values for which other readers wait. Other changes may wait."""
+    return [(subtask, status.watermark, status.reach) for subtask, status in statuses.items()]
