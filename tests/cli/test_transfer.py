@@ -51,7 +51,7 @@ def source() -> Iterator[str]:
 @pytest.fixture
 def file(source: str, tmp_path: Path) -> Path:
     """All groups of `source`."""
-    path = tmp_path / "groups.jsonl"
+    path = tmp_path / "groups.json"
     done(source, "export", "--output", str(path))
     return path
 
@@ -87,17 +87,15 @@ def test_an_import_that_would_overwrite_writes_nothing_unless_told(url: str, sou
 
 
 def test_a_file_with_a_fault_writes_nothing(url: str, file: Path) -> None:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    broken = "\n".join([*lines[:-2], lines[-2].replace("observe", "watch"), lines[-1]])
-    assert "- cannot be imported: line 4: config.mode" in done(url, "import", "-", code=1, text=broken)
-    assert "was cut off" in done(url, "import", "-", code=1, text="\n".join(lines[:-1]))
+    text = file.read_text(encoding="utf-8")
+    broken = text.replace("observe", "watch")
+    assert "- cannot be imported: groups.stock.mode: must" in done(url, "import", "-", code=1, text=broken)
+    assert "- is not valid JSON" in done(url, "import", "-", code=1, text=text[: len(text) // 2])
     assert configs(url) == {}
 
 
 def test_an_export_has_the_groups_that_were_named(source: str) -> None:
-    lines = [json.loads(line) for line in done(source, "export", "checkout*").splitlines()]
-    assert [line.get("group") for line in lines] == [None, "checkout", "checkout-eu", None]
-    assert lines[-1] == {"end": 2}
+    assert [*json.loads(done(source, "export", "checkout*"))["groups"]] == ["checkout", "checkout-eu"]
     assert "no group fits nothing*; there are checkout, checkout-eu, stock" in done(
         source, "export", "nothing*", code=1
     )
@@ -108,8 +106,7 @@ def test_a_group_with_an_odd_name_is_left_out_of_an_export(source: str, monkeypa
     odd = [{"group": name} for name in (".", "..", "a/b")]
     monkeypatch.setattr(OperatorClient, "groups", lambda self: {"items": [*odd, *listed(self)["items"]]})
     ran = CliRunner().invoke(cli, ["export"], env={"LOCKGATE_URL": source})
-    names = [json.loads(line).get("group") for line in ran.stdout.splitlines()]
-    assert (ran.exit_code, names) == (0, [None, *CONFIGS, None])
+    assert (ran.exit_code, [*json.loads(ran.stdout)["groups"]]) == (0, [*CONFIGS])
     assert [line.split(" is left out")[0] for line in ran.stderr.splitlines()] == [
         f"lockgate: group {each['group']}" for each in odd
     ]

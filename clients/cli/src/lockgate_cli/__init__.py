@@ -1,4 +1,5 @@
-"""The commands for a running coordinator: groups, describe, evict, leave, delete, export, import.
+"""The commands for a running coordinator, such as groups, describe, pause, evict, export and
+import.
 
 `__main__` adds them to the command `lockgate`. They use the public REST API.
 Theory: docs/operations.md, "Commands for operators".

@@ -1,7 +1,7 @@
-"""The command `lockgate`: the commands of this package, and those that other packages add.
+"""The command `lockgate`, with the commands of this package and those that other packages add.
 
 A package adds commands by an entry point in the group `lockgate.commands` that names a
-`typer.Typer`: `lockgate-coordinator` adds `serve` and `token` so.
+`typer.Typer`. In this way `lockgate-coordinator` adds `serve` and `token`.
 """
 
 from collections.abc import Callable
@@ -61,12 +61,11 @@ EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "pause": (acts.pause, "lockgate pause checkout orders --reason 'schema migration'"),
     "resume": (acts.resume, "lockgate resume checkout orders"),
     "evict": (commands.evict, "lockgate evict checkout orders 0"),
-    "leave": (commands.leave, "lockgate leave checkout orders 0 --epoch 3"),
     "delete": (commands.delete, "lockgate delete checkout"),
-    "export": (transfer.export_command, "lockgate export --output groups.yaml"),
-    "import": (transfer.import_command, "lockgate import groups.yaml --dry-run"),
+    "export": (transfer.export_command, "lockgate export --output groups.json"),
+    "import": (transfer.import_command, "lockgate import groups.json --dry-run"),
 }
-"""The commands of this package, each with an example for its help."""
+"""The commands of this package by name, each with an example for its help."""
 
 for _name, (_command, _example) in EXAMPLES.items():
     cli.command(_name, epilog=f"Example: `{_example}`")(_command)

@@ -1,5 +1,5 @@
-"""Commands that pause and resume a source or change a group's configuration. Each asks for
-confirmation, and is recorded in the group's journal with the name of the token.
+"""The commands that pause or resume a source, or show or change a group's configuration. The
+group's journal records each change with the name of the token.
 """
 
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ config = typer.Typer(no_args_is_help=True, help="Show or change a group's config
 
 
 def setting(text: str) -> Any:
-    """Return an option that takes its name from its parameter."""
+    """Return an option that is named after its parameter."""
     return typer.Option(help=text)
 
 

@@ -1,4 +1,6 @@
-"""The commands that tell what a `max_drift` would give: `simulate` a workload, `advise` a group."""
+"""The commands `simulate` and `advise`, which compare values of `max_drift` for a workload or for a
+group.
+"""
 
 import time
 from collections.abc import Callable
@@ -143,7 +145,7 @@ def _tell(
 
 
 def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
-    """Return the advice in sentences. `now_ms`: the `max_drift` that the group has."""
+    """Return the advice in sentences. `now_ms` is the present `max_drift` of the group."""
     native, advised = found.native, found.advised
     sentences = [f"Plain Spark loses {f'{native.lost:,}' if native.lost else 'none'} of {native.rows:,} rows."]
     if advised is None or advised.max_drift_ms is None:
@@ -166,7 +168,7 @@ def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[st
 
 
 def _speed(outcome: RunOutcome, found: Sweep) -> str:
-    """Return the speed of a run as a share of plain Spark's."""
+    """Return the speed of a run as a percentage of plain Spark's."""
     native = found.native.rows_per_second
     return f"{outcome.rows_per_second / native if native else 1.0:.0%}"
 

@@ -1,9 +1,9 @@
-"""The client of the operator's commands: one method for each route, and an error of one line for
-each refusal.
+"""The client of the operator's commands, with one method for each route, and an error of one line
+for each refusal.
 
-It is built on the connection that all clients share (`lockgate_http.calls`). A request whose
-connection breaks is made again with the same `Idempotency-Key`; a request that is answered with 429
-is made again when the coordinator allows it.
+It uses the connection that all clients share (`lockgate_http.calls`). If the connection breaks, it
+repeats the request with the same `Idempotency-Key`. After the status 429 it repeats the request
+when the coordinator allows it.
 """
 
 import difflib
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 TIMEOUT_S = 10.0
 ATTEMPTS = 3
 PAGE = 1000
-"""The service's limit for one page of a list."""
+"""The most items that the service returns in a page."""
 MOST_BYTES = 1 << 30
 
 HINTS: Mapping[int, str] = {
@@ -42,16 +42,16 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """Options of the connection. Errors name them as on the command line."""
+    """The options of the connection, which errors name as on the command line."""
 
     __slots__ = ()
 
     def option(self, *names: str) -> str:
-        """Return how to set options, such as `--cert and --key`."""
+        """Return the names of options, such as `--cert and --key`."""
         return " and ".join(f"--{name.replace('_', '-')}" for name in names)
 
     def given(self, *names: str) -> str:
-        """Return options as they are set, such as `--ca ca.pem`."""
+        """Return the given options that are set, such as `--ca ca.pem`."""
         return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 
@@ -64,8 +64,8 @@ class FoundConfig:
 
 
 class OperatorClient(Connection):
-    """Ask one coordinator about all its groups, from one thread. `transport` is httpx's, for
-    tests. Raises `ConfigurationError` if the files of `access` cannot be used.
+    """A client of one coordinator, for use from one thread. `transport` is one of httpx, for tests.
+    Raises `ConfigurationError` if the files of `access` cannot be used.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class OperatorClient(Connection):
         self._send("PUT", f"/v1/groups/{group}", condition, config)
 
     def groups(self) -> Json:
-        """Return all groups, from as many pages as needed."""
+        """Return the list of all groups."""
         pages = list(self.pages("/v1/groups"))
         found = {"items": [item for page in pages for item in page["items"]], "next": None}
         unreadable = [item for page in pages for item in page.get("unreadable", [])]
@@ -104,7 +104,7 @@ class OperatorClient(Connection):
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
-        """Return the group, and all its readers by their source."""
+        """Return the group, and all of its readers by source."""
         first, readers = None, dict[str, list[Json]]()
         for page in self.pages(f"/v1/groups/{group}"):
             first = first or page
@@ -118,7 +118,7 @@ class OperatorClient(Connection):
         return self._json(path, limit=limit, **({} if after is None else {"after": after}))
 
     def whole_source(self, group: str, source: str) -> Json:
-        """Return one source as of its last page, with all readers and their splits."""
+        """Return one source with all of its readers and their splits."""
         pages = list(self.pages(f"/v1/groups/{group}/sources/{source}"))
         return {**pages[-1], "readers": [reader for page in pages for reader in page["readers"]]}
 
@@ -138,10 +138,6 @@ class OperatorClient(Connection):
     def evict(self, group: str, source: str, subtask: int) -> None:
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", force="true")
 
-    def leave(self, group: str, source: str, subtask: int, epoch: int) -> None:
-        """Remove a reader if `epoch` is its newest."""
-        self._send("DELETE", f"/v1/groups/{group}/sources/{source}/readers/{subtask}", epoch=epoch)
-
     def pause(self, group: str, source: str, reason: str) -> None:
         self._send("PUT", f"/v1/groups/{group}/sources/{source}/pause", body={"reason": reason})
 
@@ -149,12 +145,14 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Return up to `limit` entries of the journal, by `after`, `kind`, `source` and `order`."""
+        """Return up to `limit` entries of the journal. `params` are those of the route, such as
+        `after`, `kind`, `source` and `order`.
+        """
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
     def samples(self, group: str) -> list[Json]:
-        """Return the samples of the group, the oldest first."""
+        """Return the samples of the group, beginning with the oldest."""
         found: list[Json] = self._send("GET", f"/v1/groups/{group}/samples").json()["samples"]
         return found
 
@@ -162,7 +160,7 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
-        """Return the same fault with the existing names, the most similar first."""
+        """Return the fault with the names that exist, beginning with the most similar one."""
         try:
             if fault.kind == "unknown-group":
                 near = _near(group, (item["group"] for item in self.groups()["items"]))
@@ -195,7 +193,7 @@ class OperatorClient(Connection):
         return answer
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
-        """Return the first answer that is not one of `PASSING`."""
+        """Send the request until the status is not one of `PASSING`, and return that answer."""
 
         async def answered() -> Answer:
             try:
@@ -221,7 +219,7 @@ class OperatorClient(Connection):
         return NotFound(problem.detail, problem.type.removeprefix("urn:lockgate:"))
 
     def _text(self, answer: Answer) -> str:
-        """Return what an error answer says, and what to do."""
+        """Return the error in an answer, and a remedy."""
         status, detail = answer.status, self._problem(answer).detail
         if not detail:
             return f"{self.url} answers {status}, but not like a lockgate coordinator: check --url"
@@ -231,7 +229,7 @@ class OperatorClient(Connection):
         return self.without_token(Problem.of(answer))
 
     def _version_text(self) -> str:
-        """Return the service's name and version, or a hint if it has none."""
+        """Return the service's name and version, or a hint if it does not answer."""
         try:
             info = self._answer("GET", "/openapi.json", {}).json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {__version__}"
@@ -240,7 +238,7 @@ class OperatorClient(Connection):
 
 
 def _near(name: str, existing: Iterable[str]) -> list[str]:
-    """Return up to five names: the similar ones, or the first five if none is similar."""
+    """Return up to five similar names, or the first five names if none is similar."""
     names = list(existing)
     return difflib.get_close_matches(name, names, 5, 0.4) or names[:5]
 

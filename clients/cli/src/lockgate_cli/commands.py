@@ -1,6 +1,5 @@
-"""Commands that list, show and watch groups, and remove readers and groups."""
+"""The commands that list, show and watch groups, and that remove readers and groups."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -19,17 +18,22 @@ After = Annotated[
 OfSource = Annotated[str | None, typer.Option("--source", help="Show only the readers of this source.")]
 Splits = Annotated[bool, typer.Option("--partitions", help="Also show the partitions of each reader.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Refresh every two seconds until Ctrl-C.")]
-Epoch = Annotated[int, typer.Option("--epoch", min=1, help="The reader's epoch, from lockgate describe --output json.")]
 
 
 @connected()
 def groups(client: OperatorClient, output: OutputOption = Output.TABLE, watch: Watch = False) -> None:
     """List all groups with their watermarks, read limits and blockers."""
-    _not_both(output, watch)
-    if output is not Output.TABLE:
+    console = Terminal()
+    if watch and output is not Output.TABLE:
+        raise typer.BadParameter(f"--output {output.value} prints once: leave --watch out, or run lockgate watch")
+    if watch and not console.is_terminal:
+        raise typer.BadParameter("--watch needs a terminal: leave it out, or run lockgate watch GROUP")
+    if watch:
+        live(console, lambda width: groups_table(client.groups()))
+    elif output is not Output.TABLE:
         print_answer(client.groups(), output)
     else:
-        _show(lambda width: groups_table(client.groups()), watch=watch)
+        console.print(groups_table(client.groups()))
 
 
 @connected()
@@ -41,12 +45,11 @@ def describe(
     limit: Limit = 100,
     after: After = None,
     output: OutputOption = Output.TABLE,
-    watch: Watch = False,
 ) -> None:
     """Show a group: its configuration and blockers, and each reader's state, lease and progress."""
-    _not_both(output, watch)
     if output is Output.TABLE:
-        _show(lambda width: _described(client, group, source, splits, limit, after, width), watch=watch)
+        console = Terminal()
+        console.print(_described(client, group, source, splits, limit, after, console.width))
     elif source is None:
         print_answer(client.group(group, limit, after), output)
     else:
@@ -82,17 +85,6 @@ def evict(client: OperatorClient, group: GroupArgument, source: SourceArgument, 
 
 
 @connected()
-def leave(
-    client: OperatorClient, group: GroupArgument, source: SourceArgument, subtask: SubtaskArgument, epoch: Epoch
-) -> None:
-    """Remove a reader from its group, but only if --epoch is its current epoch. A reader that has
-    replaced it stays.
-    """
-    client.leave(group, source, subtask, epoch)
-    say(f"reader {source}/{subtask} has left {group}")
-
-
-@connected()
 def delete(client: OperatorClient, group: GroupArgument, yes: Yes = False) -> None:
     """Delete a group with its configuration, readers and journal. Live readers register again and
     create the group with their own configuration.
@@ -116,18 +108,3 @@ def _described(
         return group_view(found, found["sources"], splits=False, width=width)
     sources = [client.source(group, name, limit, after if source is not None else None) for name in names]
     return group_view(found, sources, splits=splits, width=width)
-
-
-def _show(view: Callable[[int], RenderableType], *, watch: bool) -> None:
-    console = Terminal()
-    if not watch:
-        console.print(view(console.width))
-        return
-    if not console.is_terminal:
-        raise typer.BadParameter("--watch needs a terminal: leave it out, or run lockgate watch GROUP")
-    live(console, view)
-
-
-def _not_both(output: Output, watch: bool) -> None:
-    if output is not Output.TABLE and watch:
-        raise typer.BadParameter(f"--output {output.value} prints once: leave --watch out, or run lockgate watch")

@@ -1,15 +1,15 @@
-"""The errors of the operator's commands. Each is one line: where, what, and what to do."""
+"""The errors of the operator's commands. The text of each is one line with a remedy."""
 
 from lockgate_http.calls.answers import NotRegistered
 from lockgate_http.errors import AlignmentError
 
 
 class Fault(AlignmentError):
-    """A command has failed. The text is one line without a secret in it."""
+    """A command has failed. The text is one line and has no secret in it."""
 
 
 class NotFound(Fault, NotRegistered):
-    """There is no such group, source or reader. `kind` is the problem's type without its prefix."""
+    """There is no such group, source or reader. `kind` is the problem type without its prefix."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)

@@ -1,9 +1,9 @@
-"""The workload of a living group, from two looks at its readers some time apart, and its history.
+"""The workload of a running group, estimated from two looks at its readers and from its history.
 
-A coordinator knows where each split stands, not what its log holds. Two looks give the rest: how
-far a split's watermark has risen for the offsets that were read, and how much its producer has
-appended. A source that waits for others shows in its history how fast it reads where nothing holds
-it. What had to be assumed is told in sentences.
+A coordinator has the positions of splits, but not the records in their logs. From two looks it
+follows how far a split's watermark rises for the offsets that are read, and how much its producer
+appends. The history of a source shows how fast it reads when it does not wait for others. Sentences
+state what had to be assumed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,21 +18,21 @@ from lockgate.watermark import MAX, MIN
 from lockgate_cli.faults import Fault
 
 LIVE_MS = 3_600_000
-"""How long producers that append keep appending in the simulation."""
+"""How long producers continue to append in the simulation."""
 
 USUAL_RATE = 100_000.0
-"""Records a second of a query of which nothing tells."""
+"""The assumed records per second of a query whose rate cannot be observed."""
 
 SPAN_MS = 3_600_000
-"""Over so much event time unread records lie where nothing tells."""
+"""The assumed range of event time of unread records, if it cannot be observed."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLook:
-    """All readers of a group at one moment. `now`: the coordinator's clock in ms. `readers`: those
-    of each source, with their splits.
+    """The readers of a group by source, with their splits, at one moment. `now` is the
+    coordinator's time in ms.
     """
 
     now: int
@@ -40,7 +40,7 @@ class GroupLook:
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Return the look that the service's answers for all sources give."""
+        """Return the look from the service's answers for all sources."""
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )
@@ -57,7 +57,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Settings of the queries that the coordinator does not have, in ms and records."""
+    """The settings of the queries that the coordinator does not have."""
 
     delay_ms: int
     window_ms: int
@@ -67,8 +67,9 @@ class Given:
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
-    """Return the fastest rise of each source's watermark between two samples after `since` (ms), in
-    ms of event time per ms of the clock: the source reads that fast when it does not wait.
+    """Return how fast each source reads when it does not wait, in ms of event time per ms.
+
+    This is the fastest rise of its watermark between two samples after `since`, in ms.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
@@ -83,8 +84,8 @@ def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
 def load_of(
     group: str, config: Json, first: GroupLook, second: GroupLook, given: Given, paces: Mapping[str, float]
 ) -> tuple[Workload, list[str]]:
-    """Return the workload of the group as of the second look, and what had to be assumed for it.
-    `paces`: as of `paces_of`. Raises `Fault` if no reader reports positions.
+    """Return the workload of the group at the second look, and sentences on what was assumed.
+    `paces` is the result of `paces_of`. Raises `Fault` if no reader reports positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:
@@ -142,7 +143,7 @@ def _query(
 
 
 def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
-    """Return the records per ms of event time, of each split that was read between the looks."""
+    """Return the records per ms of event time for each split that was read between the looks."""
     rows = {each: after[each]["position"] - before[each]["position"] for each in after if each in before}
     risen = {each: after[each]["watermark"] - before[each]["watermark"] for each in rows}
     return {each: rows[each] / risen[each] for each in rows if rows[each] > 0 and risen[each] > 0}
@@ -151,7 +152,9 @@ def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, flo
 def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
-    """Return the unread records of a split, and an hour more where its producer appends."""
+    """Return the unread records of a split and, if its producer appends, those of an hour more. All
+    times are in ms.
+    """
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1
     newest = now - lag
@@ -170,7 +173,7 @@ def _split(
 
 
 def _batches(name: str, first: GroupLook, second: GroupLook) -> int:
-    """Return how many batches the readers of a source have ended between the looks."""
+    """Return the number of batches that the readers of a source have ended between the looks."""
     before = {reader["subtask"]: reader["batch_id"] for reader in first.readers.get(name, [])}
     after = {reader["subtask"]: reader["batch_id"] for reader in second.readers[name]}
     both = (each for each in after if None not in (before.get(each), after[each]))

@@ -1,4 +1,4 @@
-"""Commands for an operator or a probe: a group's journal, and a check of its health."""
+"""The commands `journal` and `check`, for operators and probes."""
 
 import json
 import time
@@ -17,7 +17,7 @@ FOLLOW_S = 2.0
 """Seconds between two requests of --follow."""
 
 UNHEALTHY, NO_ANSWER = 1, 3
-"""Exit statuses of `check`; 0 is healthy, and 2 a usage error."""
+"""The exit statuses of `check`, besides 0 for a healthy group and 2 for a usage error."""
 
 
 @connected()
@@ -91,7 +91,9 @@ def check(
 
 
 def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for: int | None) -> list[str]:
-    """Return why a group is not healthy, a sentence each. `readers`: all, with their `source`."""
+    """Return the reasons why a group is not healthy, one sentence each. `readers` are all of its
+    readers, each with its `source`.
+    """
     reasons = [f"the expected source {source} has not reported" for source in group["waiting_for"]]
     drift = group["drift_ms"]
     if max_drift is not None and drift is not None and drift > max_drift:

@@ -1,5 +1,5 @@
-"""The options that the commands share. A token comes from a file or the environment, since every
-user can read the process list.
+"""The options that the commands share. A token comes from a file or from the environment, because
+every user can read the command line in the process list.
 """
 
 import inspect
@@ -37,20 +37,20 @@ def _token(value: Path | None) -> Path | None:
 
 
 def _pattern(value: str) -> str:
-    """Check a name, or a prefix followed by *."""
+    """Check that a value is a name, or a prefix followed by *."""
     _name(value[:-1] + "-" if value.endswith("*") else value)
     return value
 
 
 def _name(value: str) -> str:
-    """Check a name by the protocol's rule. Another text in a path might match another route."""
+    """Check that a value is a valid name. Another text in a path might match another route."""
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")
     return value
 
 
 def milliseconds(value: str) -> int:
-    """Return the milliseconds of a duration. Raises `BadParameter` for another text."""
+    """Parse a duration such as 5min, and return it in ms. Raises `BadParameter`."""
     found = written(value)
     if found is None or found < 0:
         raise typer.BadParameter(f"{value!r} is no duration: 30s, 5min, 1h 30min, 10 minutes and 250ms are some")
@@ -83,7 +83,7 @@ CONNECTION: dict[str, tuple[Any, Any]] = {
     ),
     "key": (_file("key", "The private key of --cert, if it is in another file.", envvar="LOCKGATE_KEY"), None),
 }
-"""The options of the connection, each with its type and its default."""
+"""The type and the default of each option of the connection."""
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", callback=_name, help="The alignment group.")]
@@ -104,7 +104,8 @@ SubtaskArgument = Annotated[
 
 
 def connected(failed: int = 1) -> Callable[[Command], Command]:
-    """Add the options of the connection to a command, whose first parameter is the client.
+    """Return a decorator that adds the options of the connection to a command, whose first
+    parameter is the client.
 
     An `AlignmentError` ends the command with its text in one line and the exit code `failed`. For
     an unknown group, source or reader the text names similar ones.

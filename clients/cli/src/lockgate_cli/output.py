@@ -1,7 +1,7 @@
-"""All that the commands print, and its forms: a table for people, JSON and YAML for programs.
+"""The output of the commands: tables for people, JSON and YAML for programs.
 
-Every command prints by `say` and `Terminal`, and by nothing else: text of others cannot steer the
-terminal of the operator who reads it.
+All commands print only by `say` and `Terminal`, so that no text from others can control the
+operator's terminal.
 """
 
 import json
@@ -32,29 +32,31 @@ OutputOption = Annotated[Output, typer.Option("--output", help="Print the result
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print one line, on standard error with `err`."""
+    """Print one line on standard output, or with `err` on standard error."""
     typer.echo(printable(line), err=err)
 
 
 def say_lines(text: str) -> None:
-    """Print a text of several lines, whose line ends are the caller's own."""
+    """Print a text that may have several lines. No line of it may come from others."""
     for line in text.split("\n"):
         say(line)
 
 
 def print_answer(answer: Any, output: Output) -> None:
-    """Print one answer for programs, over several lines."""
+    """Print an answer as JSON or YAML, over several lines."""
     say_lines(_yaml(answer) if output is Output.YAML else json.dumps(answer, indent=2, ensure_ascii=False))
 
 
 def print_item(item: Any, output: Output) -> None:
-    """Print one of many answers: a line of JSON, or a YAML document."""
+    """Print one of several answers as a line of JSON or as a YAML document."""
     say_lines(f"---\n{_yaml(item)}" if output is Output.YAML else json.dumps(item, ensure_ascii=False))
 
 
 @contextmanager
 def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on standard error, if that is a terminal; yield how to set its share."""
+    """Show a progress bar on standard error, if that is a terminal. Yield a function that sets the
+    share that is done, from 0 to 1.
+    """
     console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     hidden = not (shown and console.is_terminal)
@@ -64,13 +66,13 @@ def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], No
 
 
 class Terminal(Console):
-    """Output of tables and progress. No text in them is markup, a link or a control code."""
+    """A console for tables and progress bars that takes no text as markup, link or control code."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render, with the text of `Text` escaped before it is wrapped."""
+        """Render an object. Escape the text of a `Text` first, before it is wrapped."""
         if isinstance(renderable, Text) and not renderable.plain.isprintable():
             renderable = renderable.copy()
             renderable.plain = printable(renderable.plain)
@@ -81,7 +83,9 @@ class Terminal(Console):
 
 
 def _yaml(answer: Any) -> str:
-    """Return the answer in YAML: in ASCII where YAML would leave a mark of direction unescaped."""
+    """Return the answer in YAML. It is ASCII if YAML would leave an invisible character, such as
+    one that changes the direction of text, unescaped.
+    """
     text = str(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True)).removesuffix("\n")
     if text.replace("\n", "").isprintable():
         return text

@@ -1,4 +1,4 @@
-"""The service's answers as tables for people. Pure: from JSON to rich's renderables."""
+"""The service's answers as tables for people, by pure functions from JSON to rich's renderables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,14 +14,16 @@ from lockgate_cli.words import assigned_splits, dated, distance, event_time_rate
 Json = dict[str, Any]
 
 WIDE = 110
-"""From this width on readers have a column with their owners."""
+"""The width of a terminal from which on the table of readers has a column with their owners."""
 
 NUMBERS = frozenset(
     {"drift", "waits", "readers", "lease", "progress", "batch", "position"}
     | {"late rows", "rows saved", "event-time rate", "producers lag"}
 )
 WHOLE = ("watermark", "read limit")
-"""Columns whose values stay on one line. A duration may break between its two units."""
+"""The columns whose values are not broken into lines. A duration may break between its two
+units.
+"""
 
 COLOURS = {
     "active": "green",
@@ -40,7 +42,7 @@ COLOURS = {
 
 
 def groups_table(groups: Json) -> RenderableType:
-    """Show all groups, a line each, then those that cannot be read."""
+    """Return a table of all groups, followed by the groups that cannot be read."""
     sick = [
         Text(f"{item['group']} cannot be read: {item['reason']}. {item['remedy']}", style="red")
         for item in groups.get("unreadable", [])
@@ -65,8 +67,8 @@ def groups_table(groups: Json) -> RenderableType:
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
-    """Show one group: its watermark and read limit, what it waits for, and the readers of
-    `sources`, which are parts of the service's answers.
+    """Return the view of a group: its watermark and read limit, what it waits for, and the readers
+    of `sources`. All arguments are answers of the service or parts of them.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     why = [Text(group["reason"])] if group.get("reason") else []
@@ -124,7 +126,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
-    """Return what the readers' queries report besides their watermarks."""
+    """Return a table of what the readers' queries report besides their watermarks."""
     table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]
@@ -156,7 +158,7 @@ def _splits(readers: Sequence[tuple[str, Json]]) -> Table:
 
 
 def _assignments(found: Json) -> Table:
-    """Return the reader and the position of each split of a source that has an enumerator."""
+    """Return a table of a source's splits, with the reader and the position of each."""
     table = _table("partition", "reader", "state", "position", "assigned")
     for item in found["items"]:
         table.add_row(
@@ -179,13 +181,13 @@ def _coloured(state: str) -> Text:
 
 
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
-    """Return how to see the next page of the group, or of the one source asked for."""
+    """Return a hint how to see the next page of the group or of the source, if there is one."""
     after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
     return [] if after is None else [Text(f"more readers: use --after {after}, or a higher --limit", style="italic")]
 
 
 def _table(*columns: str) -> Table:
-    """Return a table with numbers on the right. It cuts no time, and folds long names."""
+    """Return an empty table. Numbers are on the right, and long names are broken into lines."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")

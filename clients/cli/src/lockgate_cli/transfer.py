@@ -1,16 +1,21 @@
 """The commands `export` and `import`: groups and their configurations to a file, and from a file
 into a running coordinator.
 
-An import first reads the whole file, then looks at every group, and writes only if nothing stands
-against it. Each write says which configuration it replaces, so no change by somebody else is lost.
-An import that ends in the middle is made again: groups that are already as in the file stay.
+    {"lockgate_export": 1, "made_at": "2026-11-23T12:00:00Z", "groups": {"checkout": {…}, …}}
+
+Readers are not in the file, because they register again themselves. An import reads the whole file
+and looks at every group before it writes anything. Each write names the configuration that it
+replaces, so no change by somebody else is lost. If an import ends in the middle, it can be
+repeated, since groups that are already as in the file stay as they are.
 """
 
+import json
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,17 +23,28 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from lockgate.wire.codec import to_json
-from lockgate.wire.fields import NAME, NAME_RULE
-from lockgate_cli.backup import Saved, read, written
+from lockgate.errors import InvalidMessage
+from lockgate.wire.codec import from_json, to_json
+from lockgate.wire.events import GroupConfig
+from lockgate.wire.fields import NAME, NAME_RULE, Name
 from lockgate_cli.client import OperatorClient
 from lockgate_cli.faults import Fault, NotFound
 from lockgate_cli.options import Patterns, connected
 from lockgate_cli.output import progress, say, say_lines
 from lockgate_http.errors import AlignmentError
 
+VERSION = 1
 NAMES_SHOWN = 10
+NEW = "new"
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """The groups in a file, with their configurations."""
+
+    groups: Mapping[Name, GroupConfig]
+
 
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", dir_okay=False, help="Write to this file instead of standard output.")
@@ -40,20 +56,21 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change
 
 @connected()
 def export_command(client: OperatorClient, groups: Patterns = None, output: Output = None) -> None:
-    """Write the groups and their configurations as JSON lines, for `lockgate import`."""
-    saved = list[Saved]()
+    """Write the groups and their configurations as JSON, for `lockgate import`."""
+    found = dict[str, GroupConfig]()
     for name in _shown("exporting", _chosen([item["group"] for item in client.groups()["items"]], groups or ["*"])):
         if not NAME.match(name):
             say(f"lockgate: group {name} is left out: a name {NAME_RULE}", err=True)
             continue
         with suppress(NotFound):  # deleted a moment ago
-            saved.append(Saved(name, client.configuration(name).config))
-    text = written(saved, datetime.now(timezone.utc))
+            found[name] = client.configuration(name).config
+    made_at = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    text = json.dumps({"lockgate_export": VERSION, "made_at": made_at, **to_json(Export(found))}, indent=2)
     if output is None:
-        say_lines(text.removesuffix("\n"))
+        say_lines(text)
     else:
-        _replace(output, text)
-        say(f"{_groups(len(saved))} written to {output}", err=True)
+        _replace(output, text + "\n")
+        say(f"{_groups(len(found))} written to {output}", err=True)
 
 
 @connected()
@@ -64,41 +81,58 @@ def import_command(client: OperatorClient, file: File, replace: Replace = False,
     --replace overwrites it. Readers are not affected.
     """
     client.mark(f"import-{secrets.token_hex(6)}")
-    saved = read(_text(file), file)
-    steps = [(each, etag) for each in _shown("looking", saved) if (etag := _replaced(client, each)) is not None]
-    there = [each.group for each, etag in steps if etag]
+    groups = read(_text(file), file)
+    steps = [(name, etag) for name in _shown("looking", [*groups]) if (etag := _replaced(client, name, groups[name]))]
+    there = [name for name, etag in steps if etag != NEW]
     if there and not replace:
         raise Fault(
             f"{_groups(len(there))} there with another configuration: {_some(there)}. Nothing was imported; "
             "--replace overwrites"
         )
-    for done, (each, etag) in enumerate(_shown("importing", [] if dry_run else steps)):
+    for done, (name, etag) in enumerate(_shown("importing", [] if dry_run else steps)):
         try:
-            client.configure(each.group, to_json(each.config), etag or None)
+            client.configure(name, to_json(groups[name]), None if etag == NEW else etag)
         except AlignmentError as fault:
             raise Fault(
-                f"group {each.group}: {fault}. {done} of {_groups(len(steps))} imported; the same command imports the "
-                "rest"
+                f"group {name}: {fault}. {done} of {_groups(len(steps))} imported; the same command imports the rest"
             ) from fault
     say(
         f"{'would be' if dry_run else 'imported'}: {len(steps) - len(there)} new, {len(there)} replaced, "
-        f"{len(saved) - len(steps)} already as in the file"
+        f"{len(groups) - len(steps)} already as in the file"
     )
 
 
-def _replaced(client: OperatorClient, saved: Saved) -> str | None:
-    """Return the `ETag` of the configuration to be replaced; "" for a new group, None if the group
-    has this configuration already.
+def read(text: str, where: str) -> Mapping[str, GroupConfig]:
+    """Return the configurations in a file by group. Raises `Fault`, which names the file, `where`,
+    and each invalid field.
     """
     try:
-        found = client.configuration(saved.group)
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Fault(f"{where} is not valid JSON: {error}") from error
+    if not isinstance(found, dict) or "lockgate_export" not in found:
+        raise Fault(f"{where} is not a file from lockgate export: it has no lockgate_export")
+    if (version := found["lockgate_export"]) != VERSION:
+        raise Fault(f"{where} has version {version!r}, and this lockgate reads version {VERSION}: use a newer lockgate")
+    try:
+        return from_json(Export, found).groups
+    except InvalidMessage as error:
+        raise Fault(f"{where} cannot be imported: {error}") from error
+
+
+def _replaced(client: OperatorClient, name: str, config: GroupConfig) -> str | None:
+    """Return the `ETag` of the configuration to replace, `NEW` if the group does not exist, or None
+    if the group already has the configuration.
+    """
+    try:
+        found = client.configuration(name)
     except NotFound:
-        return ""
-    return None if found.config == saved.config else found.etag
+        return NEW
+    return None if found.config == config else found.etag
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that fit a pattern. Raises `Fault` for a pattern that no group fits."""
+    """Return the names that match a pattern. Raises `Fault` if a pattern matches no name."""
     for pattern in patterns:
         if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
             raise Fault(f"no group fits {pattern}; there are {_some(names) if names else 'none'}")
@@ -114,7 +148,7 @@ def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write another file and move it over this one, so that no half of a file is ever there."""
+    """Replace the file by moving a new one over it, so that it is never incomplete."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("x", encoding="utf-8") as file:
@@ -134,7 +168,7 @@ def _text(file: str) -> str:
     except OSError as error:
         raise Fault(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise Fault(f"{file} cannot be read: it is no text in UTF-8") from error
+        raise Fault(f"{file} cannot be read: it is not UTF-8") from error
 
 
 def _groups(count: int) -> str:

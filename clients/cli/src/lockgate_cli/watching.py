@@ -1,5 +1,5 @@
-"""Show a group until interrupted: live on a terminal, else a line for each change. If the
-coordinator is unreachable, say so and keep trying.
+"""Views of groups that are shown until they are interrupted: live on a terminal, or as a line for
+each change. If the coordinator is unreachable, they say so and keep trying.
 """
 
 import signal
@@ -19,16 +19,18 @@ from lockgate_cli.output import Output, print_item, say
 from lockgate_http.calls.answers import Unreachable
 
 EVERY_S = 2.0
-"""Seconds between two requests of a view."""
+"""The seconds between two requests of a view."""
 
 PASSING = (Unreachable, NotFound)
-"""Faults that may pass. After a restart, an in-memory coordinator has no group until a reader
-registers again.
+"""The faults after which a view keeps trying. After a restart, an in-memory coordinator has no
+group until a reader registers again.
 """
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show `view`, made for a width, again and again. Raise the fault of the first request."""
+    """Show the result of `view`, which is called with the width of the terminal, again and again.
+    Raise the fault of the first request.
+    """
     with _ending():
         shown = view(console.width)
         screen = Live(shown, console=console, auto_refresh=False, screen=True)
@@ -47,8 +49,8 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
 
 
 def follow(look: Callable[[], Json], output: Output) -> None:
-    """Print the group whenever its alignment changes. Raise a fault of the first request; print a
-    later one once, on standard error.
+    """Print the group whenever its alignment changes. Raise the fault of the first request, but
+    print later ones on standard error.
     """
     with _ending():
         found, told, away = look(), None, False
@@ -72,7 +74,7 @@ def follow(look: Callable[[], Json], output: Output) -> None:
 
 
 def line(group: Json) -> str:
-    """Return a group's state in one line, without what changes by time alone."""
+    """Return the state of a group as one line, without values that change with time alone."""
     event = group["alignment"]
     highest = moment(event["max_desired_watermark"], unbounded="unbounded")
     return (
@@ -83,7 +85,7 @@ def line(group: Json) -> str:
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """End the body on Ctrl-C or SIGTERM, and restore the terminal."""
+    """End the `with` block on Ctrl-C or SIGTERM, and let it restore the terminal."""
 
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Times, ages and reasons in words."""
+"""Times, distances and rules of a group in words."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ LONG_WAIT = {
 
 
 def distance(group: Json) -> str:
-    """Return how far apart the group's readers are in event time, and what that means for them."""
+    """Return sentences on how far apart the group's readers are, and what follows for them."""
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])
     if drift is None:
@@ -54,7 +54,7 @@ def event_time_rate(ms: int) -> str:
 
 
 def rules(config: Json) -> list[tuple[str, str]]:
-    """Return the group's rules, each with what it means; a row each."""
+    """Return the rules in a group's configuration, each as a name and an explanation."""
     rows = [
         ("mode", "observe: read limits are shown, but no reader waits" if config["mode"] == "observe" else "enforce"),
         ("catch up", CATCH_UP[config["catch_up"]]),
@@ -66,7 +66,7 @@ def rules(config: Json) -> list[tuple[str, str]]:
 
 
 def assigned_splits(source: str, counts: Json) -> str:
-    """Return one sentence on how the coordinator has assigned a source's partitions."""
+    """Return a sentence on how many of a source's partitions are assigned."""
     total = sum(counts.values())
     others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]
     more = [text for text in others if not text.startswith("0 ")]

@@ -1,6 +1,5 @@
-"""Workloads for a simulation: as a file describes them, or as a run in observe mode has seen them.
-
-Raises `Fault` for a text that is no workload, with the place of the fault.
+"""Workloads for a simulation, from a file in YAML or from the report of a run in observe mode. An
+invalid file raises `Fault`, with the place of the error.
 """
 
 from datetime import datetime, timezone
@@ -20,8 +19,13 @@ OBSERVED = "lockgate-observed"
 
 
 class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}):
-    """`count` equal partitions: `records` in each, evenly from `from` to `to`. `lag`: how
-    long after its event time each is appended; without it all are there at the start.
+    """A number of equal partitions.
+
+    Attributes:
+        records: The records in each, whose event times are even from `from` to `to`.
+        count: The number of such partitions.
+        lag: How long after its event time a record is appended. Without it, all records are there
+            at the start.
     """
 
     records: int
@@ -32,7 +36,7 @@ class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_":
 
 
 class QueryText(msgspec.Struct, forbid_unknown_fields=True):
-    """One query, in the words of `Alignment` and of Spark."""
+    """A query. The fields are named as in `Alignment` and in Spark."""
 
     delay: str
     partitions: list[PartitionText]
@@ -46,7 +50,7 @@ class QueryText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
-    """The queries of one group, which begin at the wall clock `start`."""
+    """The queries of a group, which begin at the time `start`."""
 
     queries: dict[str, QueryText]
     catch_up: Literal["joint", "strict"] = "joint"
@@ -103,7 +107,7 @@ class ObservedPartition(msgspec.Struct):
 
 
 class ObservedSource(msgspec.Struct):
-    """A source in such a report."""
+    """A source in the report of a run in observe mode."""
 
     source: int
     max_offsets_per_trigger: int | None = None
@@ -111,7 +115,7 @@ class ObservedSource(msgspec.Struct):
 
 
 class ObservedRun(msgspec.Struct):
-    """The fields of such a report that a simulation needs."""
+    """The fields of the report of a run in observe mode that a simulation needs."""
 
     schema: str
     query: dict[str, str | None]
@@ -124,8 +128,8 @@ class ObservedRun(msgspec.Struct):
 
 
 def read_observed(path: Path, window_ms: int) -> Workload:
-    """Return the workload of a run in observe mode, by its report in JSON. `window_ms`: the length
-    of the query's windows, which the report does not know.
+    """Return the workload of a run in observe mode, from its report in JSON. `window_ms` is the
+    length of the query's windows, which the report does not have.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)
@@ -162,5 +166,5 @@ def read_observed(path: Path, window_ms: int) -> Workload:
 
 
 def _ms(at: datetime) -> int:
-    """Return a time in epoch ms. A time without a zone is UTC."""
+    """Return a time in ms since the Unix epoch. A time without a zone is in UTC."""
     return round((at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp() * 1000)
