@@ -63,7 +63,7 @@ KNOWN_TO = {
             "lockgate_coordinator.telemetry.requests",
             "lockgate_coordinator.telemetry.traces",
         ),
-        "prometheus_client": ("lockgate_coordinator.telemetry.metrics", "lockgate_coordinator.telemetry.group_metrics"),
+        "prometheus_client": ("lockgate_coordinator.telemetry.metrics",),
         "opentelemetry": ("lockgate_coordinator.telemetry.traces", "lockgate_coordinator.app"),
         "uvicorn": ("lockgate_coordinator.server", "lockgate_coordinator.intake", "lockgate_coordinator.probes"),
         "typer": ("lockgate_coordinator.commands",),

@@ -32,7 +32,7 @@ SHOWN = [
     CHECKOUT / "core/src/lockgate/sentences.py",
     SERVICE / "service/sentences.py",
     *sorted((CHECKOUT / "clients/cli/src/lockgate_cli").glob("*.py")),
-    *(SERVICE / "telemetry" / name for name in ("changes.py", "split_changes.py", "metrics.py", "group_metrics.py")),
+    *(SERVICE / "telemetry" / name for name in ("changes.py", "split_changes.py", "metrics.py")),
 ]
 DEPLOYED = [
     CHECKOUT / "deploy/observability/prometheus/alerts.yml",

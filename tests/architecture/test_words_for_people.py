@@ -34,7 +34,6 @@ NO_PROSE = {
     "jvm/event_time.py": "Spark SQL",
     "jvm/batch.py": "Spark SQL",
     "telemetry/metrics.py": "Prometheus' text",
-    "telemetry/group_metrics.py": "Prometheus' text",
     "report/pictures.py": "SVG",
     "telemetry/card.py": "HTML",
     "telemetry/batch_slice.py": "Spark SQL",

@@ -5,27 +5,23 @@ import logging
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
 from redis import Redis
 
 from lockgate.group.expiry import Expiry
 from lockgate.group.group import Group, configured, create
 from lockgate.wire.events import GroupConfig, OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
+from lockgate_coordinator.service import expiring
 from lockgate_coordinator.service.coordinator import Coordinator
-from lockgate_coordinator.service.expiring import keep_removing, pause_s, remove_expired
+from lockgate_coordinator.service.expiring import keep_removing, remove_expired
 from lockgate_coordinator.store import Store, keys, open_store
 from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.metrics import Metrics
-from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
-from support.answers import wait_for
-from support.http_readers import HttpReader
 from support.turns import register, report
 
 HOUR_MS = 3_600_000
 EXPIRY = Expiry(readers_ms=HOUR_MS, groups_ms=HOUR_MS)
-NEVER = Expiry(readers_ms=None, groups_ms=None)
 
 
 def with_reader(group: Group, source: str, now_ms: int) -> Group:
@@ -146,22 +142,14 @@ async def test_two_coordinators_remove_and_log_each_once(
         await each.store.close()
 
 
-def test_the_options_of_serve_are_hours() -> None:
-    """1.8 s."""
-    with CoordinatorProcess(options=("--expire-readers", "0.0005", "--expire-groups", "0.0005")) as process:
-        httpx.put(f"{process.url}/v1/groups/stays", json={}, timeout=60).raise_for_status()
-        HttpReader(process.url, "goes", "a", config={"lease_ms": 500, "update_interval_ms": 100}).report(5)
-        wait_for(lambda: "group expired" in process.log.read_text(), 60)
-        (item,) = httpx.get(f"{process.url}/v1/groups", timeout=60).json()["items"]
-        assert item["group"] == "stays"
-
-
-@pytest.mark.parametrize(
-    ("expiry", "pause"), [(Expiry(), 3_600.0), (EXPIRY, 360.0), (Expiry(1, None), 1.0), (NEVER, None)]
-)
-def test_a_process_looks_ten_times_in_the_shortest_time(expiry: Expiry, pause: float | None) -> None:
-    assert pause_s(expiry) == pause
-
-
-async def test_the_removal_ends_at_once_where_nothing_expires(coordinator: Coordinator) -> None:
-    await asyncio.wait_for(keep_removing(coordinator, NEVER), 30)
+async def test_expired_groups_are_removed_in_each_round(
+    coordinator: Coordinator, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expiring, "PAUSE_S", 0.001)
+    removing = asyncio.create_task(keep_removing(coordinator, EXPIRY))
+    for name in ("first", "second"):
+        await stored(store, name, ("a", 8 * HOUR_MS))
+        while await store.names("", 9):
+            assert not removing.done()
+            await asyncio.sleep(0)
+    removing.cancel()

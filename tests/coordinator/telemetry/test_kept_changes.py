@@ -5,14 +5,16 @@ import json
 from collections.abc import Sequence
 
 from lockgate_coordinator.store.base import StoreUnavailable
+from lockgate_coordinator.store.memory import MemoryStore
 from lockgate_coordinator.telemetry.changes import Change, Kind
 from lockgate_coordinator.telemetry.kept_changes import ENTRY_SIZE, MOST_WAITING, KeptChanges, entry
 
 
-class Notebook:
+class Notebook(MemoryStore):
     """A store that takes entries, once it is `there`."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.there = True
         self.entries: list[tuple[str, str]] = []
 

@@ -203,16 +203,11 @@ async def test_a_deleted_group_leaves_no_series_to_its_successor(service: Servic
     assert (await service.scrape())["source_idle_seconds_total{group=g,source=a}"] == 3
 
 
-@pytest.mark.parametrize("named", [True, False])
-async def test_splits_have_series_of_their_own_only_where_that_is_wanted(named: bool) -> None:
-    service = Service(Settings(split_metrics=named))
+async def test_reported_splits_are_counted_by_state(service: Service) -> None:
     splits = {"t-0": {"watermark": 6_000, "state": "paused"}, "t-1": {"watermark": 5_000, "state": "active"}}
     await service.reports("a", 5_000, splits=splits)
     seen = await service.scrape()
     assert (seen["group_splits{group=g,state=paused}"], seen["group_splits{group=g,state=active}"]) == (1, 1)
-    label = "{group=g,source=a,split=t-0,subtask=0}"
-    assert (f"split_watermark_timestamp_seconds{label}" in seen) is named
-    assert not named or (seen[f"split_drift_seconds{label}"], seen[f"split_paused{label}"]) == (1, 1)
 
 
 async def test_more_groups_and_sources_than_the_limit_cost_no_more_series(
@@ -252,8 +247,7 @@ async def test_subscribers_are_those_that_wait_now(service: Service) -> None:
     assert await waiting(0)
 
 
-async def test_names_units_and_helps_are_as_prometheus_asks() -> None:
-    service = Service(Settings(split_metrics=True))
+async def test_names_units_and_helps_are_as_prometheus_asks(service: Service) -> None:
     facts = dict.fromkeys(("late_rows", "rows_saved", "retained_until", "producer_lag_ms", "event_time_rate"), 1)
     await service.reports("a", 5_000, splits={"t-0": {"watermark": 6_000, "state": "active"}}, facts=facts)
     families = list(text_string_to_metric_families((await service.http.get("/metrics")).text))

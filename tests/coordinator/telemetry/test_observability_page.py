@@ -7,7 +7,6 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.telemetry.changes import Kind
 from lockgate_coordinator.telemetry.journal import LINES_OF_ONE_COMMIT
 from lockgate_coordinator.telemetry.logs import LONGEST_TEXT
@@ -18,7 +17,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "monitoring.md").read_text(encoding
 
 
 async def test_every_metric_is_on_the_page_and_every_one_of_the_page_is_there() -> None:
-    service = Service(Settings(split_metrics=True))
+    service = Service()
     await service.reports("a", 5, splits={"t-0": {"watermark": 5, "state": "active"}})
     exchange = {"epoch": service.epochs["g/a/0"], "held": []}
     await service.http.post("/v1/groups/g/sources/a/readers/0/splits", json=exchange)

@@ -1,4 +1,4 @@
-"""The application, which is made from a store. Nothing is built at import time."""
+"""The ASGI application, which `create_app` builds over a store."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,13 +10,13 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lockgate import __version__
+from lockgate.group.expiry import Expiry
 from lockgate_coordinator.access.browsers import Browsers
 from lockgate_coordinator.access.guard import Guard
 from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.rate import RateLimit
 from lockgate_coordinator.api import (
     alignment_events,
-    caller,
     document,
     groups,
     journal,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """FastAPI with middleware in front of it. FastAPI's own middleware runs behind its error
-    handling, which costs more than all the rest of a report; so this middleware runs before it.
+    """FastAPI with middleware in front of it. Reports bypass FastAPI, whose error handling alone
+    costs more than all the rest of a report, and FastAPI's own middleware runs behind that.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -51,7 +51,7 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """Put `middleware` in front of all that is there so far."""
+        """Add `middleware`, which gets requests before all that was added earlier."""
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,11 +66,11 @@ def create_app(
     clock: Callable[[], float] = monotonic,
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
-    """Return the service over `store`, which it closes when it ends. `app.state` has its
-    `coordinator`, its `settings` and its `metrics`.
+    """Return the application over `store`, which it closes when it ends. `app.state` has its
+    `coordinator`, `settings` and `metrics`.
 
-    `clock` is the monotonic clock of tokens and their rates, in seconds. `spans` gets a span for
-    each request, and is flushed when the service ends. Raises `InvalidTokens`.
+    `clock` returns monotonic seconds, for the token file and rate limits. `spans` gets a span for
+    each request, and is flushed at the end. Raises `InvalidTokens`.
     """
     counted = Metrics(store)
     coordinator = Coordinator(
@@ -82,7 +82,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        removing = asyncio.create_task(keep_removing(coordinator, settings.expiry))
+        removing = asyncio.create_task(keep_removing(coordinator, Expiry()))
         yield
         removing.cancel()
         await coordinator.close()
@@ -110,7 +110,6 @@ def create_app(
         reports,
         splits,
         alignment_events,
-        caller,
         process,
     ):
         app.include_router(subject.router)

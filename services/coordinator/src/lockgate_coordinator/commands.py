@@ -1,4 +1,4 @@
-"""The commands of the service: `serve` and `token`. The command `lockgate` loads them."""
+"""The commands `lockgate serve` and `lockgate token`, which the command `lockgate` loads."""
 
 import ipaddress
 import logging
@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lockgate.group.expiry import Expiry
 from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_cli.output import say, say_lines
 from lockgate_coordinator.access.keyring import VARIABLE
@@ -23,15 +22,12 @@ from lockgate_coordinator.tls import PASSWORD_VARIABLE, InvalidTls, Tls
 log = logging.getLogger("lockgate")
 
 LIMITS = Limits()
-WEEK_H = 168.0
 
 commands = typer.Typer()
 
 
 def _of(panel: str) -> Callable[..., Any]:
-    """Return a function that makes an option of one panel of `lockgate serve --help` from its
-    variable.
-    """
+    """Return a function that makes the options of one panel of `lockgate serve --help`."""
 
     def option(variable: str, text: str, *flags: str, **more: Any) -> Any:
         return typer.Option(*flags, envvar=f"LOCKGATE_{variable}", rich_help_panel=panel, help=text, **more)
@@ -40,7 +36,7 @@ def _of(panel: str) -> Callable[..., Any]:
 
 
 _listen, _access, _limit, _tls_file, _shown = map(
-    _of, ("Listening and storage", "Access", "Limits and expiry", "TLS", "Logs, metrics and dashboard")
+    _of, ("Listening and storage", "Access", "Limits", "TLS", "Logs and dashboard")
 )
 
 
@@ -100,24 +96,6 @@ def serve_command(
     max_attributes: Annotated[
         int, _limit("MAX_ATTRIBUTES", "Limit on the bytes of a reader's owner and attributes.", min=0)
     ] = LIMITS.attributes,
-    expire_readers: Annotated[
-        float,
-        _limit(
-            "EXPIRE_READERS",
-            "Remove a lost or finished reader after this time, if its group is in use. 0: never.",
-            min=0,
-            metavar="HOURS",
-        ),
-    ] = WEEK_H,
-    expire_groups: Annotated[
-        float,
-        _limit(
-            "EXPIRE_GROUPS",
-            "Delete a group that has no configuration of its own and no live readers after this time. 0: never.",
-            min=0,
-            metavar="HOURS",
-        ),
-    ] = WEEK_H,
     ssl_certfile: Annotated[
         Path | None, _tls_file("SSL_CERTFILE", "Listen on https with this certificate (PEM).")
     ] = None,
@@ -142,14 +120,6 @@ def serve_command(
     ] = None,
     log_format: Annotated[logs.LogFormat, _shown("LOG_FORMAT", "The format of log lines.")] = logs.LogFormat.TEXT,
     log_level: Annotated[logs.LogLevel, _shown("LOG_LEVEL", "Log this level and above.")] = logs.LogLevel.INFO,
-    partition_metrics: Annotated[
-        bool,
-        _shown(
-            "PARTITION_METRICS",
-            "Add three series for each partition to /metrics, for at most 10,000 partitions.",
-            "--partition-metrics",
-        ),
-    ] = False,
     dashboard: Annotated[
         bool,
         _shown(
@@ -177,10 +147,8 @@ def serve_command(
         tokens=os.environ.get(VARIABLE, ""),
         rate_limit=rate_limit,
         max_subscribers=max_subscribers,
-        split_metrics=partition_metrics,
         allowed_hosts=(*(allowed_host or ()), host),
         limits=limits,
-        expiry=Expiry(_ms(expire_readers), _ms(expire_groups)),
         dashboard=dashboard,
     )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
@@ -252,10 +220,6 @@ def _tls(certfile: Path | None, keyfile: Path | None, ca_certs: Path | None) -> 
     if keyfile is not None or ca_certs is not None:
         raise _fault("--ssl-keyfile and --ssl-ca-certs need --ssl-certfile, the certificate to listen with")
     return None
-
-
-def _ms(hours: float) -> int | None:
-    return max(1, int(hours * 3_600_000)) if hours else None
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,5 +1,5 @@
-"""Routes for the alignment events of a group: one returns the current event, at once or after the
-next change, and the other streams all events from then on.
+"""The routes for the alignment events of a group. One returns the current event, or waits for the
+next one (a long poll), and the other streams events.
 """
 
 import re
@@ -58,8 +58,8 @@ async def events(
 
 
 def _revision(last_event_id: str | None) -> int:
-    """Return the revision in a `Last-Event-ID`. A missing or malformed ID gives a revision below
-    all others, so that the stream begins with the current event.
+    """Return the revision in a `Last-Event-ID`. For a missing or malformed ID return one below all
+    others, so that the stream begins with the current event.
     """
     return (
         int(last_event_id)

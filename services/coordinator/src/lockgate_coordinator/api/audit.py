@@ -1,8 +1,8 @@
-"""The audit line: one log line for each act, which says who did it, where, and what changed.
+"""Audit lines: one log line for each act of an operator, with the operator's name and what changed.
 
-An act is a request that an operator makes: to configure or delete a group, to pause or resume a
-source, to evict a reader, or to take a reader over. A refused act has its line, too. The line has
-the token's name, but never the token. Theory: docs/monitoring.md, "Journal and audit".
+An act is a request to configure or delete a group, to pause or resume a source, to evict a reader,
+to take a reader over, or to list a source's splits. A refused act gets a line too. The line has the
+name of the token, but never the token itself. Theory: docs/monitoring.md, "Journal and audit".
 """
 
 import logging
@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from secrets import token_hex
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import Request
+from starlette.datastructures import MutableHeaders
 
 from lockgate.wire.codec import to_json
 from lockgate.wire.events import GroupConfig
@@ -37,13 +38,15 @@ def operator(request: Request) -> str | None:
 
 
 @contextmanager
-def audited(request: Request, response: Response, act: str, group: str, **where: Any) -> Iterator[Changed]:
-    """Write the line when the act has ended, and put the request's id into `response`. The caller
-    puts its changes into the yielded dict.
+def audited(
+    request: Request, headers: dict[str, str] | MutableHeaders, act: str, group: str, **where: Any
+) -> Iterator[Changed]:
+    """Write the audit line at the end of a `with` block, in which the act takes place. The block
+    may add its changes to the yielded dict. The request's id is added to the response's `headers`.
     """
     given = request.headers.get(REQUEST_ID, "")
     id = given if _ID.match(given) else token_hex(8)
-    response.headers[REQUEST_ID] = id
+    headers[REQUEST_ID] = id
     fields = {
         "event": "act",
         "act": act,
@@ -64,7 +67,9 @@ def audited(request: Request, response: Response, act: str, group: str, **where:
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """Return `[old, new]` for each key whose value differs. The old one is None in a new group."""
+    """Return `[old, new]` for each key whose value differs. The old value of a new group is
+    None.
+    """
     old = {} if before is None else to_json(before)
     new = to_json(after)
     return {key: [shortened(old.get(key)), shortened(value)] for key, value in new.items() if old.get(key) != value}

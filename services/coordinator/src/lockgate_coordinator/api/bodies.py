@@ -1,9 +1,8 @@
-"""The bodies of requests: how much of them is read, and how they become messages.
+"""The reading of request bodies, up to a limit, and their decoding as messages.
 
-A valid body is decoded by a compiled decoder, which checks the message's definition
-(`lockgate.wire.codec`) as it parses. An invalid one is parsed again and read by `codec`, which
-names its faults. A large body is decoded on a thread, one at a time, so that the event loop goes on
-serving others.
+A compiled decoder decodes a valid body, and checks the message's definition (`lockgate.wire.codec`)
+as it parses. An invalid body is parsed again and read by `codec`, which names its faults. A large
+body is decoded on a thread, one at a time, so that the event loop can serve others.
 """
 
 import json
@@ -24,12 +23,12 @@ from lockgate_coordinator.pauses import InTurn
 T = TypeVar("T")
 
 COMPILED_LIMIT: Final = 262_144
-"""The most bytes that a compiled decoder takes at once, in 10 ms. No other request is served
+"""The most bytes for a compiled decoder, which takes 10 ms for them. No other request is served
 meanwhile, even if the decoder runs on a thread.
 """
 
 LARGE: Final = 65_536
-"""The bytes from which a body is decoded on a thread. Smaller ones take 6 ms at most."""
+"""The most bytes of a body that is not decoded on a thread, which takes at most 6 ms."""
 
 _NOT_JSON = "send the body as Content-Type: application/json (curl: -H 'content-type: application/json')"
 
@@ -37,8 +36,8 @@ _decoders: Final[dict[type[Any], Callable[[Any], Any]]] = {
     kind: msgspec.json.Decoder(kind).decode
     for kind in (ReportedWatermarkEvent, SourcedReport, ReportBatch, ProgressEvent)
 }
-"""The decoders of messages that msgspec can check completely. It would accept unknown fields of a
-closed message, and does not support `fields.JsonForm`.
+"""The compiled decoders, for messages that msgspec can check completely. It accepts unknown fields
+in a closed message, and does not support `fields.JsonForm`.
 """
 
 
@@ -49,7 +48,7 @@ def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
 
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
-    """Decode the body with the compiled decoder for `kind`. Returns None if `kind` has no such
+    """Return the message decoded by the compiled decoder for `kind`, or None if there is no such
     decoder, or if the body is invalid or too long for it.
     """
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
@@ -60,7 +59,7 @@ def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
 
 
 def parsed(body: bytes | msgspec.Raw) -> object:
-    """Return the values of a JSON text. Raises `InvalidMessage`."""
+    """Return the parsed JSON of a body. Raises `InvalidMessage`."""
     try:
         return _loads(bytes(body).decode())
     except RecursionError:
@@ -70,8 +69,9 @@ def parsed(body: bytes | msgspec.Raw) -> object:
 
 
 def _loads(text: str) -> object:
-    """Parse JSON, and make its numbers in Python. `json` alone would let no other request be served
-    until the end of 4 MB, and msgspec takes 6 µs for a number of 17 digits.
+    """Parse JSON, with callbacks in Python that make its numbers and so let other requests be
+    served in between. `json` alone would parse 4 MB without a break, and msgspec takes 6 µs for a
+    number of 17 digits.
     """
     return json.loads(
         text, parse_constant=_no_number, parse_float=lambda digits: float(digits), parse_int=lambda digits: int(digits)
@@ -79,12 +79,12 @@ def _loads(text: str) -> object:
 
 
 def _no_number(text: str) -> float:
-    """Refuse NaN and Infinity, which Python reads but JSON does not have."""
+    """Raise `ValueError` for NaN and Infinity, which `json` accepts but JSON does not have."""
     raise ValueError(f"{text} is not valid JSON")
 
 
 def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits: limits.other_body) -> Any:
-    """Return the dependency of a route that takes this message."""
+    """Return a FastAPI dependency that reads and decodes the body as this message."""
 
     async def found(request: Request) -> T:
         state = request.app.state
@@ -95,22 +95,20 @@ def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits:
 
 
 def large_message(kind: type[T]) -> Any:
-    """Return the dependency of a route whose message may name thousands of splits."""
+    """Return the same dependency for a message that may name thousands of splits."""
     return message(kind, lambda limits: limits.report_body)
 
 
 async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any) -> T:
-    """Return the result of `decode`, whose last argument is a body. It runs on a thread if the body
-    is large.
-    """
+    """Call `decode`, on a thread if its last argument, a body, is large. Return its result."""
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
     return await in_turn.on_thread(decode, *arguments)
 
 
 async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
-    """Return the request's body, in UTF-8. A body whose Content-Length is over the limit is not
-    read at all; another is read up to the limit.
+    """Read the request's body up to `limit`, and check that it is UTF-8. Raises `BodyTooLarge`,
+    without reading if the Content-Length is over the limit, `NotJson` and `InvalidMessage`.
     """
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value[:19]) > limit.size:
@@ -138,7 +136,7 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Return whether a body of this `Content-Type` may be JSON; a missing type may. A page of
+    """Return whether a body of this `Content-Type` may be JSON, as it may without a type. A page of
     another site can send text and forms without a CORS preflight, but not JSON.
     """
     kind = content_type.partition(b";")[0].strip().lower()

@@ -1,5 +1,5 @@
-"""A route's part of the OpenAPI document: its body, its answers, and every problem that it may
-answer with.
+"""The OpenAPI document: for each route its body, its answers, and the problems that it may answer
+with.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,13 @@ from fastapi import FastAPI
 from lockgate.wire.fields import Json
 from lockgate_coordinator.api.problems import TABLE, Problem
 from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, record, ref
-from lockgate_coordinator.api.split_schemas import SPLIT_SCHEMAS
 
 Responses = dict[int | str, dict[str, Any]]
 """The answers of a route by their status, as FastAPI takes them."""
 
 EVERYWHERE = frozenset({401, 403, 421, 429, 503})
-"""The statuses that every route below /v1 may answer with. They come from the guard and the store,
-which all routes share.
+"""The statuses that every route below /v1 may answer with, because the guard or the store causes
+them.
 """
 
 HEADERS: Mapping[int, tuple[str, Json]] = {
@@ -32,8 +31,8 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """Return a successful answer. `schema` is one of `SCHEMAS` or `SPLIT_SCHEMAS`, or None without
-    a body.
+    """Return the description of a successful answer. `schema` is a name in `SCHEMAS`, or None if
+    the answer has no body.
     """
     entry: Json = {"description": description}
     if schema is not None:
@@ -44,10 +43,11 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 
 
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
-    """Return the arguments of a route's decorator: its answers, and the types of its own problems.
+    """Return the arguments of a route's decorator that describe its answers and its body.
 
-    The problems that all routes share are added. A route with a `body` also answers if that is too
-    large. A route with `names` in its path does not match if one of them holds a slash.
+    `problems` are the types of the route's own problems. Those that all routes share are added, and
+    those of an invalid body if `body` is the name of a schema. With `names` in its path the route
+    also answers 404, because a name with a slash matches no route.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
@@ -60,8 +60,8 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """Return the problem documents by their status. `router` has the statuses that the router
-    answers with if nothing matches.
+    """Return the descriptions of problems by status. `router` has the statuses with which the
+    router answers if no route matches.
     """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
     for row in rows:
@@ -70,20 +70,20 @@ def refusals(rows: list[Problem], *router: int) -> Responses:
 
 
 def model(kind: str) -> str:
-    """Return the schema's name of a type of problem, such as `UnknownGroup` for `unknown-group`."""
+    """Return the name of a problem type's schema, such as `UnknownGroup` for `unknown-group`."""
     return "".join(word.capitalize() for word in kind.split("-"))
 
 
 def install(app: FastAPI) -> None:
-    """Add the schemas to the document of `app`, and make the first sentence of each operation its
-    summary. Null is removed from the types of parameters, since no value in a URL is null.
+    """Complete the document of `app`: add the schemas, make the first sentence of each operation
+    its summary, and remove null from the types of parameters, since no value in a URL is null.
     """
     without = app.openapi
 
     def with_schemas() -> dict[str, Any]:
         document = without()
         document["components"] = {
-            "schemas": {**SCHEMAS, **SPLIT_SCHEMAS, **_problems()},
+            "schemas": {**SCHEMAS, **_problems()},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         }
         # a service without tokens needs none, hence the empty alternative
@@ -129,8 +129,8 @@ def _problems() -> dict[str, Json]:
 
 
 def _problem(row: Problem, place: Json) -> Json:
-    """Return the schema of a problem (RFC 9457). `place` has the schema of `instance` or, for a
-    rejected report in a batch, that of `index`.
+    """Return the schema of a problem (RFC 9457). `place` is the schema of its `instance` or, for a
+    rejected report in a batch, of its `index`.
     """
     kind, title, status = {"const": f"urn:lockgate:{row.type}"}, {"const": row.title}, {"const": row.status}
     return record({"type": kind, "title": title, "status": status, "detail": TEXT, **place, **row.members})

@@ -65,7 +65,7 @@ async def configure(
     """
     act = act_of(key, config, if_match, if_none_match)
     answer = JSONResponse(to_json(config))
-    with audited(request, answer, "configure", group) as changed:
+    with audited(request, answer.headers, "configure", group) as changed:
         done = await coordinator.configure(
             group, config, act, operator(request), only=_versions(if_match), never=_versions(if_none_match)
         )
@@ -127,7 +127,7 @@ async def forget(
     """Delete the group with its readers and splits. It also works for a group that cannot be
     read.
     """
-    with audited(request, response, "delete", group):
+    with audited(request, response.headers, "delete", group):
         await coordinator.delete(group, act_of(key, "delete"))
 
 
@@ -158,7 +158,7 @@ def _reader(after: str) -> ReaderKey:
 
 
 async def _visible_names(coordinator: Coordinator, token: Token | None, after: str, wanted: int) -> list[str]:
-    """Return the first `wanted` names above `after` that the token may see. Names are read in large
+    """Return the first `wanted` names above `after` that the token may see. Read names in large
     pages, since few of them may be visible.
     """
     found = list[str]()
@@ -175,8 +175,8 @@ def _etag(version: int) -> str:
 
 
 def _versions(header: str | None) -> Versions | None:
-    """Return the versions that `If-Match` or `If-None-Match` names (RFC 9110, 13.1), or None
-    without the header.
+    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1), or None
+    without a header.
     """
     if header is None:
         return None

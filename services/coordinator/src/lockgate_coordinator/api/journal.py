@@ -1,6 +1,4 @@
-"""The routes for the past of a group: the journal of its changes and of operators' acts, and
-samples for charts.
-"""
+"""The routes for the history of a group: the journal of its changes, and samples for charts."""
 
 import json
 from typing import Annotated
@@ -86,7 +84,7 @@ async def samples(
 
 
 def _kinds(text: str) -> frozenset[str]:
-    """Return the kinds that `text` names. Raises `InvalidMessage` for an unknown one."""
+    """Return the kinds in a list with commas. Raises `InvalidMessage` for an unknown one."""
     kinds = frozenset(text.split(",")) if text else frozenset()
     if kinds - KINDS:
         names = ", ".join(sorted(kinds - KINDS))

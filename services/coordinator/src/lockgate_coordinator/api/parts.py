@@ -1,4 +1,4 @@
-"""The parameters of routes: names, numbers, and the coordinator. `bodies` has the body."""
+"""The types of the routes' parameters: names, numbers, headers, and the coordinator."""
 
 import re
 from hashlib import sha256
@@ -15,7 +15,7 @@ SourceName = Annotated[str, Path(pattern=NAME_FORM, min_length=1, max_length=255
 
 
 def _digits(value: object) -> object:
-    """Accept plain integers only, as in bodies: not "1.0", " 1" or "1_000"."""
+    """Check that a value is a plain integer, as in bodies, and not "1.0", " 1" or "1_000"."""
     if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,19}", value):
         raise ValueError("must be an integer of 64 bits")
     return value
@@ -28,13 +28,13 @@ def _true_or_false(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits)
-"""The check of numbers in paths and queries. In an annotation it comes after the bounds, or the
-OpenAPI document would lack them.
+"""The check of numbers in paths and queries. It has to follow the bounds in an annotation, because
+the OpenAPI document would lack them otherwise.
 """
 
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
 Limit = Annotated[int, Query(ge=1, le=1000), Digits]
-"""How many items a page may have."""
+"""The most items of a page."""
 
 
 Key = Annotated[
@@ -49,8 +49,8 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str:
-    """Return the id of the act for an `Idempotency-Key`, or an empty text without a key. The same
-    key makes another act if it is used for something else.
+    """Return the id of the act for an `Idempotency-Key`, or an empty string without a key. The id
+    also depends on `what`, so that one key for two different requests makes two acts.
     """
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 

@@ -1,4 +1,6 @@
-"""The table that turns every error into an `application/problem+json` answer (RFC 9457)."""
+"""The answers to errors, as `application/problem+json` (RFC 9457). `TABLE` has the status, type and
+title of each error.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -39,17 +41,18 @@ from lockgate_coordinator.telemetry.requests import PROBLEM
 
 
 class BodyTooLarge(Exception):
-    """A request's body is over the limit."""
+    """The body of a request is over the limit."""
 
 
 class NotJson(Exception):
-    """A request's body is declared to be something other than JSON."""
+    """The `Content-Type` of a request is not JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One row of the table. `members` are the schemas of the members that only this problem has,
-    each an attribute of the error. An error's own `retry_after_s` overrides that of the row.
+    """A row of the table. `members` has the schemas of members that only this problem has, whose
+    values are attributes of the error. An attribute `retry_after_s` of the error overrides the
+    row's.
     """
 
     status: int
@@ -90,7 +93,7 @@ TABLE: Mapping[type[Exception], Problem] = {
 
 
 def described(error: Exception) -> Json:
-    """Return the problem's members without `instance`, as a rejected report of a batch has them."""
+    """Return the members of the error's problem, without `instance`."""
     row = TABLE[type(error)]
     if isinstance(error, InvalidMessage):
         members: Json = {"errors": [{"field": name, "detail": detail} for name, detail in error.faults]}
@@ -107,7 +110,7 @@ def described(error: Exception) -> Json:
 
 
 def problem(path: str, error: Exception) -> Response:
-    """Return the answer to a request of `path` that ended in one of the table's errors."""
+    """Return the answer to a request for `path` that has failed with an error of the table."""
     row = TABLE[type(error)]
     seconds = getattr(error, "retry_after_s", row.retry_after_s)
     headers = {} if seconds is None else {"Retry-After": str(seconds)}
@@ -117,15 +120,13 @@ def problem(path: str, error: Exception) -> Response:
 
 
 REJECTED_IN_FULL = 20
-"""The rejected reports of a batch for which all faults are listed. The others have only their
-first.
+"""The number of rejected reports of a batch whose faults are all listed. For further reports only
+the first fault is listed.
 """
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
-    """Return the rejected reports of a batch as JSON: by index, with the members of their
-    problems.
-    """
+    """Return a JSON list of the rejected reports of a batch, each with its index and problem."""
     texts = list[bytes]()
     for place, (index, error) in enumerate(rejected):
         told = error if place < REJECTED_IN_FULL else _shortened(error)
@@ -148,7 +149,9 @@ def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int
 
 
 def install(app: FastAPI) -> None:
-    """Make every error of `app` a problem document, including those of FastAPI and its router."""
+    """Add handlers to `app` that turn every error into a problem document, including those of
+    FastAPI and its router.
+    """
     for kind in TABLE:
         app.add_exception_handler(kind, _of_the_table)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -161,14 +164,16 @@ def _of_the_table(request: Request, error: Exception) -> Response:
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
-    """Return the problem of an invalid path or query. FastAPI validates nothing else here."""
+    """Return the problem of an invalid path, query or header. FastAPI validates nothing else
+    here.
+    """
     assert isinstance(error, RequestValidationError)
     faults = [(".".join(str(part) for part in fault["loc"][1:]), str(fault["msg"])) for fault in error.errors()]
     return _of_the_table(request, InvalidMessage(faults))
 
 
 def _of_http(request: Request, error: Exception) -> Response:
-    """Return the router's own problems, for an unknown route or a method that it does not have."""
+    """Return the problem of an unknown route, or of a method that a route does not have."""
     assert isinstance(error, HTTPException)
     detail = f"{request.method} {request.url.path}"
     return _untyped(request, HTTPStatus(error.status_code), detail, error.headers or {})
@@ -179,13 +184,15 @@ def _of_a_fault(request: Request, error: Exception) -> Response:
 
 
 def _untyped(request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str]) -> Response:
-    """Return a problem with the type about:blank, as RFC 9457 requires if it has no other type."""
+    """Return a problem of the type about:blank, as RFC 9457 requires for one without its own
+    type.
+    """
     members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
     return _answer(request.url.path, status.phrase.lower().replace(" ", "-"), members, headers)
 
 
 def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> Response:
-    """Return the answer in ASCII, since the text may repeat characters of the request that UTF-8
+    """Return the answer. It is ASCII, since it may quote characters of the request that UTF-8
     cannot encode.
     """
     text = json.dumps({**members, "instance": path})
@@ -193,7 +200,7 @@ def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> 
 
 
 class _ProblemResponse(Response):
-    """A response that leaves its kind in the scope, so that `MeasuredRequests` can count it."""
+    """A response that puts its problem type into the scope, where `MeasuredRequests` counts it."""
 
     def __init__(self, *members: Any, kind: str, **more: Any) -> None:
         super().__init__(*members, **more)

@@ -1,17 +1,18 @@
-"""The routes for the state of the process: liveness, readiness and metrics."""
+"""The routes for the state of the process, for its metrics, and for the caller's own rights."""
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 from fastapi import APIRouter, Request, Response
 
 from lockgate_coordinator.access.denials import Forbidden, TooManyRequests, Unauthorized
-from lockgate_coordinator.api.document import answer, refusals
+from lockgate_coordinator.access.guard import TOKEN
+from lockgate_coordinator.access.tokens import Role, Token
+from lockgate_coordinator.api.document import answer, refusals, route
 from lockgate_coordinator.api.parts import TheCoordinator
 from lockgate_coordinator.api.problems import TABLE
 from lockgate_coordinator.service.coordinator import Stopping
 from lockgate_coordinator.service.group_scrape import scrape_groups
-from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import StoreUnavailable
 from lockgate_coordinator.telemetry.metrics import Metrics
 
@@ -42,6 +43,22 @@ async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
 
 
 @router.get(
+    "/v1/token",
+    tags=["access"],
+    **route(answers={200: answer("The token's name, role and groups", "Caller")}, names=False),
+)
+async def caller(request: Request) -> dict[str, Any]:
+    """Return the name, role and groups of the request's token. A coordinator without tokens gives
+    each caller the role admin.
+    """
+    token: Token | None = request.scope.get(TOKEN)
+    if token is None:
+        return {"name": None, "role": str(Role.ADMIN), "groups": None}
+    groups = None if token.groups is None else list(token.groups)
+    return {"name": token.name, "role": str(token.role), "groups": groups}
+
+
+@router.get(
     "/metrics",
     tags=["metrics"],
     response_class=Response,
@@ -50,9 +67,8 @@ async def readyz(coordinator: TheCoordinator) -> dict[str, str]:
 async def metrics(request: Request, coordinator: TheCoordinator) -> Response:
     """Return the metrics of this process and of all groups."""
     counted = cast("Metrics", request.app.state.metrics)
-    settings = cast("Settings", request.app.state.settings)
     async with counted.scraping:
-        scrape = await scrape_groups(coordinator, name_splits=settings.split_metrics)
+        scrape = await scrape_groups(coordinator)
         if scrape.complete and not scrape.more_groups:
             counted.totals.keep_only({group.name for group in scrape.groups}.union(scrape.unreadable))
         text, content_type = await asyncio.to_thread(counted.exposition, request.headers.get("accept", ""), scrape)

@@ -9,7 +9,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.events import ReaderRegistrationEvent
-from lockgate_coordinator.api.audit import REQUEST_ID, audited, operator
+from lockgate_coordinator.api.audit import audited, operator
 from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import (
@@ -41,10 +41,10 @@ async def register(
     """
     if not event.takeover:
         return JSONResponse(to_json(await coordinator.register(group, source, event)), 201)
-    noted = Response()
-    with audited(request, noted, "take_over", group, source=source, subtask=event.subtask, owner=event.owner):
+    headers = dict[str, str]()
+    with audited(request, headers, "take_over", group, source=source, subtask=event.subtask, owner=event.owner):
         answer = await coordinator.register(group, source, event, operator(request))
-    return JSONResponse(to_json(answer), 201, {REQUEST_ID: noted.headers[REQUEST_ID]})
+    return JSONResponse(to_json(answer), 201, headers)
 
 
 @router.delete("/{subtask}", status_code=204, **route(*READERS, answers=LEFT))
@@ -64,7 +64,7 @@ async def leave(
     """
     act = act_of(key, source, subtask, epoch)
     if force and epoch is None:
-        with audited(request, response, "evict", group, source=source, subtask=subtask):
+        with audited(request, response.headers, "evict", group, source=source, subtask=subtask):
             await coordinator.evict(group, source, subtask, act, operator(request))
     elif epoch is not None and not force:
         await coordinator.leave(group, source, subtask, epoch, act)

@@ -1,8 +1,8 @@
-"""The routes for reports of one reader, of many at once, and of executors in the middle of a batch.
+"""The routes for reports: of one reader, of many readers, and of tasks within a batch.
 
-They are by far the most frequent requests. So they are answered here, before FastAPI, whose own
-handling costs more than all the rest of a report. The routes below describe them in the OpenAPI
-document, and FastAPI answers for them if a name in the path is wrong.
+Reports are by far the most frequent requests. They are answered by middleware in front of FastAPI,
+whose own handling costs more than all the rest of a report. The FastAPI routes below describe them
+in the OpenAPI document, and reject a request with an invalid name in its path.
 """
 
 import re
@@ -39,7 +39,7 @@ _ERRORS = tuple(TABLE)
 
 
 class ReportRoutes:
-    """ASGI middleware that answers reports before the application does."""
+    """ASGI middleware that answers reports itself."""
 
     def __init__(self, app: ASGIApp, coordinator: Coordinator, limit: BodyLimit, in_turn: InTurn) -> None:
         self._app = app
@@ -83,7 +83,7 @@ class ReportRoutes:
         return b'{"alignment":%b,"rejected":%b}' % texts
 
     def _text(self, event: WatermarkAlignmentEvent) -> bytes:
-        """Encode the event of a commit once for all reports that it answers."""
+        """Return the JSON of an event. It is encoded once for all reports of the same turn."""
         encoded, text = self._encoded
         if event is not encoded:
             text = msgspec.json.encode(event)
@@ -99,8 +99,8 @@ _items = msgspec.json.Decoder(_Batch).decode
 
 
 def reports_of(body: bytes) -> list[tuple[str, ReportedWatermarkEvent] | InvalidMessage]:
-    """Return the reports of a batch, each judged separately. A faulty report is replaced by its
-    faults. Raises `InvalidMessage` if the body is not a batch.
+    """Return the reports in the body of a batch, each with its source. An invalid report is
+    replaced by its error. Raises `InvalidMessage` if the body is not a batch.
     """
     batch = compiled(ReportBatch, body)
     if batch is not None:

@@ -1,8 +1,8 @@
 """The JSON Schemas of all bodies.
 
-Those of the protocol's messages follow from their definitions (`lockgate.wire.codec`). Those of the
-inspection are written by hand beside `service.inspection`, which makes these answers.
-tests/protocol/test_schemas.py compares all of them with real answers.
+The schemas of the protocol's messages are derived from their definitions (`lockgate.wire.codec`).
+Those of other answers are written by hand, most of them for `service.inspection` and
+`service.inspected_splits`. tests/protocol/test_schemas.py compares all of them with real answers.
 """
 
 from dataclasses import MISSING, is_dataclass
@@ -21,7 +21,8 @@ from lockgate.wire.events import (
     WatermarkAlignmentEvent,
 )
 from lockgate.wire.fields import MOMENT, NAME_PATTERN, Json
-from lockgate.wire.split_events import NumberedSourceEvent, SplitAnswer, StoppedSplit
+from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, NumberedSourceEvent, SplitAnswer, StoppedSplit
+from lockgate_coordinator.service.inspected_splits import READERS_SHOWN, STATES, WORDS
 from lockgate_coordinator.service.inspection import HEALTH
 
 NULL: Json = {"type": "null"}
@@ -39,11 +40,11 @@ ANSWERS = (
     StoppedSplit,
     WatermarkAlignmentEvent,
 )
-"""The messages that only the coordinator sends. It writes all fields of them."""
+"""The messages that only the coordinator sends. All of their fields are present."""
 
 
 def _messages() -> dict[str, Json]:
-    """Return the schema of each message of the protocol by its name."""
+    """Return the schema of each message of the protocol, by the name of its class."""
     found = [*vars(events).values(), *vars(split_events).values()]
     kinds = [kind for kind in found if isinstance(kind, type) and is_dataclass(kind)]
     return {kind.__name__: _of_message(shape_of(kind), whole=kind in ANSWERS) for kind in kinds}
@@ -91,7 +92,7 @@ def ref(name: str) -> Json:
 
 
 def integer(low: int = MIN, high: int = MAX, **more: Any) -> Json:
-    """Return the schema of a 64-bit whole number within `low` and `high`."""
+    """Return the schema of a 64-bit integer from `low` to `high`."""
     return {"type": "integer", "format": "int64", "minimum": low, "maximum": high, **more}
 
 
@@ -100,7 +101,7 @@ def or_null(schema: Json) -> Json:
 
 
 def record(needed: Json, others: Json | None = None, **more: Any) -> Json:
-    """Return the schema of an object whose fields `needed` are required."""
+    """Return the schema of an object with required fields (`needed`) and optional ones."""
     return {"type": "object", "properties": {**needed, **(others or {})}, "required": [*needed], **more}
 
 
@@ -109,17 +110,17 @@ def list_of(item: Json, **more: Any) -> Json:
 
 
 def by_name(item: Json) -> Json:
-    """Return the schema of a map whose keys are names."""
+    """Return the schema of an object whose keys are names."""
     return {"type": "object", "propertyNames": NAME, "additionalProperties": item}
 
 
 def one_of(kind: Any, **more: Any) -> Json:
-    """Return the schema of an Enum's values."""
+    """Return the schema of a string that is one of an Enum's values."""
     return {"type": "string", "enum": [member.value for member in kind], **more}
 
 
 def _with_iso(*names: str) -> Json:
-    """Return the schemas of times, each with its ISO form."""
+    """Return the schemas of times, each followed by its ISO form."""
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 
 
@@ -161,6 +162,11 @@ _COUNTED: Json = {
     "waiting": or_null(COUNT),
     "overdue": or_null(COUNT),
 }
+
+_NUMBER = integer(1)
+_MOMENT: Json = {"since": or_null(TIME), "since_iso": or_null(TEXT)}
+_EVENT: Json = {"type": "object", "description": "at most 4,096 bytes as JSON"}
+_OFFSET: Json = {"anyOf": [COUNT, {"enum": list(WORDS.values())}]}
 
 SCHEMAS: dict[str, Json] = {
     **_messages(),
@@ -281,4 +287,90 @@ SCHEMAS: dict[str, Json] = {
     ),
     "Live": record({"status": {"const": "live"}}),
     "Ready": record({"status": {"const": "ready"}}),
+    "SplitServerSentEvent": record(
+        {
+            "event": {
+                "enum": [
+                    "watermark-alignment",
+                    "add-splits",
+                    "no-more-splits",
+                    "is-processing-backlog",
+                    "source-event",
+                ]
+            },
+            "data": {**TEXT, "contentMediaType": "application/json"},
+        },
+        {
+            "id": {
+                **TEXT,
+                "pattern": "^[0-9]{1,19}$",
+                "description": "revision of the event; only watermark-alignment has it",
+            }
+        },
+    ),
+    "ListedSplits": record(
+        {"group": NAME, "source": NAME, "revision": COUNT, "splits": COUNT, "new": COUNT, "missing": COUNT}
+    ),
+    "MailedEvent": record({"number": _NUMBER}),
+    "SplitCounts": record(dict.fromkeys(STATES, COUNT)),
+    "SplitEnumerator": record(
+        {
+            "splits": COUNT,
+            **dict.fromkeys(STATES, COUNT),
+            "bounded": FLAG,
+            "static": FLAG,
+            "discovered_at": or_null(TIME),
+            "discovered_at_iso": or_null(TEXT),
+            "discoverer": or_null(SUBTASK),
+            "assigning_in_ms": COUNT,
+            "lost_history": FLAG,
+            "is_processing_backlog": FLAG,
+            "source_events": list_of(
+                record({"id": TEXT, "subtask": SUBTASK, "at": TIME, "at_iso": TEXT, "event": _EVENT}),
+                maxItems=SOURCE_EVENTS_KEPT,
+            ),
+        }
+    ),
+    "InspectedSplits": record(
+        {
+            "group": NAME,
+            "source": NAME,
+            "now": TIME,
+            "now_iso": TEXT,
+            "revision": COUNT,
+            "enumerator": ref("SplitEnumerator"),
+            "readers": list_of(
+                record(
+                    {
+                        "subtask": SUBTASK,
+                        "epoch": EPOCH,
+                        "capacity": COUNT,
+                        "splits": COUNT,
+                        "revoking": COUNT,
+                        "lease_left_ms": COUNT,
+                        "requests": FLAG,
+                        "fenced": FLAG,
+                        "discovers": FLAG,
+                    }
+                ),
+                maxItems=READERS_SHOWN,
+            ),
+            "items": list_of(ref("AssignedSplit"), maxItems=1000),
+            "next": or_null(NAME),
+        }
+    ),
+    "AssignedSplit": record(
+        {
+            "split": NAME,
+            "topic": NAME,
+            "partition": COUNT,
+            "position": _OFFSET,
+            "stopping_offset": or_null(_OFFSET),
+            "state": {"enum": list(STATES)},
+            "subtask": or_null(SUBTASK),
+            "epoch": or_null(EPOCH),
+            "assignment": or_null(_NUMBER),
+            **_MOMENT,
+        }
+    ),
 }

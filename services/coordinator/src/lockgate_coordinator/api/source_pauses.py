@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from lockgate.wire.events import PauseRequest
-from lockgate_coordinator.api.audit import REQUEST_ID, audited, operator
+from lockgate_coordinator.api.audit import audited, operator
 from lockgate_coordinator.api.bodies import message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, Key, SourceName, TheCoordinator, act_of
@@ -18,15 +18,7 @@ router = APIRouter(prefix="/v1/groups/{group}/sources/{source}/pause", tags=["so
 PAUSED: Responses = {200: answer("The pause that is in force", "PausedSource")}
 
 
-@router.put(
-    "",
-    **route(
-        "unknown-group",
-        "unknown-source",
-        body="PauseRequest",
-        answers=PAUSED,
-    ),
-)
+@router.put("", **route("unknown-group", "unknown-source", body="PauseRequest", answers=PAUSED))
 async def pause(
     request: Request,
     group: GroupName,
@@ -35,15 +27,14 @@ async def pause(
     coordinator: TheCoordinator,
     key: Key = None,
 ) -> Response:
-    """Pause a source. Its readers read nothing new until it is resumed; they keep their leases,
-    and the group waits for them. A source that is already paused keeps its first pause.
+    """Pause a source. Its readers read nothing new until it is resumed; they keep their leases, and
+    the group waits for them. A source that is already paused keeps its first pause.
     """
-    reason, noted = wanted.reason, Response()
-    with audited(request, noted, "pause", group, source=source) as changed:
+    reason, headers = wanted.reason, dict[str, str]()
+    with audited(request, headers, "pause", group, source=source) as changed:
         found = await coordinator.pause(group, source, operator(request), reason, act_of(key, "pause", source, reason))
         changed["reason"] = reason
-    answer = {"group": group, "source": source, "paused": paused(found)}
-    return JSONResponse(answer, headers={REQUEST_ID: noted.headers[REQUEST_ID]})
+    return JSONResponse({"group": group, "source": source, "paused": paused(found)}, headers=headers)
 
 
 @router.delete("", status_code=204, **route("unknown-group", answers={204: answer("The source is not paused")}))
@@ -56,5 +47,5 @@ async def resume(
     key: Key = None,
 ) -> None:
     """Resume a source. A source that is not paused stays unchanged."""
-    with audited(request, response, "resume", group, source=source):
+    with audited(request, response.headers, "resume", group, source=source):
         await coordinator.resume(group, source, act_of(key, "resume", source), operator(request))

@@ -1,5 +1,5 @@
-"""The frames of a reader's event stream. Each event states one value as a whole, such as the
-reader's splits, and is sent when that value has changed.
+"""The frames of a reader's event stream. Each event carries one complete value, such as all of the
+reader's splits, and is sent when that value changes.
 """
 
 import json
@@ -20,8 +20,8 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield a frame for each value that has changed, and a heartbeat for each None. `in_turn` is
-    shared by all streams.
+    """Yield a frame for each value that has changed, and a heartbeat for each None in `found`.
+    `in_turn` is shared by all streams.
     """
     levels = Levels(reader)
     async with aclosing(found):
@@ -36,8 +36,8 @@ async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: I
 
 
 class Levels:
-    """The values that a stream has sent to a reader. It sends nothing if other readers of the
-    source get or give back splits.
+    """The values that a stream has sent to its reader, so that it sends nothing if only the splits
+    of other readers change.
     """
 
     def __init__(self, reader: ReaderId) -> None:
@@ -49,7 +49,7 @@ class Levels:
         self._number = 0
 
     def changed(self, enumerator: Enumerator) -> Steps[list[tuple[str, Json]]]:
-        """Return the name and data of each value that differs from the one that was sent last."""
+        """Return the event name and the data of each value that differs from the last one sent."""
         yield  # one change may concern thousands of streams: each waits for its turn
         reader, found = self._reader, list[tuple[str, Json]]()
         if self._has_other_splits(enumerator.readers.get(reader)):
@@ -71,8 +71,8 @@ class Levels:
         return found
 
     def _has_other_splits(self, own: SplitOwner | None) -> bool:
-        """Return whether the reader's splits, their numbers, or those to give back have changed.
-        Positions do not count.
+        """Return whether the reader has other splits, other assignment numbers, or other splits to
+        give back than before. Positions are not compared.
         """
         if own is not None and own is self._own:  # untouched
             return False

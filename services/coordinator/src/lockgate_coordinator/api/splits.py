@@ -1,5 +1,5 @@
-"""The routes for splits: a reader's exchange and event stream, a source's list, SourceEvents, and
-the inspection of splits with their readers.
+"""The routes for splits: a reader's exchange and event stream, the list of a source's splits,
+SourceEvents, and the inspection of splits with their readers.
 """
 
 import json
@@ -13,7 +13,7 @@ from lockgate.steps import ITEMS_OF_A_STEP
 from lockgate.watermark import MAX
 from lockgate.wire.codec import to_json
 from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitExchange, SplitList
-from lockgate_coordinator.api.audit import REQUEST_ID, audited
+from lockgate_coordinator.api.audit import audited
 from lockgate_coordinator.api.bodies import large_message, message
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, SourceName, TheCoordinator
@@ -100,19 +100,12 @@ async def put_list(
     coordinator: TheCoordinator,
 ) -> Response:
     """Set a static list of the source's splits, which replaces discovery."""
-    noted = Response()
-    with audited(request, noted, "list_splits", group, source=source) as changed:
+    headers = dict[str, str]()
+    with audited(request, headers, "list_splits", group, source=source) as changed:
         done = await coordinator.put_list(group, source, found)
         changed.update(splits=done.enumerator.count(), new=done.new, missing=done.missing)
-    content = {
-        "group": group,
-        "source": source,
-        "revision": done.enumerator.revision,
-        "splits": done.enumerator.count(),
-        "new": done.new,
-        "missing": done.missing,
-    }
-    return JSONResponse(content, headers={REQUEST_ID: noted.headers[REQUEST_ID]})
+    content = {"group": group, "source": source, "revision": done.enumerator.revision, **changed}
+    return JSONResponse(content, headers=headers)
 
 
 @router.post("/events", **route("unknown-group", "unknown-source", body="SourceEventToReaders", answers=MAILED))

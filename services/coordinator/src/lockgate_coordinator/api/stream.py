@@ -1,9 +1,9 @@
-"""Server-Sent Events: a response that lasts until its client leaves, the group is deleted or the
+"""Server-Sent Events: responses that last until the client leaves, the group is deleted or the
 service stops.
 
-A slow client delays no commit. The server buffers 64 KiB for it, then `send` blocks. Nothing is
-queued while it blocks; afterwards the client gets only the newest event. If a client reads nothing
-at all, the operating system closes its connection (see `server.listen`).
+A slow client delays no commit. The server buffers 64 KiB for it, then `send` blocks. No events are
+queued meanwhile; afterwards the client gets only the newest one. If a client does not read at all,
+the operating system closes the connection after a minute (`server.STUCK_MS`).
 """
 
 import asyncio
@@ -27,10 +27,10 @@ HEADERS = [
 
 
 class EventStream(Response):
-    """A response that sends these frames and then ends.
+    """A response that sends `frames` and then ends.
 
-    Starlette's streams would be larger, and would end late for a client that has left while many
-    events come.
+    A streaming response of Starlette takes more memory, and ends late if the client leaves while
+    many events arrive.
     """
 
     def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
@@ -60,19 +60,19 @@ async def _until_gone(receive: Receive) -> None:
 
 
 async def group_frames(events: AsyncGenerator[News, None]) -> AsyncGenerator[bytes, None]:
-    """Yield the events of a group in their wire form, and a heartbeat for each None."""
+    """Yield a frame for each event of a group, and a heartbeat for each None."""
     async with aclosing(events):
         async for event in events:
             yield _group_frame(event) if isinstance(event, WatermarkAlignmentEvent) else HEARTBEAT
 
 
 def frame(event: str, data: bytes, id: int | None = None) -> bytes:
-    """Return one event in its wire form."""
+    """Return an event as Server-Sent Events write it."""
     number = b"" if id is None else b"id: %d\n" % id
     return b"event: %b\n%bdata: %b\n\n" % (event.encode(), number, data)
 
 
 @lru_cache(maxsize=1_024)
 def _group_frame(event: WatermarkAlignmentEvent) -> bytes:
-    """Return the frame of an event, which is the same for all streams of the group."""
+    """Return the frame of an event. It is cached for all streams of the group."""
     return frame("alignment", msgspec.json.encode(event), event.revision)

@@ -1,8 +1,8 @@
-"""The figures of all groups for one Prometheus scrape, counted while reports are served.
+"""The figures of all groups for one Prometheus scrape.
 
-Counting a group of 10,000 readers in one go would delay reports. So other requests are served after
-each `COUNTED_AT_ONCE` readers and splits. A group is immutable, so all its figures are from one
-moment.
+It would delay reports to count a group of 10,000 readers without a break, so other requests are
+served after each `COUNTED_AT_ONCE` readers and splits. A group is immutable, so all its figures are
+still of one moment.
 """
 
 import asyncio
@@ -17,27 +17,23 @@ from lockgate_coordinator.telemetry.figures import Figures, GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER
 
 MOST_GROUPS = 1_000
-"""The most groups with figures of their own, the first ones by name."""
+"""The most groups that are counted, the first ones by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
-"""How many sources of a group have figures of their own. The figures of the others are added up
-under OTHER.
+"""The most sources of a group with figures of their own. Those of further sources are added up
+under `OTHER`.
 """
 
-MOST_NAMED_SPLITS = 10_000
-"""How many splits have figures of their own, over all groups, if splits are wanted at all."""
-
 COUNTED_AT_ONCE = 1_000
-"""Readers and splits that are counted before other requests are served: about 2 ms."""
+"""The readers and splits that are counted without a break, in about 2 ms."""
 
 GROUPS_AT_ONCE = 16
-"""How many groups are evaluated at the same time."""
+"""The number of groups that are evaluated at the same time."""
 
 
-async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrape:
-    """Return the figures of all groups, or only those counted before the store failed."""
+async def scrape_groups(coordinator: Coordinator) -> Scrape:
+    """Return the figures of all groups, or those counted before the store failed."""
     scrape = Scrape()
-    left = MOST_NAMED_SPLITS if name_splits else 0
     try:
         names = await coordinator.store.names("", MOST_GROUPS + 1)
         scrape.more_groups = len(names) > MOST_GROUPS
@@ -46,8 +42,7 @@ async def scrape_groups(coordinator: Coordinator, *, name_splits: bool) -> Scrap
             looks = await asyncio.gather(*(_look(coordinator, scrape, name) for name in some))
             for turn in looks:
                 if turn is not None:
-                    scrape.groups.append(await _figures(turn, left))
-                    left -= len(scrape.groups[-1].named_splits)
+                    scrape.groups.append(await _figures(turn))
                     scrape.groups[-1].assignments = await _assignments(coordinator, turn.group.name)
             await asyncio.sleep(0)
     except StoreUnavailable:
@@ -75,19 +70,16 @@ async def _assignments(coordinator: Coordinator, name: str) -> dict[str, dict[st
     return summaries(loaded.sources, loaded.now_ms)
 
 
-async def _figures(turn: Turn, most_named: int) -> GroupFigures:
+async def _figures(turn: Turn) -> GroupFigures:
     group, event = turn.group, turn.event
     figures = GroupFigures(
         group.name, event.revision, event.group_watermark, event.max_desired_watermark, len(group.sources_missing)
     )
     counted = 0
-    for (name, subtask), reader in group.readers.items():
+    for (name, _), reader in group.readers.items():
         _source(figures, name).take(group, reader, turn.now.ms)
         splits = {} if reader.reported is None else reader.reported.splits
-        for split, report in splits.items():
-            figures.splits[SplitState(report.state).value] += 1
-            if len(figures.named_splits) < most_named:
-                figures.named_splits.append((name, subtask, split, report))
+        figures.splits.update(SplitState(report.state).value for report in splits.values())
         counted += 1 + len(splits)
         if counted >= COUNTED_AT_ONCE:
             counted = 0

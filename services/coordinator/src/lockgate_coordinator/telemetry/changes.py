@@ -1,9 +1,9 @@
-"""The changes of state between a group as it was loaded and as it was committed. Pure functions, in
-O(readers that changed).
+"""The changes of state of a group and its readers, found by comparing the group before and after a
+turn. All functions are pure, and their cost depends only on the readers that changed.
 
-Each change of state gets a log line: a reader comes, stops, is lost, or no longer waits; a group is
-created, configured, deleted. Watermarks are not state, because they move with every report, and the
-readers at the minimum change with them.
+Each change gets a log line, for example when a reader comes, stops, is lost or no longer waits, or
+when a group is created, configured or deleted. Watermarks are not state, because they move with
+every report, and the readers at the minimum change with them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ NOBODY: AbstractSet[ReaderKey] = frozenset()
 
 
 class Kind(str, Enum):
-    """The kind of a change, of a group or of one of its readers."""
+    """The kinds of changes of a group, its readers and its partitions."""
 
     GROUP_CREATED = "group_created"
     GROUP_CONFIGURED = "group_configured"
@@ -64,8 +64,8 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change. `source` and `subtask` are None for a change of the group. `details` are figures
-    and free text, such as owners.
+    """A change of state. `source` and `subtask` are None if it concerns the whole group. `details`
+    holds figures and free text, such as owners.
     """
 
     kind: Kind
@@ -77,15 +77,15 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """Return the readers in which the groups differ. This takes O(those) if `after` was made from
-    `before`.
+    """Return the readers that differ between the groups. If `after` was made from `before`, this
+    takes time in proportion to their number.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Return whether only watermarks have moved, and no reader waits or is idle. Nearly all commits
-    are like this, and need no journal.
+    """Return whether only watermarks have moved, and no reader waits or is idle. Nearly all turns
+    are like this, and leave nothing to record.
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
@@ -107,11 +107,11 @@ def changes(
     evicted: AbstractSet[ReaderKey] = NOBODY,
     expired: AbstractSet[ReaderKey] = NOBODY,
 ) -> Iterator[Change]:
-    """Yield the changes from `before`, or from no group if that is None, to `after`. `moved`
-    returns the `readers`.
+    """Yield the changes from `before`, which is None for a new group, to `after`. `readers` is the
+    result of `moved`, and `now_ms` the store's time of the commit.
 
-    `now_ms` is the store's time of the commit. `evicted` are the readers that an operator evicts,
-    `expired` those that expire: the groups alone do not show who removed a reader.
+    `evicted` are the readers that an operator has evicted, and `expired` those that have expired,
+    because a comparison of the groups does not show why a reader is gone.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
@@ -127,8 +127,8 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Return whether the reader's change is only a report that moves a watermark, as nearly all
-    are. A wait may go on or end in it.
+    """Return whether the reader has only reported a watermark, as in nearly all changes. Its wait
+    may continue or end with this report.
     """
     was, now = old.reported, new.reported
     return (
@@ -226,7 +226,7 @@ def _fenced(old: Reader, new: Reader) -> _Entry:
 
 
 def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
-    """Return the reader's own last report, but not one inherited from the previous epoch."""
+    """Return the reader's last report, or None if it is inherited from the previous epoch."""
     if reader is None or reader.reported is None or reader.reported.epoch != reader.epoch:
         return None
     return reader.reported
@@ -270,8 +270,10 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
-    """Yield waits that have become too long. Under `proceed` such a wait begins again at once, and
-    no reader is marked as overdue.
+    """Yield an entry if the reader is overdue now, if it is passed over, or if it counts again.
+
+    With `on_max_wait: proceed` a wait that is too long begins again at once, so the reader is not
+    marked as overdue.
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since

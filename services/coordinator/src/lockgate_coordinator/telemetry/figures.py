@@ -1,5 +1,5 @@
-"""The figures of groups, counted once and in the same way for the inspection, the metrics and the
-charts.
+"""Figures of groups and their readers, so that the inspection, the metrics and the charts count in
+the same way.
 """
 
 from collections import Counter
@@ -11,19 +11,22 @@ from lockgate.group.leases import is_lost, is_parked
 from lockgate.group.now import Now
 from lockgate.group.reader import Reader, watermark_of
 from lockgate.watermark import MAX, MIN
-from lockgate.wire.events import SplitReport
 
 
 @dataclass(slots=True)
 class Figures:
-    """The figures of some readers of a group. `states` counts the readers in each state, `waiting`
-    those at the ceiling, and `overdue` those that have waited for too long. `lowest` is the lowest
-    of all watermarks, and `foremost` the highest watermark of an active reader, or MIN without one,
-    both in ms.
+    """Figures of some readers of a group, such as those of a source.
 
-    The others combine the facts of the readers that have not finished: the sum of counts, the least
-    time left, the largest lag, and the event-time rate of the slowest active reader. They are None
-    if no reader reports them.
+    Attributes:
+        states: The number of readers in each state.
+        waiting: The number of readers at the ceiling.
+        overdue: The number of readers that have waited for longer than `max_wait_ms`.
+        lowest: The lowest watermark of all readers, in ms.
+        foremost: The highest watermark of an active reader, in ms, or MIN without one.
+
+    The other attributes combine the facts that readers report unless they have finished: sums of
+    rows, the least time left, the largest lag, and the rate of the slowest active reader. They are
+    None if no reader reports them.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -65,9 +68,7 @@ def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """Return a reader's state in one word: registered, active, idle, parked, finished, passed_over
-    or lost.
-    """
+    """Return a reader's state: registered, active, idle, parked, finished, passed_over or lost."""
     reported = reader.reported
     if reported is None:
         return "lost" if is_lost(reader, group.config, Now(now_ms)) else "registered"
@@ -82,9 +83,13 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
 
 @dataclass(slots=True)
 class GroupFigures:
-    """One group in a scrape. `watermark` and `ceiling` are in ms, and may be MIN or MAX. `splits`
-    are counted by state. `named_splits` are source, subtask, split, and the split's last report.
-    `assignments` has, for each source with an enumerator, how many splits are in each state.
+    """The figures of one group in a scrape.
+
+    Attributes:
+        watermark: The group watermark in ms, or MIN or MAX.
+        ceiling: The ceiling in ms, or MIN or MAX.
+        splits: The number of reported splits in each state.
+        assignments: For each source with an enumerator, the number of its splits in each state.
     """
 
     name: str
@@ -94,7 +99,6 @@ class GroupFigures:
     missing_sources: int
     sources: dict[str, Figures] = field(default_factory=dict)
     splits: Counter[str] = field(default_factory=Counter)
-    named_splits: list[tuple[str, int, str, SplitReport]] = field(default_factory=list)
     assignments: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
@@ -105,9 +109,14 @@ class GroupFigures:
 
 @dataclass(slots=True)
 class Scrape:
-    """The groups of one scrape. `unreadable` has the names of those that cannot be read.
-    `more_groups` is true if there are others beyond the limit, and `complete` if the store answered
-    for all of them. `commits` and `commands` are this process's totals so far.
+    """The figures of one scrape.
+
+    Attributes:
+        groups: The groups that were counted.
+        unreadable: The names of the groups that cannot be read.
+        more_groups: Whether the store has more groups than a scrape counts.
+        complete: Whether the store answered for all of them.
+        commits, commands, exchanges: The totals of this process so far.
     """
 
     groups: list[GroupFigures] = field(default_factory=list)

@@ -1,6 +1,4 @@
-"""A histogram whose `observe` costs a tenth of a microsecond, so that it does not slow down what it
-measures.
-"""
+"""A histogram that counts a value in 0.1 µs, so that it does not slow down what it measures."""
 
 from bisect import bisect_left
 from itertools import accumulate
@@ -9,7 +7,7 @@ BOUNDS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class Histogram:
-    """A histogram of seconds, with a bucket for each upper bound and one for all values above."""
+    """A histogram of durations in seconds, with one bucket more for values above all bounds."""
 
     __slots__ = ("_counts", "total_s")
 
@@ -22,5 +20,5 @@ class Histogram:
         self.total_s += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Return each bound with how many values were at or below it, as Prometheus expects it."""
+        """Return each upper bound with the number of values up to it, as Prometheus expects."""
         return list(zip([*(str(bound) for bound in BOUNDS_S), "+Inf"], accumulate(self._counts), strict=True))

@@ -1,9 +1,8 @@
-"""The journal: one log line for each change of state, written only by the replica whose commit made
-it.
+"""The journal, which has a log line for each change of state. Only the coordinator whose commit has
+made the change writes the line.
 
-One commit writes at most `LINES_OF_ONE_COMMIT` lines, and one more that counts the remaining
-changes. Without that limit 10,000 readers lost at once would write 10,000 lines, while reports
-wait.
+A commit writes at most `LINES_OF_ONE_COMMIT` lines, and one that counts its further changes.
+Otherwise 10,000 readers that are lost at once would write 10,000 lines while reports wait.
 """
 
 import logging
@@ -46,9 +45,8 @@ _log = logging.getLogger(LOGGER)
 
 
 class Journal(TurnListener):
-    """A listener that records each stored turn of this process. `counts` are the changes of each
-    kind, `totals` the running totals of each source. `kept` takes the changes that operators read
-    back.
+    """A listener that records what each stored turn of this process has changed: in the log, in
+    `kept` for operators to read, in `counts` by kind, and in the `totals` of each source.
     """
 
     def __init__(self, totals: Totals, kept: KeptChanges) -> None:
@@ -57,14 +55,14 @@ class Journal(TurnListener):
         self._totals = totals
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Record what the turn has changed, `ITEMS_OF_A_STEP` readers in a step."""
+        """Record what the turn has changed."""
         if turn.after is turn.before:
             return None
         readers = moved(turn.before, turn.group)
         return None if are_ordinary(turn.before, turn.group, readers) else self._recorded(turn, readers)
 
     def splits_changed(self, group: str, source: str, before: Enumerator | None, after: Enumerator) -> Steps[None]:
-        """Record what the enumerator of a source has changed."""
+        """Record which splits of the source were listed, assigned, freed or finished."""
         return self._written(group, split_changes(group, source, before, after))
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
@@ -106,7 +104,9 @@ class Journal(TurnListener):
 
 
 def _operator(change: Change, commands: Sequence[Command]) -> str | None:
-    """Return the name of the operator whose command made the change: the last one of several."""
+    """Return the name of the operator whose command has caused the change, if there is one. The
+    last one of several commands decides.
+    """
     if change.kind not in ACTS:
         return None
     for command in reversed(commands):

@@ -1,40 +1,34 @@
-"""The journal that operators read back: the changes of a group, kept in the store.
+"""The stored journal of each group, which operators read by `lockgate journal` or the dashboard.
 
-A change is written a moment after its commit, by the process that made the commit, so no report
-waits for it. A process that is killed in that moment loses the entry, but one that is asked to stop
-writes what is left. While the store does not answer, entries wait until the next change.
+The process that has made a commit writes the changes shortly afterwards, so that no report waits.
+If it is killed before that, the entries are lost; if it is stopped, it writes them first. While the
+store does not answer, entries wait until the next change.
 """
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
-from lockgate_coordinator.store.base import StoreUnavailable
+from lockgate_coordinator.store.base import Store, StoreUnavailable
 from lockgate_coordinator.telemetry.changes import Change
 
 MOST_WAITING = 2_000
-"""How many entries wait to be written, of all groups. Further ones are counted and left out."""
+"""The most entries that wait to be written, of all groups. Further ones are dropped and counted."""
 
 ENTRY_SIZE = 4_096
-"""The most characters of one entry. In a longer one, long details are cut or left out."""
+"""The most characters of an entry. The details of a longer one are cut or left out."""
 
 _SHOWN, _ITEMS = 200, 20  # characters of a text, items of a list, in an entry that is cut
 _LAST_WORD_S = 2.0
 
 
-class Notes(Protocol):
-    """The part of a store that the journal needs."""
-
-    async def append_journal(self, name: str, entries: Sequence[str]) -> None: ...
-
-
 class KeptChanges:
-    """A writer of changes to the journals of their groups. `left_out` counts those that it could
-    not keep.
+    """A writer of changes to the stored journals of their groups. `left_out` counts the changes
+    that were dropped.
     """
 
-    def __init__(self, store: Notes) -> None:
+    def __init__(self, store: Store) -> None:
         self.left_out = 0
         self._store = store
         self._waiting: dict[str, list[str]] = {}
@@ -42,7 +36,9 @@ class KeptChanges:
         self._task: asyncio.Task[None] | None = None
 
     def keep(self, change: Change, by: str | None) -> None:
-        """Keep a change; called on the event loop. `by` is the name of an operator's token."""
+        """Write the change soon. `by` is the name of the operator's token. Call this on the event
+        loop.
+        """
         if self._count >= MOST_WAITING:
             self.left_out += 1
             return
@@ -52,7 +48,7 @@ class KeptChanges:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
     async def close(self) -> None:
-        """Write what is left, for two seconds at most."""
+        """Write the remaining entries, for at most two seconds."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task], timeout=_LAST_WORD_S)
         if self._waiting:
@@ -71,7 +67,7 @@ class KeptChanges:
 
 
 def entry(change: Change, by: str | None) -> str:
-    """Return the change as an entry of the journal, in JSON."""
+    """Return the JSON of the change as a journal entry."""
     fields: dict[str, Any] = {"kind": change.kind.value}
     if change.source is not None:
         fields["source"] = change.source
@@ -86,7 +82,7 @@ def entry(change: Change, by: str | None) -> str:
 
 
 def shortened(value: object) -> object:
-    """Return a detail with its long texts and lists cut."""
+    """Return the value with its long texts and lists cut."""
     if isinstance(value, str) and len(value) > _SHOWN:
         return value[:_SHOWN] + "…"
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""The log on standard output: one line for each record of any logger, as text or as JSON.
+"""The log on standard output, with one line for each record of any logger, as text or as JSON.
 
-No record can break into two lines: control characters are escaped, and long texts are cut. Times
-are UTC, in milliseconds. A record's fields come as `extra={"fields": {…}}`.
+Control characters are escaped and long texts are cut, so no record can forge a second line. Times
+are in UTC, to the millisecond. A logger adds fields to a record by `extra={"fields": {…}}`.
 """
 
 import json
@@ -17,26 +17,26 @@ from lockgate.printable import printable
 from lockgate.watermark import instant
 
 LONGEST_TEXT = 256
-"""The most characters of a text in a field. Owners may have any length."""
+"""The most characters of a text in a field, since the owner of a reader may be longer."""
 
 EVENT_TIMES = frozenset({"watermark", "read_limit"})
-"""Fields that are event times in ms."""
+"""The fields that hold event times in ms."""
 
 AUDIT = "lockgate.audit"
-"""The logger of the audit lines, which are written at every level."""
+"""The logger of the audit lines, which are written at every `--log-level`."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:/+-]+\Z")
 
 
 class LogFormat(str, Enum):
-    """The form of a line."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class LogLevel(str, Enum):
-    """The lowest level that is written."""
+    """The lowest level of which lines are written."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -45,8 +45,8 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel) -> None:
-    """Send all logs of this process to standard output in this form. Logs of other packages are
-    written from warnings on.
+    """Send all logs of this process to standard output. Other packages log only warnings and
+    errors.
     """
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
@@ -57,12 +57,12 @@ def install(form: LogFormat, level: LogLevel) -> None:
 
 
 class JsonLines(logging.Formatter):
-    """A formatter that writes one JSON object a line, with `time`, `level`, `logger`, `message`,
-    the fields, and `exception` if there is one.
+    """A formatter that writes each record as a JSON object with `time`, `level`, `logger`,
+    `message`, the fields, and `exception` if there is one.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, in ASCII, so that no character in it ends it."""
+        """Return the line. It is ASCII, so no character within can end it."""
         line: dict[str, object] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -76,12 +76,12 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """A formatter that writes `TIME LEVEL message key=value …`, with durations and event times for
-    a person. A traceback follows in lines of its own, each after a bar.
+    """A formatter that writes `TIME LEVEL message key=value …`, with readable durations and event
+    times. Each line of a traceback begins with a bar.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, and the lines of a traceback."""
+        """Return the line, followed by those of a traceback."""
         fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _for_a_person(record) if key != "event")
         line = f"{_time(record)} {record.levelname} {printable(record.getMessage())}{fields}"
         if record.exc_info:
@@ -100,9 +100,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
 
 
 def _for_a_person(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
-    """Yield the fields with durations and event times in words; a JSON line has the
-    milliseconds.
-    """
+    """Yield the record's fields, with durations and event times in words."""
     for key, value in _fields(record).items():
         yield (key.removesuffix("_ms") if isinstance(value, int) else key), _spoken(key, value)
 

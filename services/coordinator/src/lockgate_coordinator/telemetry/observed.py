@@ -1,4 +1,4 @@
-"""Measurements of the operations of a store: how long each one takes, and how many fail."""
+"""Measurements of a store's operations: how long they take, and how many fail."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -23,8 +23,8 @@ STEPS = (
 
 
 class StoreFigures:
-    """The figures of a store's steps: `durations` of those that were answered, `errors` of the
-    others, and `conflicts`, commits refused because another one came first.
+    """The measurements of one store by operation: the `durations` of answered calls, and the number
+    of failed ones in `errors`. `conflicts` counts commits that others had overtaken.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class StoreFigures:
         self.conflicts = 0
 
     def measured(self, store: Store) -> Store:
-        """Return the same store, whose `STEPS` are measured here."""
+        """Return the store with measured `STEPS`."""
         return cast("Store", _Measured(store, {step: self._step(store, step) for step in STEPS}))
 
     def _step(self, store: Store, name: str) -> Callable[..., Awaitable[Any]]:

@@ -1,9 +1,9 @@
-"""Figures of requests: how long reports take, which are refused and why, and how many requests wait
+"""Figures of requests: how long reports take, which requests are refused and why, and how many wait
 now. They are plain numbers, because each report updates them.
 
-The middleware runs before everything else, so that the guard's refusals are counted as well. The
-application leaves two facts for it in the request's scope: the problem that the request ended in,
-and the outcome of a batch.
+The middleware runs before everything else, so it also counts what the guard refuses. The
+application puts the problem type of a refused request, and the outcome of a batch, into the
+request's scope.
 """
 
 from collections import Counter
@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lockgate_coordinator.telemetry.histogram import Histogram
 
 PROBLEM: Final = "lockgate.problem"
-"""The key in the scope for the type of the problem that the request is answered with."""
+"""The key in the scope for the problem type of the answer, if the request was refused."""
 
 JUDGED: Final = "lockgate.judged"
-"""The key in the scope for the number of accepted reports of a batch, and the problems of the
-others.
+"""The key in the scope for the number of accepted reports of a batch, and the problem types of the
+rejected ones.
 """
 
 SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
@@ -27,14 +27,14 @@ POLL, STREAM = "long_poll", "stream"
 INTERNAL: Final = "internal-server-error"
 
 _BY_DEPTH: Final = {6: SINGLE, 4: BATCH}
-"""The routes that end in `/watermarks`, by how many slashes they have:
-`/v1/groups/G/sources/S/watermarks`, `/v1/groups/G/watermarks`.
+"""The kinds of routes that end in `/watermarks`, by their number of slashes:
+`/v1/groups/G/sources/S/watermarks` and `/v1/groups/G/watermarks`.
 """
 
 
 class RequestFigures:
-    """The figures of requests: accepted `reports` by kind, `rejections` by problem type, and how
-    many requests are `waiting` for a change now.
+    """Figures of all requests: the `durations` and the number of accepted `reports` by kind, the
+    `rejections` by problem type, and how many requests are `waiting` for a change now.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware that measures requests before any other middleware runs."""
+    """ASGI middleware that measures requests, in front of all other middleware."""
 
     def __init__(self, app: ASGIApp, figures: RequestFigures) -> None:
         self._app = app
@@ -91,7 +91,5 @@ def _kind(path: str) -> str | None:
 
 
 def _wait(path: str) -> str | None:
-    """Return the kind of a request that may wait, or None for others. Some of them are answered at
-    once.
-    """
+    """Return the kind of a GET request that may wait for a change, or None for other requests."""
     return POLL if path.endswith("/alignment") else STREAM if path.endswith("/events") else None

@@ -1,6 +1,6 @@
-"""The changes of one source's assignments between two values of its enumerator. Pure functions, in
-O(splits of the readers that changed). Positions do not count, because they move with every
-exchange.
+"""The changes of a source's split assignments, found by comparing its enumerator before and after
+an exchange. All functions are pure, and their cost depends only on the splits of the readers that
+changed. Positions are not compared, because they move with every exchange.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,11 +10,11 @@ from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
 from lockgate_coordinator.telemetry.changes import Change, Kind
 
 NAMED = 8
-"""The most splits that one change names; `count` is the number of all of them."""
+"""The most splits that a change names. Its `count` is the number of all."""
 
 
 def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:
-    """Yield the changes from `before`, or from no enumerator if that is None, to `after`."""
+    """Yield the changes from `before`, which is None for a new enumerator, to `after`."""
     if after.lost_history and (before is None or not before.lost_history or before.began_at != after.began_at):
         reason = "the store has lost the assignments: it assigns nothing until readers have presented theirs"
         details = {"waits_ms": max(0, after.assigning_at - (after.heard_at or after.began_at))}

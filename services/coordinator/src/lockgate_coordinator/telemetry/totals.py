@@ -1,11 +1,11 @@
 """The totals of each source: how long its readers waited or were idle, and how often they were lost
 or passed over.
 
-Times add up as follows. A commit that changes a reader adds the time since the reader was last
-heard, if it waited (was idle) over that time: from the later of the old `heard_at` and `held_since`
-to the new `heard_at`. So each moment is counted once, by one replica, and the sum over all replicas
-lags the clock by no more than the time between two reports. The silence before a reader is lost is
-not counted, since its state is unknown.
+If a reader waited or was idle since its last report, the commit of its next report adds that time:
+from the old `heard_at`, or from `held_since` if that is later, to the new `heard_at`. So one
+coordinator counts each moment, once, and the sum over all coordinators lags the clock by at most
+the time between two reports. The silence before a reader is lost is not counted, because its state
+is unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,17 +16,17 @@ from lockgate.group.reader import Reader
 from lockgate.group.readers import Moved
 
 MOST_SOURCES = 10_000
-"""How many sources have totals of their own. The totals of the others are added up under OTHER,
-which bounds the memory for names.
+"""The most sources with totals of their own. The totals of further ones are added up under `OTHER`,
+so that the memory is bounded.
 """
 
 OTHER = "(other)"
-"""Never the name of a group or source, since names have no brackets."""
+"""A label that is never the name of a group or source, since names have no brackets."""
 
 
 @dataclass(slots=True)
 class SourceTotals:
-    """The totals of one source and all its readers, by the commits of this process."""
+    """The totals of a source over all its readers, from the commits of this process."""
 
     paused_ms: int = 0
     idle_ms: int = 0
@@ -35,13 +35,13 @@ class SourceTotals:
 
 
 class Totals:
-    """The totals by group and source. Deleted groups have none."""
+    """The totals by group and source, without those of deleted groups."""
 
     def __init__(self) -> None:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Add the changes of these readers by one commit."""
+        """Add what one commit has changed in these readers."""
         for (source, _), old, new in readers:
             if old is None or new is None:
                 continue
@@ -61,7 +61,7 @@ class Totals:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return the totals, with zeros for those of these sources that have none yet, because
+        """Return the totals, with zeros for those of the given sources that have none yet.
         Prometheus sees no increase in a series that begins with 1.
         """
         room = MOST_SOURCES - len(self.by_source)

@@ -1,8 +1,8 @@
-"""Traces by OpenTelemetry, if the extra `otel` is installed and an endpoint is set in the
-environment. Otherwise OpenTelemetry is not loaded.
+"""Traces by OpenTelemetry, if the extra `otel` is installed and the environment sets an endpoint.
+Otherwise OpenTelemetry is not loaded.
 
-Each request has a span, even on the routes that bypass FastAPI, under the trace in the client's
-`traceparent`. A span has the route, the group and the source, but no headers. If OpenTelemetry is
+Each request gets a span within the trace of the client's `traceparent`, including reports, which
+bypass FastAPI. A span has the route, the group and the source, but no headers. If OpenTelemetry is
 configured to capture headers, those that may hold a secret are masked.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 FLUSH_S: Final = 1.0
-"""How long the process waits at its end for the last spans to be sent."""
+"""How long the process waits for its last spans to be sent before it ends."""
 
 _SECRET: Final = [".*auth.*", ".*cookie.*", ".*token.*", ".*key.*", ".*secret.*"]
 _NOT_TRACED: Final = "/livez,/readyz,/metrics"
@@ -30,8 +30,8 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """Return the provider of spans, configured by OpenTelemetry's own variables, or None if no
-    endpoint is set or the extra is missing.
+    """Return the tracer provider, configured by OpenTelemetry's own variables, or None if they set
+    no endpoint or the extra is not installed.
     """
     if (
         not any(environment.get(name) for name in ENDPOINTS)
@@ -72,7 +72,9 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
 
 
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
-    """Return a span's name, without the names of groups, and its attributes."""
+    """Return the name and the attributes of a request's span. The name is the route, without the
+    names of the group and the source.
+    """
     method, path = scope.get("method", ""), scope.get("path", "")
     route = route_of(method, path)
     if route is None:
@@ -82,7 +84,7 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
 
 
 async def end(spans: "TracerProvider") -> None:
-    """Send the remaining spans, for `FLUSH_S` at most. The thread is abandoned then, because
+    """Send the remaining spans, for at most `FLUSH_S`. The thread is abandoned after that, because
     OpenTelemetry's own timeout does not end an attempt.
     """
     flushing = threading.Thread(target=spans.force_flush, daemon=True)
