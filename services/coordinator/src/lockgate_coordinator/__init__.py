@@ -1,4 +1,4 @@
-"""The coordinator service of lockgate: groups of readers that wait for each other, over HTTP.
+"""The coordinator service of lockgate, which keeps the readers of alignment groups together.
 An operator runs it as `lockgate serve`; `clients/spark` and other clients call its REST API.
 Theory: docs/internals/architecture.md has its structure, docs/internals/protocol.md its rules.
 """

@@ -1,8 +1,8 @@
-"""Warnings in the log about dangers to the service, at the start and after each change: settings of
-the store by which it may lose groups, and too few file descriptors.
+"""Warnings in the log about settings of the store that may lose groups, and about file descriptors
+that run out.
 
-An operator may change a setting of Redis at any time, and after a failover another server answers,
-with settings of its own.
+The checks are repeated, because an operator may change a setting of Redis at any time, and after a
+failover another server with its own settings answers.
 """
 
 import asyncio
@@ -17,22 +17,20 @@ log = logging.getLogger("lockgate")
 LOOKS_EVERY_S = 5.0
 
 DESCRIPTORS_LEFT = 0.1
-"""The log warns if less than this part of all file descriptors is left."""
+"""The share of all file descriptors below which the remaining ones are few."""
 
 Look = Callable[[], Awaitable[list[str] | None]]
-"""A function that returns the dangers of one kind, a sentence each, or None if they cannot be found
-out now.
-"""
+"""A check that returns one sentence for each danger that it finds, or None if it has failed."""
 
 
 class Dangers:
-    """The dangers of several kinds that have been logged so far."""
+    """A log of the dangers that the checks `looks` find."""
 
     def __init__(self, *looks: Look) -> None:
         self._said = {look: list[str]() for look in looks}
 
     async def look(self) -> None:
-        """Look once for dangers of each kind, and log those that are new or resolved."""
+        """Run each check once, and log the dangers that are new or resolved."""
         for look, said in self._said.items():
             found = await look()
             if found is None:
@@ -46,14 +44,14 @@ class Dangers:
             self._said[look] = found
 
     async def keep_looking(self) -> None:
-        """Look for dangers again and again, until cancelled."""
+        """Repeat the checks every `LOOKS_EVERY_S` until cancelled."""
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
             await self.look()
 
 
 async def few_descriptors() -> list[str]:
-    """Return a sentence if few file descriptors are left. Only Linux shows how many are in use."""
+    """Return a warning if few file descriptors are left. Only Linux shows how many are in use."""
     if sys.platform == "win32":
         return []
     import resource

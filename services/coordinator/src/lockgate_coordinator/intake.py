@@ -1,12 +1,12 @@
-"""The limits on one connection's requests, in bytes and in time, and answers written in one piece.
+"""The HTTP protocol of uvicorn, with limits on a request's headers and on its duration, and with a
+faster way to answer.
 
-uvicorn keeps a request's head however long it is, and waits without limit for the end of a request.
-One connection that never ends its headers could take all memory, and a thousand silent ones all
-file descriptors. `api.bodies` limits bodies.
+uvicorn buffers headers of any size, and waits without limit for the end of a request. One
+connection that never ends its headers could take all memory, and a thousand silent ones all file
+descriptors. `api.bodies` limits bodies.
 
-For each answer uvicorn also checks every header, and writes the head and the body with a system
-call each. `answer_whole` writes a complete answer at once, under a head that all answers of its
-kind share.
+For each answer uvicorn also checks every header, and writes head and body by a system call each.
+`answer_whole` writes them by one, with a head that is prepared once a second.
 """
 
 import json
@@ -18,22 +18,22 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_LIMIT = 65_536
-"""The most bytes of a request's line and headers that are kept before they are complete."""
+"""The most bytes of a request's first line and headers."""
 
 SLOW_S = 60.0
-"""How often a connection is checked. A connection is closed if it has sent nothing until the first
-check, or if two checks in a row find it in the same request.
+"""The interval of checks on a connection. It is closed if it has sent nothing before the first
+check, or if two consecutive checks find it within the same incomplete request.
 """
 
 WHOLE: Final = "lockgate.whole"
-"""The name, in the `extensions` of ASGI's scope, of `Intake.answer_whole`."""
+"""The name of `Intake.answer_whole` in the `extensions` of ASGI's scope."""
 
 _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's protocol with both limits, and `answer_whole` for the application. A request that
-    is complete is under neither limit, however long its answer takes.
+    """uvicorn's protocol with both limits, and `answer_whole` for the application. The limits do
+    not apply once a request is complete, however long its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -83,11 +83,10 @@ class Intake(HttpToolsProtocol):
         super().on_message_complete()
 
     def answer_whole(self, send: Callable[..., Awaitable[None]], body: bytes) -> bool:
-        """Write an answer with status 200 and this JSON, and return True.
+        """Write an answer with status 200 and the JSON `body`, and return True.
 
-        Return False and write nothing if the answer has to be sent the usual way, because a
-        middleware has its own `send` and wants to see the answer, or the connection is about to end
-        or is stuck.
+        If the answer has to be sent by `send`, write nothing and return False. That is so if a
+        middleware has replaced `send`, or if the connection is stuck or about to end.
         """
         cycle = self.cycle
         if send != cycle.send or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
@@ -104,8 +103,8 @@ class Intake(HttpToolsProtocol):
         return True
 
     def _check(self) -> None:
-        """Close a connection that is silent or too slow. Between two requests uvicorn's own
-        keep-alive timer runs.
+        """Close the connection if it is silent or too slow. Between two requests uvicorn's
+        keep-alive timer does that.
         """
         unfinished = self._requests if not self._in_head or self._head else None
         silent = self._requests == 0 and unfinished is None

@@ -1,7 +1,5 @@
-"""Listeners of turns, which do everything that follows from a turn besides its answers.
-
-The journal and its figures, long polls and event streams, and samples for charts are listeners.
-`Coordinator` has the list of all.
+"""Listeners, which the coordinator calls after each stored turn of a group. Journal and metrics,
+long polls and event streams, and samples for charts are made by listeners.
 """
 
 from collections.abc import Sequence
@@ -13,23 +11,23 @@ from lockgate_coordinator.pauses import with_pauses
 
 
 class TurnListener:
-    """The base class of listeners. Its methods are called on the event loop. Work that may take
-    long is returned as steps.
+    """The base class of listeners. Its methods are called on the event loop, and return work that
+    may take long as steps.
     """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Handle each turn of a group after it is stored, before its commands are answered."""
+        """Handle a turn after it is stored and before its commands are answered."""
         return None
 
     def splits_changed(
         self, group: str, source: str, before: Enumerator | None, after: Enumerator
     ) -> Steps[None] | None:
-        """Handle a change of a source's enumerator by this process."""
+        """Handle a change of a source's enumerator that this process has committed."""
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Handle the deletion of a group with `readers` readers by this process, either by request
-        or because it had `expired`.
+        """Handle the deletion of a group with `readers` readers by this process, on request or
+        because the group had `expired`.
         """
 
     async def close(self) -> None:
@@ -37,7 +35,7 @@ class TurnListener:
 
 
 class Listeners:
-    """The listeners `all`, which are called in their order."""
+    """Several listeners, which are called in the order of `all`."""
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()

@@ -1,4 +1,4 @@
-"""Long work of the coordinator, with pauses in which other requests are served."""
+"""Long work in steps, with pauses in which other requests are served."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from lockgate.steps import Steps
 T = TypeVar("T")
 
 LOOPS_BETWEEN_STEPS = 5
-"""The runs of the event loop between two steps of heavy bodies. A report of another request needs
-several of them from its first byte to its answer, and should not wait for a step at each of them.
+"""The runs of the event loop between two steps. Another request needs several of them from its
+first byte to its answer, and should not wait for a step at each.
 """
 
 
 async def with_pauses(steps: Steps[T]) -> T:
-    """Return the result of the steps. The event loop serves others after each of them."""
+    """Run the steps and return their result. Other requests are served after each step."""
     while True:
         try:
             next(steps)
@@ -26,15 +26,15 @@ async def with_pauses(steps: Steps[T]) -> T:
 
 
 class InTurn:
-    """Long work of several requests at once. After each step of one of them, other requests are
-    served. So however many there are, another request waits for a few steps at most.
+    """Long work of several requests, one step at a time. Other requests are served between the
+    steps, so they wait for a few steps at most, however many requests have long work.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Return the result of the steps. The first step does not wait for its turn, so it must be
+        """Run the steps and return their result. The first step runs at once, so it must be
         short.
         """
         try:
@@ -51,8 +51,8 @@ class InTurn:
             return result
 
     async def on_thread(self, act: Callable[..., T], *arguments: Any) -> T:
-        """Return the result of work without pauses. It runs on a thread, while no other such work
-        runs.
+        """Run `act`, which has no pauses, on a thread and return its result. Only one such call
+        runs at a time.
         """
         async with self._lock:
             return await asyncio.to_thread(act, *arguments)

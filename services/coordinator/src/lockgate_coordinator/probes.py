@@ -1,11 +1,11 @@
 """Health probes: a cheap answer to `/livez`, and a port that serves only probes.
 
-Any client that reaches the port may ask for `/livez`, as often as it likes and without a token. So
-it is answered before the routes, which would cost several times as much.
+Any client that reaches the port may request `/livez` as often as it likes, without a token. So it
+is answered in front of the routes, which would cost several times as much.
 
-The port for probes is plain http. If callers must show a certificate, a client without one cannot
-send a request, and Kubernetes and most proxies have none for their probes. This port answers
-nothing else, so it needs neither certificates nor tokens.
+If clients must show a certificate, those without one cannot send any request, and Kubernetes and
+most proxies have none for their probes. So there is another port in plain http. It needs neither
+certificates nor tokens, because it answers nothing else.
 """
 
 import socket
@@ -21,7 +21,7 @@ LIVE = b'{"status":"live"}'
 
 
 class Alive:
-    """An ASGI application that answers `GET /livez` and passes all other requests to `app`."""
+    """ASGI middleware that answers `GET /livez` itself."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -36,7 +36,7 @@ class Alive:
 
 
 class ProbesAlone:
-    """An ASGI application that passes to `app` what needs no token, and answers 404 to all else."""
+    """ASGI middleware that answers 404 to all requests except probes."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -52,9 +52,7 @@ class ProbesAlone:
 
 
 class ProbeServer(uvicorn.Server):
-    """A server of `app`'s probes beside the service. The service handles the signals and cancels
-    it.
-    """
+    """A server of `app`'s probes, which the main server starts and cancels."""
 
     def __init__(self, app: Any, listening: socket.socket) -> None:
         super().__init__(
@@ -79,5 +77,5 @@ class ProbeServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the service."""
+        """Leave the signals to the main server."""
         yield

@@ -1,6 +1,4 @@
-"""The server of the application. It listens on its socket, logs its address, and ends without
-waiting for subscribers.
-"""
+"""The server of the application: the socket, what runs beside it, and the shutdown."""
 
 import asyncio
 import gc
@@ -29,41 +27,41 @@ from lockgate_coordinator.tls import RenewedTls, Tls
 log = logging.getLogger("lockgate")
 
 GRACE_S = 3
-"""How long requests under way may take after the signal to stop."""
+"""How long requests in progress may take once the listener has closed."""
 
 KEEP_ALIVE_S = 75
-"""How long a silent connection is kept. This is longer than readers are silent, so a reader never
-sends into a connection that is being closed.
+"""How long an idle connection is kept. Readers send more often than that, so that no reader sends
+into a connection that is being closed.
 """
 
 
 SEND_BUFFER = 131_072
-"""Size of a connection's send buffer in bytes; Linux doubles it. By default it would grow to some
-MB for each stuck reader.
+"""The send buffer of a connection in bytes; Linux doubles it. By default it would grow to several
+MB for each client that has stopped reading.
 """
 
 STUCK_MS = 60_000
-"""How long a client may leave data unacknowledged before the system ends its connection."""
+"""How long a client may leave data unacknowledged before the system closes its connection."""
 
 
 DRAIN_S = 1.5
-"""How long `/readyz` fails before the listener closes, so that a proxy that asks each second sends
-new requests to other coordinators.
+"""How long `/readyz` fails before the listener closes, so that a proxy that probes each second
+sends new requests to other coordinators.
 """
 
 LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
 
 
 Beside = Callable[[], Coroutine[Any, Any, None]]
-"""A coroutine function that runs from the first request on, until the service ends."""
+"""A coroutine function that runs beside the server until the service ends."""
 
 
 class ListenError(Exception):
-    """The service cannot listen there: the port is taken, or the address is not local."""
+    """The service cannot listen on the address, for example because the port is taken."""
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
-    """Run `serve(…)` to its end, on uvloop where the system has it."""
+    """Run `serve(…)` to its end, with uvloop except on Windows."""
     if sys.platform == "win32":
         asyncio.run(serving)
     else:
@@ -80,8 +78,7 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then return. Probes are also answered on `probe_port`, in
-    plain http.
+    """Serve until SIGTERM or SIGINT. Also answer probes on `probe_port`, in plain http.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
     `InvalidTls`, and `ListenError`.
@@ -106,8 +103,8 @@ async def serve(
 
 
 def _raise_descriptor_limit() -> None:
-    """Allow as many file descriptors as the system permits. Each subscriber needs one, and the
-    usual limit is 1,024.
+    """Raise the limit on file descriptors as far as the system permits. Each subscriber needs one,
+    and the usual limit is 1,024.
     """
     if sys.platform != "win32":
         import resource
@@ -118,9 +115,9 @@ def _raise_descriptor_limit() -> None:
 
 
 def _collect_garbage_seldom() -> None:
-    """Collect garbage less often. A large group has hundreds of thousands of objects, none in a
-    cycle. Each full collection would visit them all, in 0.1 s, and free nothing. The smaller
-    collections visit 10,000 and 60,000 objects at most, in some 10 ms, while requests wait.
+    """Collect garbage less often. A large group has hundreds of thousands of objects, none of them
+    in a cycle. A full collection would visit all of them, which takes 0.1 s, and free nothing. The
+    smaller collections visit at most 10,000 and 60,000 objects in about 10 ms, while requests wait.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process
@@ -188,8 +185,8 @@ class _Server(uvicorn.Server):
         self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Make `/readyz` fail on the first signal, and end the service `DRAIN_S` later. A second
-        one ends it at once.
+        """Make `/readyz` fail on the first signal, and end the service `DRAIN_S` later. End it at
+        once on a second signal.
         """
         if self._draining or not self.started:
             super().handle_exit(sig, frame)
@@ -201,7 +198,9 @@ class _Server(uvicorn.Server):
         self._loop.call_soon_threadsafe(self._loop.call_later, DRAIN_S, ends)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End long polls and event streams first, or the server would wait for them."""
+        """Shut down, but end long polls and event streams first, or the server would wait for
+        them.
+        """
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
         for running in self._running:
@@ -210,8 +209,8 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """End with exit code 0. uvicorn would raise the signal again afterwards, and the exit code
-        of -15 would look like a failure.
+        """Handle the signals without raising them again at the end, as uvicorn does. The exit code
+        would then be -15, which looks like a failure.
         """
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:

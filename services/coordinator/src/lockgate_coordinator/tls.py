@@ -1,14 +1,13 @@
 """TLS: the certificate of the service, and the authorities of the clients' certificates.
 
 **Renewal.** The listener keeps one context for its whole life. At the beginning of each handshake
-OpenSSL asks for the context to use (by the callback for server names, which is also called without
-a name), and gets the newest one. So the next client sees a renewed certificate, and existing
-connections go on. Files that cannot be used change nothing.
+OpenSSL calls back for the context to use (by the callback for server names, which is also called
+without a name), and gets the newest one. So new connections get a renewed certificate, and existing
+ones continue. If the new files are invalid, nothing changes.
 
-**No way around the authorities.** A client that resumes a session does not show its certificate
-again. So no session can be resumed if certificates are required. Otherwise a client of a removed
-authority could still connect. Before TLS 1.3 sessions could be resumed without a ticket, so TLS 1.3
-is needed then.
+**Removed authorities.** A client that resumes a session does not show its certificate again, so a
+client of a removed authority could still connect. If client certificates are required, no session
+can be resumed. That takes TLS 1.3, because earlier versions can resume a session without a ticket.
 """
 
 import logging
@@ -25,15 +24,15 @@ log = logging.getLogger("lockgate")
 
 
 class InvalidTls(Exception):
-    """A certificate, key or authority cannot be used. The text names the option and the file, but
-    never the password.
+    """A certificate, key or authority is invalid. The text names the option and the file, but never
+    the password.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
     """The TLS files, in PEM. Without a `keyfile` the key is in the `certfile`. With `ca_certs`
-    clients need a certificate that one of these authorities has signed.
+    clients need a certificate that one of its authorities has signed.
     """
 
     certfile: Path
@@ -42,7 +41,7 @@ class Tls:
     password: str = field(default="", repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """Return a server's context. Raises `InvalidTls`."""
+        """Return a context for a server. Raises `InvalidTls`."""
         self._check_files()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -67,13 +66,11 @@ class Tls:
         return context
 
     def files(self) -> tuple[Path, ...]:
-        """Return the files in use."""
+        """Return the files that are set."""
         return tuple(file for file in (self.certfile, self.keyfile, self.ca_certs) if file is not None)
 
     def _check_files(self) -> None:
-        """Check that the files can be read, since OpenSSL does not name the one that it could not
-        read.
-        """
+        """Raise `InvalidTls` for a file that cannot be read, which OpenSSL would not name."""
         files = {"--ssl-certfile": self.certfile, "--ssl-keyfile": self.keyfile, "--ssl-ca-certs": self.ca_certs}
         for option, file in files.items():
             try:
@@ -84,7 +81,7 @@ class Tls:
 
 
 class RenewedTls:
-    """The context of a listener, which follows its files if `look` is called now and then. Raises
+    """The `context` of a listener, which uses renewed files once `look` has found them. Raises
     `InvalidTls`.
     """
 
@@ -101,7 +98,7 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Read the files again if one of them has changed, and log the outcome."""
+        """Load the files again if one of them has changed, and log the outcome."""
         if not self._watched.have_changed():
             return
         try:
@@ -115,12 +112,12 @@ class RenewedTls:
         handshake.context = self._newest
 
     def _heard(self) -> type[ssl.SSLObject]:
-        """Return a class for TLS connections that tells the log and the client why the client is
-        refused.
+        """Return a class of TLS connections by which the log and the client get the reason if a
+        client is refused.
 
-        asyncio does not log a refusal, and ends the connection before it sends the alert that
-        OpenSSL has made for the client. So a refusal is first reported as a handshake that goes on,
-        which sends the alert, and the connection ends with the client's next bytes.
+        asyncio does not log a refusal, and closes the connection before it sends the alert that
+        OpenSSL has made for the client. So the class first reports an unfinished handshake, upon
+        which the alert is sent, and fails when the client sends its next bytes.
         """
         note = self._refused.note
 
@@ -146,7 +143,7 @@ class RenewedTls:
 
 
 def _refusal(error: ssl.SSLError) -> str | None:
-    """Return why a client is refused, or None if its certificate is not the reason."""
+    """Return the reason for a refusal, or None if it has nothing to do with the certificate."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None

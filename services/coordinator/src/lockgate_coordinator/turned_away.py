@@ -1,4 +1,4 @@
-"""Log rejected callers: the first one at once, then the number of the others."""
+"""Log lines about rejected clients: one for the first client, and one with the number of others."""
 
 import asyncio
 import logging
@@ -8,13 +8,16 @@ from lockgate.duration import spoken_s
 log = logging.getLogger("lockgate")
 
 SUMMED_UP_S = 10.0
-"""How long further callers are counted before the log gets their number."""
+"""How long further clients are counted before their number is logged."""
 
 
 class TurnedAway:
-    """A log of rejected callers that a guesser cannot fill. `first` is the log line of the first
-    caller, formatted with the arguments of `note`. `more` is the line of the others, formatted with
-    their number, a duration, and the first argument of the last `note`.
+    """A log of rejected clients, which a client that guesses tokens cannot flood.
+
+    Args:
+        first: The line for the first client, formatted with the arguments of `note`.
+        more: The line for further clients, formatted with their number, a duration, and the first
+            argument of the last `note`.
     """
 
     def __init__(self, first: str, more: str) -> None:
@@ -23,7 +26,7 @@ class TurnedAway:
         self._counting = False
 
     def note(self, *what: str) -> None:
-        """Log a rejected caller, or count it."""
+        """Log a rejected client, or count it."""
         if self._counting:
             self._number, self._last = self._number + 1, what[0]
             return

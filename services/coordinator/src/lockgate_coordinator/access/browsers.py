@@ -1,18 +1,19 @@
-"""The protection of a service without tokens from the pages that a user's browser shows.
+"""The protection of a service without tokens against the web pages that its users open.
 
-Such a service trusts every client that reaches its port. A browser reaches it too, on behalf of any
-page:
+Such a service trusts every client that reaches its port. That includes the users' browsers, and so
+any page that they show:
 
 * *Cross-site requests.* A page may send a POST to any address. It cannot read the answer, but the
-  request is served. Browsers say which page asks: in `Origin`, and on loopback in `Sec-Fetch-Site`.
-* *DNS rebinding.* A page's own name may resolve to this address a moment later. Then page and
-  service are one origin to the browser. The request's `Host` still is the page's name.
+  request takes effect. Browsers name the page in `Origin`, and on loopback in `Sec-Fetch-Site`.
+* *DNS rebinding.* A page's own host name may resolve to this address a moment later. Then the
+  browser takes page and service for one origin, but the request's `Host` is still the page's name.
 
-So a request from another origin is refused, and so is one for a foreign host name. A page cannot
-own an IP address, a name without a dot, or a name that is never resolved in public. The operator
-has to allow other names. With tokens none of this is needed, because a page has no token.
+So requests from another origin are refused, and so are requests for a host name that a page could
+own. A page cannot own an IP address, a name without a dot, or a name that is never resolved in
+public. The operator has to allow all other names. With tokens none of this is needed, because a
+page has no token.
 
-The names follow RFC 6761, RFC 6762 and ICANN's `internal`; `svc` is Kubernetes' own.
+The private names are those of RFC 6761 and RFC 6762, ICANN's `internal`, and Kubernetes' `svc`.
 """
 
 import ipaddress
@@ -28,8 +29,9 @@ _PRIVATE = (".localhost", ".local", ".internal", ".svc")
 
 
 class Browsers:
-    """ASGI middleware that refuses such requests. `hosts` are further allowed names, or `ANY_HOST`.
-    `answer` makes the response to a refused request from its path and the refusal.
+    """ASGI middleware that refuses cross-site requests and requests for foreign hosts. `hosts` are
+    the allowed names, besides private ones, or `ANY_HOST`. `answer` returns the response to a
+    refused request, given its path and the refusal.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], answer: Callable[[str, Exception], ASGIApp]) -> None:
@@ -64,8 +66,8 @@ class Browsers:
         return None
 
     def _allowed(self, host: bytes) -> bool:
-        """Return whether the host is allowed. Results are kept, because each caller sends the same
-        host again and again.
+        """Return whether the host is allowed. Results are cached, because most requests have the
+        same host.
         """
         known = self._judged.get(host)
         if known is None:
@@ -79,7 +81,7 @@ class Browsers:
 
 
 def is_private(host: str) -> bool:
-    """Return whether no page on the internet can have this host, which may include a port."""
+    """Return whether no page on the internet can own this host. It may include a port."""
     name = _name(host)
     try:
         ipaddress.ip_address(name.strip("[]"))

@@ -1,4 +1,4 @@
-"""The guard's refusals, made before the service sees a request. No text here ever holds a token."""
+"""The errors of requests that are refused before the service sees them. No text has a token."""
 
 from lockgate.duration import spoken_s
 
@@ -8,13 +8,11 @@ class Unauthorized(Exception):
 
 
 class Forbidden(Exception):
-    """The token is known, but may not do this. The text names the needed role or group."""
+    """The token does not permit the request. The text names the needed role or group."""
 
 
 class TooManyRequests(Exception):
-    """The token has used up its rate. Its next request may come after `retry_after_s` whole
-    seconds.
-    """
+    """The token has used up its rate. Its next request is allowed after `retry_after_s` seconds."""
 
     def __init__(self, name: str, rate: int, retry_after_s: int) -> None:
         super().__init__(f"the token {name!r} may make {rate} requests a second: wait {spoken_s(retry_after_s)}")
@@ -22,7 +20,7 @@ class TooManyRequests(Exception):
 
 
 class ForeignHost(Exception):
-    """The request names a host that a page on the internet may own."""
+    """The request is for a host name that a page on the internet may own."""
 
     def __init__(self, host: str) -> None:
         super().__init__(
@@ -41,7 +39,7 @@ class CrossSite(Exception):
 
 
 class TooManyAtOnce(TooManyRequests):
-    """The token has as many requests in progress as it may."""
+    """The token has too many requests in progress."""
 
     def __init__(self, name: str, most: int, kind: str) -> None:
         Exception.__init__(self, f"the token {name!r} has {most} {kind} in progress: wait until one of them ends")

@@ -1,8 +1,8 @@
-"""The guard before the service. A request whose token does not permit it never reaches the
-application.
+"""The guard, which checks the token of each request. A request that its token does not permit never
+reaches the application.
 
-The guard runs before everything else, including the routes that bypass FastAPI. Each request passes
-it, so it only looks up and compares, and parses nothing twice.
+The guard also runs before the routes that bypass FastAPI. Since each request passes through it, it
+only looks up and compares, and parses nothing twice.
 """
 
 from collections.abc import Callable, Collection
@@ -18,15 +18,17 @@ from lockgate_coordinator.access.under_way import UnderWay
 from lockgate_coordinator.turned_away import TurnedAway
 
 TOKEN = "lockgate.token"
-"""The key in the scope under which a route finds the `Token` of its request."""
+"""The key in the request's scope for its `Token`."""
 
 Denial = Unauthorized | Forbidden | TooManyRequests
 
 
 class Guard:
-    """ASGI middleware. A token may have `most_waiting` streams and long polls at the same time.
-    `answer` makes the response to a denied request from its path and the denial. `public` are paths
-    that hold no data, and may be read without a token.
+    """ASGI middleware that denies requests without a token that permits them.
+
+    A token may have `most_waiting` streams and long polls at the same time. `answer` returns the
+    response to a denied request, given its path and the denial. The paths in `public` may be read
+    without a token.
     """
 
     def __init__(

@@ -1,11 +1,12 @@
-"""The tokens in force: those of the environment, and those of a file that is read again after each
+"""The valid tokens: those of the environment, and those of a file that is read again after each
 change.
 
-**Timing reveals nothing.** A header is first looked up among the recognised ones, by its SHA-256:
-how far two digests agree says nothing about the token. An unrecognised header's digest is compared
-with that of *every* token by `hmac.compare_digest`, without stopping at a match.
+**Timing reveals nothing about a token.** A header is first looked up by its SHA-256 among those
+that were recognised before, and how far two digests agree says nothing about the token. If it is
+not among them, its digest is compared with that of *every* token by `hmac.compare_digest`, without
+stopping at a match.
 
-**Only digests are kept**: no token, and no header that held one.
+**Only digests are kept**, but no token and no header with one.
 """
 
 import hmac
@@ -18,11 +19,11 @@ from lockgate_coordinator.access.tokens import InvalidTokens, Token, digest_of
 from lockgate_coordinator.watched_files import WatchedFiles
 
 LOOK_EVERY_S = 1.0
-"""The file is checked for changes at most this often."""
+"""The shortest time between two checks whether the file has changed."""
 
 MOST_RECOGNISED = 1_024
-"""How many good headers are remembered. A token can be written in several ways (`bearer`, more
-blanks), so there may be more headers than tokens.
+"""The most recognised headers that are remembered. A header can be written in several ways
+(`bearer`, more blanks), so there may be more headers than tokens.
 """
 
 VARIABLE = "LOCKGATE_TOKENS"
@@ -31,8 +32,8 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """The tokens in force. `file` may change, and `listed` is `role=token,…`. `clock` gives
-    monotonic seconds. Raises `InvalidTokens` if the tokens cannot be used.
+    """The valid tokens, from a `file` that may change and from `listed`, which is `role=token,…`.
+    `clock` returns monotonic seconds. Raises `InvalidTokens`.
     """
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:
@@ -45,7 +46,7 @@ class Keyring:
         self._recognised_headers: dict[bytes, Token] = {}
 
     def find(self, authorization: bytes) -> Token | None:
-        """Return the token of an `Authorization` header, or None if it holds no known token."""
+        """Return the token in an `Authorization` header, or None if it has no valid one."""
         if self._file is not None and self._clock() >= self._next_check:
             self._read_again(self._file)
         header = digest_of(authorization)
@@ -53,7 +54,7 @@ class Keyring:
         return recognised if recognised is not None else self._recognise(authorization, header)
 
     def in_force(self) -> tuple[Token, ...]:
-        """Return the tokens, as the file has them now."""
+        """Return all tokens that are valid now."""
         if self._file is not None:
             self._read_again(self._file)
         return self._tokens
@@ -74,8 +75,8 @@ class Keyring:
         return found
 
     def _read_again(self, file: Path) -> None:
-        """Read the file again if it has changed. If it is broken or missing the old tokens stay in
-        force, and one error is logged for each such file.
+        """Read the file again if it has changed. If it is missing or invalid, log an error once and
+        keep the previous tokens.
         """
         self._next_check = self._clock() + LOOK_EVERY_S
         if not self._watched.have_changed():

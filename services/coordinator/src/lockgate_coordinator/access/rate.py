@@ -1,17 +1,17 @@
-"""The rate of requests: a token bucket for each key, which holds two seconds' worth of requests."""
+"""The limit on each token's requests per second, by token buckets that hold two seconds' worth."""
 
 import math
 from collections.abc import Callable
 
 MOST_BUCKETS = 1_024
-"""Above this number full buckets are dropped. A bucket is full after two seconds of silence, and
-then the same as a new one.
+"""The number of buckets above which full ones are dropped. A bucket is full after two seconds
+without a request, and then equals a new one.
 """
 
 
 class RateLimit:
-    """A limit of `rate` requests a second for each key, with bursts of `2 * rate`. `clock` gives
-    monotonic seconds.
+    """A limit of `rate` requests per second for each key, with bursts of `2 * rate`. `clock`
+    returns monotonic seconds.
     """
 
     def __init__(self, rate: int, clock: Callable[[], float]) -> None:
@@ -22,8 +22,8 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Return 0 if a request with this key is allowed now. Otherwise return how many seconds to
-        wait, rounded up.
+        """Take one request of this key, and return 0. If it is over the limit, take nothing, and
+        return how many seconds to wait, rounded up.
         """
         now = self._clock()
         level = self._level(self._buckets.get(key), now)

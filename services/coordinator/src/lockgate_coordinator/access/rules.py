@@ -1,8 +1,8 @@
-"""The role that a request needs, and the group that it touches. A request without a rule needs the
-role `admin`.
+"""The role that each request needs, and the group that it touches. A request without a rule needs
+the role `admin`.
 
-The rules apply to the decoded path, the one that the router matches, so no spelling of a path can
-mean one thing here and another there. A path with a part doubled, missing or added matches no rule.
+The rules apply to the decoded path, which the router matches too, so no spelling of a path can mean
+different things to both. A path with an empty, missing or additional part matches no rule.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from lockgate_coordinator.access.tokens import Role
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule of a route. With `everything` the answer covers all groups. Only an `admin` may set
-    the query parameter `forced_by`.
+    """The rule of a route. With `everything` its answer covers all groups. Only the role `admin`
+    may set the query parameter that `forced_by` names.
     """
 
     role: Role
@@ -61,8 +61,8 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group that it touches, or None if that is not a single
-    one. `path` is decoded, `query` is not.
+    """Return the rule of a request, and the group that it touches, or None if it touches none or
+    several. `path` is decoded, and `query` is not.
     """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
@@ -78,8 +78,8 @@ def route_of(method: str, path: str) -> str | None:
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
-    """Return the path with `*` for its names: the group, the source, the subtask. An empty name is
-    not replaced, so it matches no rule.
+    """Return the method and the parts of the path, with `*` for a group, a source and a subtask. An
+    empty name is not replaced, so it matches no rule.
     """
     for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
         if place < len(parts) and parts[place]:
@@ -93,7 +93,7 @@ def _shape_of_rule(rule: str) -> _Shape:
 
 
 def _is_forced(name: str, query: bytes) -> bool:
-    """Return whether the query has the parameter with another value than `false`."""
+    """Return whether the query sets the parameter to anything but `false`."""
     return any(
         key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     )

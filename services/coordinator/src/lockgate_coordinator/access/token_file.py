@@ -1,5 +1,5 @@
-"""Tokens in a TOML file, `[[token]] name= sha256= role= groups=[…]`, and in an environment
-variable, `role=token,role=token`.
+"""The parsing of tokens in a TOML file, whose entries are `[[token]] name= sha256= role=
+groups=[…]`, and in an environment variable, as `role=token,role=token`.
 """
 
 import re
@@ -17,14 +17,16 @@ from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_coordinator.access.tokens import ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
 
 SHORTEST_TOKEN = 16
-"""The fewest characters of a token. Shorter ones were invented by hand, and can be guessed."""
+"""The fewest characters of a token in the variable. Shorter ones are invented and can be
+guessed.
+"""
 
 _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """Return the tokens of a file. Raises `InvalidTokens`, which names the file, the entry and the
-    field, but never quotes a value.
+    """Return the tokens of a file. Raises `InvalidTokens`, whose text names the file, the entry and
+    the field, but never quotes a value.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -44,9 +46,7 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
-    """Return the tokens of `role=token,role=token`; each may touch all groups. Raises
-    `InvalidTokens`.
-    """
+    """Return the tokens of `role=token,role=token`, each for all groups. Raises `InvalidTokens`."""
     return tuple(
         _listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1)
     )
@@ -65,7 +65,7 @@ def _listed(where: str, entry: str) -> Token:
 
 
 def _where(error: Exception) -> str:
-    """Return the line of a syntax error. The parser's own text is left out, because it may quote a
+    """Return where the syntax error is. The parser's own text is left out, since it may quote a
     value.
     """
     line = re.search(r"line \d+, column \d+|end of document", str(error))
@@ -119,7 +119,7 @@ class _Entry:
 
 
 def valid_groups(groups: Iterable[object]) -> bool:
-    """Return whether each is the name of a group, or a prefix of names followed by `*`."""
+    """Return whether each item is the name of a group, or a prefix of names followed by `*`."""
     return all(
         isinstance(group, str) and NAME.match(group[:-1] + "-" if group.endswith("*") else group) for group in groups
     )

@@ -1,6 +1,7 @@
-"""Tokens of 256 random bits. The service keeps only their SHA-256.
+"""Tokens of 256 random bits, of which the service keeps only the SHA-256.
 
-A fast hash is enough. Slow hashes protect passwords, which can be guessed; 256 random bits cannot.
+A fast hash is enough, because 256 random bits cannot be guessed. Slow hashes protect passwords,
+which can.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 class Role(IntEnum):
-    """What a token may do. Each role includes those below it."""
+    """The role of a token. Each role includes the rights of those with a lower value."""
 
     READ = 1
     REPORT = 2
@@ -30,15 +31,15 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """The given tokens cannot be used. The text names the place, the field and the expected form,
-    but never quotes a value.
+    """The given tokens are invalid. The text names the place, the field and the expected form, but
+    never quotes a value.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's name, digest and rights. `groups` are names and prefixes of names (`orders*`), or
-    None for all groups.
+    """A token's name, digest and rights. `groups` has names of groups and prefixes of them such as
+    `orders*`, or is None for all groups.
     """
 
     name: str
@@ -57,12 +58,12 @@ def new_token() -> str:
 
 
 def digest_of(token: bytes) -> bytes:
-    """Return the SHA-256 of a token, the only trace of it that is kept."""
+    """Return the SHA-256 of a token."""
     return hashlib.sha256(token).digest()
 
 
 def stanza(token: Token) -> str:
-    """Return the entry of a valid token in the TOML file. No value in it needs escaping."""
+    """Return the entry of a token for the TOML file. No value of a valid token needs escaping."""
     lines = ["[[token]]", f'name = "{token.name}"', f'sha256 = "{token.digest.hex()}"', f'role = "{token.role}"']
     if token.groups is not None:
         lines.append(f"groups = [{_quoted(token.groups)}]")

@@ -1,8 +1,9 @@
-"""Limits on the long requests of a token: streams, long polls and large bodies.
+"""The limits on the requests that a token has in progress, especially on streams, long polls and
+large bodies.
 
-Each of them occupies a subscriber's slot or the memory of a body for as long as its client likes.
-So a token may have only so many at a time, and a stream or a long poll ends as soon as its token is
-no longer valid.
+A client can make these last as long as it likes, and each of them occupies a subscriber's slot or
+the memory of a body. So their number is limited for each token, and a stream or a long poll ends
+when its token is no longer valid.
 """
 
 import asyncio
@@ -17,21 +18,21 @@ from lockgate_coordinator.access.keyring import LOOK_EVERY_S, Keyring
 from lockgate_coordinator.access.tokens import Token
 
 LARGE = 65_536
-"""The bytes from which a body counts as large."""
+"""The most bytes of a body that does not count as large."""
 
 MOST_LARGE = 32
-"""Large bodies that a token may send at the same time: 256 MiB at most."""
+"""The most large bodies that a token may send at the same time, which take at most 256 MiB."""
 
 MOST_UNANSWERED = 2_000
-"""The unanswered requests that a token may have at the same time. This limits the file descriptors
-of a client that begins bodies and does not end them.
+"""The most other requests that a token may have in progress. This limits the file descriptors of a
+client that begins bodies and does not end them.
 """
 
 _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """The limits on a token's requests in progress, such as `most_waiting` streams and long
+    """The limits on the requests in progress of each token, with `most_waiting` streams and long
     polls.
     """
 
@@ -53,7 +54,7 @@ class UnderWay:
         self._looking: asyncio.Task[None] | None = None
 
     async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of this token."""
+        """Serve a request of this token, or refuse it if the token has too many in progress."""
         app: ASGIApp = self._app
         if scope["method"] != "GET":
             kind = self._large if _is_large(scope) else self._unanswered
@@ -91,7 +92,7 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """End waiting requests whose token is no longer valid, for as long as any request waits."""
+        """End waiting requests whose token is no longer valid. Return once no request waits."""
         try:
             while self._waiting:
                 await asyncio.sleep(LOOK_EVERY_S)
@@ -105,7 +106,7 @@ class UnderWay:
 
 
 class _AtOnce:
-    """A count of the requests of one kind that each token has in progress, at most `most`."""
+    """The number of requests of one kind that each token has in progress, at most `most`."""
 
     def __init__(self, most: int, what: str) -> None:
         self.most, self.what, self.counts = most, what, Counter[bytes]()
@@ -125,7 +126,7 @@ class _Answered:
 
 
 class _counted:  # noqa: N801 – used like a function; a generator would cost each report three times as much
-    """A context manager that counts one more request of this token."""
+    """A context manager that counts a request of this token while it is in progress."""
 
     __slots__ = ("_counts", "_digest")
 
@@ -142,7 +143,7 @@ class _counted:  # noqa: N801 – used like a function; a generator would cost e
 
 
 def _is_large(scope: Scope) -> bool:
-    """Return whether the body is large, or its length is not announced."""
+    """Return whether the body is large or of unknown length."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return len(value) > 7 or (value.isdigit() and int(value) > LARGE)

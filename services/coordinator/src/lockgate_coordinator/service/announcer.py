@@ -1,13 +1,12 @@
-"""The announcer wakes the watchers of a group when its revision rises, whatever the cause, and the
-streams of readers when their splits change.
+"""The announcer, which wakes the watchers of a group when its revision rises, and the streams of
+readers when their splits change. Watchers are long polls and event streams.
 
-A revision rises when this process (`turned`) or another one executes a command, or simply as time
-passes, when a lease, a wait or a new group's grace ends. Splits change when a reader has an
-exchange with this process or another one. Therefore each watched group has one follower, a task
-that checks the group at its next deadline. If other processes share the store, it also checks twice
-in each update interval. It checks the splits as well once a reader's stream is open. Checking an
-unchanged group takes one short request to the store, which also works right after an outage. A
-group without watchers has no follower.
+A revision rises when this process or another one executes a command. It also rises as time passes,
+when a lease, a wait or a new group's grace ends. Splits change when a reader has an exchange with
+this process or another one. Therefore each watched group has a follower, a task that checks the
+group at its next deadline. If other processes share the store, it also checks twice in each update
+interval. It checks the splits as well once a reader's stream is open. Checking an unchanged group
+takes one short request to the store. A group without watchers has no follower.
 
 If the store loses its latest commits, revisions that were already announced are lost too. The next
 check then gives the group a higher revision, so that watchers get the current event.
@@ -37,30 +36,30 @@ from lockgate_coordinator.store import Store, StoreUnavailable
 log = logging.getLogger("lockgate")
 
 News = WatermarkAlignmentEvent | Enumerator | None
-"""An item of a reader's stream; None is a heartbeat."""
+"""An item of an event stream. None is a heartbeat."""
 
 HEARTBEAT_S = 10.0
-"""How often an event stream of an unchanged group gets a heartbeat, because proxies cut silent
-connections.
-"""
+"""The interval of heartbeats in an event stream without events. Proxies cut silent connections."""
 
 LOOK_AGAIN_S = 1.0
-"""How soon the follower looks again after a failure."""
+"""The pause of a follower after a check that has failed."""
 
 
 class TooManyWatchers(Exception):
-    """The operator's limit on watchers is reached."""
+    """The limit on event streams and long polls (`--max-subscribers`) is reached."""
 
 
 @dataclass(slots=True, eq=False)
 class _Watch:
-    """A watched group. `watchers` has an event for each long poll and stream, set when there may be
-    news. `failure` is why the last look failed. It is stored without its traceback: the frames
-    there would keep this object alive, and each re-raise adds more. `look_now` is set when the
-    follower should not wait.
+    """A watched group.
 
-    `with_splits` is set once a reader's stream is open. `epochs` caches, by source, the newest
-    epochs in `enumerators`.
+    Attributes:
+        watchers: An event for each long poll and stream, which is set when there may be news.
+        with_splits: Whether the stream of a reader has been opened.
+        epochs: A cache of the newest epochs in `enumerators`, by source and subtask.
+        failure: The error of the last check, if it failed. It has no traceback, whose frames would
+            keep this object alive, and which grows each time the error is raised.
+        look_now: An event that is set when the follower should check at once.
     """
 
     watchers: set[asyncio.Event] = field(default_factory=set)
@@ -89,8 +88,8 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """A listener that wakes the watchers of a group when it changes. It evaluates watched groups by
-    submitting `Refresh` commands to `queue`, and accepts at most `limit` watchers.
+    """A listener that wakes the watchers of a group when it changes. It checks watched groups by
+    `Refresh` commands to `queue`, and accepts at most `limit` watchers.
     """
 
     def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:
@@ -100,7 +99,7 @@ class Announcer(TurnListener):
         self._closing = False
 
     def turned(self, turn: Turn) -> None:
-        """Wake the watchers of the group, if the event is newer than the newest known one."""
+        """Wake the watchers of the group if they have not had this event."""
         watch = self._watches.get(turn.name)
         if watch is None:
             return
@@ -113,22 +112,20 @@ class Announcer(TurnListener):
             watch.look_now.set()
 
     def splits_changed(self, group: str, source: str, before: Enumerator | None, after: Enumerator) -> None:
-        """Make the follower look at once if a reader's stream is open."""
+        """Make the follower check the splits at once if a reader's stream is open."""
         watch = self._watches.get(group)
         if watch is not None and watch.with_splits:
             watch.look_now.set()
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Make the follower look at once, so that watchers learn that the group is gone."""
+        """Make the follower check at once, so that polls and streams of the group end."""
         watch = self._watches.get(group)
         if watch is not None:
             watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the newest event above revision `after`, or None if the time runs out or the
-        service ends.
-
-        Raises `TooManyWatchers`, and the errors of a `Refresh`.
+        """Return the newest event above revision `after`. Return None if there is none within
+        `wait_ms`, or if the service ends. Raises `TooManyWatchers`, and the errors of a `Refresh`.
         """
         expired = False
 
@@ -155,11 +152,11 @@ class Announcer(TurnListener):
     async def follow(
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
-        """Yield the newest event whenever it is above the last one given, and None at each
-        heartbeat. Ends with the group or the service. An outage of the store does not end it.
+        """Yield each new event above revision `after`, and None for heartbeats, until the group or
+        the service ends. Continue through outages of the store.
 
-        For a reader of a source also yield the source's enumerator, at once and after each change.
-        The stream then also ends when a newer epoch of the reader has had an exchange.
+        `of_reader` is a source and one of its readers. With it also yield the source's enumerator,
+        at once and after each change, and end when a newer epoch of the reader has an exchange.
         """
         source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):
@@ -194,7 +191,7 @@ class Announcer(TurnListener):
         self.end_waiting()
 
     def end_waiting(self) -> None:
-        """End all waiting at once, as if the time had run out."""
+        """End all long polls and event streams at once."""
         self._closing = True
         for watch in self._watches.values():
             watch.wake_all()
@@ -222,7 +219,7 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Follow one group. It ends with the group; a later watcher starts a new one."""
+        """Check one group again and again, until it does not exist."""
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:
@@ -251,7 +248,7 @@ class Announcer(TurnListener):
 
     async def _look_at_splits(self, name: str, watch: _Watch) -> None:
         """Wake all watchers if the splits have changed, with pauses in which others are served. If
-        they cannot be read, polls and streams of the group's event go on.
+        the splits cannot be read, do nothing, so that the group's events still arrive.
         """
         with suppress(StoreUnavailable):
             loaded = await self._store.load_splits(name)
@@ -271,7 +268,7 @@ class Announcer(TurnListener):
 
 
 async def _set_before(event: asyncio.Event, seconds: float) -> None:
-    """Wait until the event is set, or for so many seconds."""
+    """Wait until the event is set, but at most so many seconds."""
     if seconds > 0:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(event.wait(), seconds)

@@ -1,13 +1,13 @@
-"""The commit queue: commands for a group wait for each other and are committed in one turn.
+"""The commit queue, in which commands for a group wait and are committed together in one turn.
 
     cached or loaded group → turn with all waiting commands → commit → listeners → answers
                  ↑                                              │
                  └──────── the store has another version ───────┘
 
-Commands that arrive while a commit is under way wait, and make the next turn together: one
-evaluation and mostly one round trip for all of them. So a burst of reports costs a few commits and
-not one each, and two processes seldom collide. No command is answered before its result is stored,
-or, where nothing changes, before the store has confirmed that the group is as it was evaluated.
+Commands that arrive during a commit wait for the next turn, which takes one evaluation and mostly
+one round trip for all of them. So a burst of reports takes a few commits and not one for each, and
+two processes seldom collide. No command is answered before its result is stored. If nothing has
+changed, the store first has to confirm that it has the group from which the turn was made.
 `lockgate.group.turn` explains a turn.
 
 `persistence` helps a commit that other processes keep overtaking.
@@ -26,17 +26,15 @@ from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, Store
 
 COMMANDS_OF_A_TURN = 1_000
-"""The most reports and other commands of one turn, which take some 15 ms. Between two turns other
-requests are served.
+"""The most reports and other commands of a turn, which take about 15 ms. Other requests are served
+between two turns.
 """
 
 _Waiting = tuple[Command, "asyncio.Future[tuple[Turn, Outcome]]"]
 
 
 class CommitQueue:
-    """A queue with one commit at a time for each group. `commits` and `commands` are the totals so
-    far.
-    """
+    """A queue with one commit at a time for each group. `commits` and `commands` are totals."""
 
     def __init__(self, store: Store, stalls: StallDetector, limits: Limits, listeners: Listeners) -> None:
         self._store, self._stalls, self._limits, self._listeners = store, stalls, limits, listeners
@@ -46,8 +44,8 @@ class CommitQueue:
         self.commits = self.commands = 0
 
     async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
-        """Return the turn with the command, and the command's outcome. Raises `StoreUnavailable`,
-        and the outcome itself if it is a refusal.
+        """Execute the command, and return its turn and its outcome. Raises `StoreUnavailable`, and
+        the outcome itself if that is an error.
         """
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
@@ -56,7 +54,7 @@ class CommitQueue:
         return await future
 
     async def _run(self, name: str) -> None:
-        """Commit as long as there are commands."""
+        """Commit until no command waits."""
         try:
             while name in self._waiting:
                 await self._commit_waiting(name)
@@ -82,8 +80,8 @@ class CommitQueue:
                 future.set_result((done, outcome))
 
     def _taken(self, name: str) -> list[_Waiting]:
-        """Return the commands of the next turn: the first of those that wait, with
-        `COMMANDS_OF_A_TURN` reports or other commands at most, unless the first has more.
+        """Remove and return the commands of the next turn. They have at most `COMMANDS_OF_A_TURN`
+        reports or other commands, unless the first one alone has more.
         """
         waiting = self._waiting.pop(name)
         if len(waiting) == 1:  # most often
@@ -95,7 +93,7 @@ class CommitQueue:
         return waiting[:fit]
 
     async def _committed(self, name: str, commands: list[Command]) -> Turn:
-        """Return the turn of these commands after it has been stored and the listeners have run."""
+        """Execute the commands in one turn, store it, call the listeners, and return the turn."""
         self.commits, self.commands = self.commits + 1, self.commands + len(commands)
         loaded = self._store.cached(name) or await self._store.load(name)
         attempts = self.persistence.attempts(f"group {name!r}")
@@ -113,8 +111,8 @@ class CommitQueue:
             loaded = instead  # again at once: the older it gets, the likelier is another refusal
 
     async def _stored(self, loaded: Loaded, done: Turn, reserve_ms: int) -> Loaded | None:
-        """Return None if the store now holds the group after the turn, else the state that it holds
-        instead. An unchanged group is not written, but a cached one has to be confirmed.
+        """Store the group after the turn, and return None, or what the store has instead. An
+        unchanged group is not written. If it comes from the cache, the store has to confirm it.
         """
         if done.after is not None and done.after is not loaded.group:
             return await self._store.commit(loaded, done.after, reserve_ms)

@@ -1,7 +1,7 @@
-"""The coordinator, which takes every command of the protocol as a turn of its group.
+"""The coordinator, which executes every command of the protocol as part of a turn of its group.
 
-Flink's `SourceCoordinator` is one object in the master of one job. This coordinator is any number
-of processes over one store, and no process holds anything that the others need.
+Flink's `SourceCoordinator` is one object in the master of one job. This coordinator may be any
+number of processes over one store, and no process holds state that the others need.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -61,16 +61,16 @@ class Stopping(Exception):
 
 
 class Coordinator:
-    """The coordinator. All methods raise `Refused` if the core's rules refuse a command, and
-    `StoreUnavailable` if the store does not answer. `in_turn` is for work on bodies and splits that
-    may take long, and `streams_in_turn` for the work of readers' streams.
+    """The commands of all groups. All methods raise `Refused` if the core's rules refuse a command,
+    and `StoreUnavailable` if the store does not answer.
 
-    `listeners` are called before those of the coordinator itself. `stalls` is the stall detector of
-    the event loop, or None to make one. Names, journals and samples are read from `store`.
+    A command with an `act` takes effect only once. If it is repeated with the same `act`, it gets
+    the same answer, for as long as the group remembers the act. Because the commit queue repeats a
+    command if the store's answer was lost, a command without an `act` gets one here.
 
-    A command with an `act` takes effect once. If it is repeated with the same `act`, it gets the
-    same answer, as long as the group remembers the act. The commit queue applies a command again if
-    the store's answer was lost, so each such command without an `act` gets one here.
+    `listeners` are called before the coordinator's own ones. `in_turn` is for long work on bodies
+    and splits, and `streams_in_turn` for that of readers' streams. Callers may read names, journals
+    and samples from `store`.
     """
 
     def __init__(
@@ -103,7 +103,9 @@ class Coordinator:
         only: Versions | None = None,
         never: Versions | None = None,
     ) -> Configured:
-        """Create the group, or give it another configuration. Raises `PreconditionFailed`."""
+        """Create the group, or replace its configuration. Raises `PreconditionFailed` if its
+        version is not one of `only`, or is one of `never`.
+        """
         self._limits.check_config(name, config)
         await self._check_groups(name)
         outcome = await self._once(name, Configure(config, act, by, only, never))
@@ -111,13 +113,13 @@ class Coordinator:
         return outcome[1]
 
     async def refresh(self, name: str) -> Turn:
-        """Evaluate the group now, so that leases that have ended are taken into account, and return
-        the turn.
-        """
+        """Evaluate the group as of now, including leases that have ended, and return the turn."""
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
-        """Delete the group. A successor never reuses its revisions and epochs."""
+        """Delete the group. A later group of the same name reuses none of its revisions and
+        epochs.
+        """
         readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
@@ -125,7 +127,9 @@ class Coordinator:
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Remove the readers that have expired, or the whole group. Raises `UnknownGroup`."""
+        """Remove the expired readers, or the whole group if it has expired. Raises
+        `UnknownGroup`.
+        """
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
             loaded = await self.store.load(name)
@@ -139,8 +143,8 @@ class Coordinator:
     async def register(
         self, name: str, source: str, event: ReaderRegistrationEvent, by: str | None = None
     ) -> RegistrationAnswer:
-        """Create an unknown group with the configuration that the reader presents, or with the
-        defaults.
+        """Register a reader. If the group does not exist, create it with the configuration in
+        `event`, or with the defaults.
         """
         await self._check_groups(name)
         turn, outcome = await self.queue.submit(name, Register(source, event, by))
@@ -159,7 +163,9 @@ class Coordinator:
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
-        """Judge each report separately, and return the event and the rejected reports by index."""
+        """Take each report separately. Return the event, and the errors of rejected reports by
+        index. A report that is an `InvalidMessage` already is rejected with it.
+        """
         rejected = {index: item for index, item in enumerate(reports) if isinstance(item, InvalidMessage)}
         refused = dict[int, InvalidMessage | Refused](rejected)
         valid = [(index, item) for index, item in enumerate(reports) if not isinstance(item, InvalidMessage)]
@@ -171,8 +177,8 @@ class Coordinator:
         return turn.event, sorted(refused.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
-        """Take a progress event. If it has very many splits, each commit takes a part of them; that
-        is safe because watermarks only rise.
+        """Take the progress of a task within a batch. If it has very many splits, several commits
+        take them in parts, which is safe because watermarks only rise.
         """
         splits = list(event.splits.items())
         for first in range(0, max(1, len(splits)), COMMANDS_OF_A_TURN):
@@ -181,8 +187,8 @@ class Coordinator:
         return turn.event
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str = "") -> None:
-        """Remove a reader that has stopped. Its splits are passed on first, while the group still
-        has their watermarks.
+        """Remove a reader that has stopped. First free its splits, while the group still has their
+        watermarks.
         """
         group = (await self.refresh(name)).group
         reader = group.readers.get((source, subtask))
@@ -191,7 +197,7 @@ class Coordinator:
         await self._once(name, Leave(source, subtask, epoch, act))
 
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
-        """Take one exchange of a reader about its splits, with or without its report."""
+        """Exchange the splits of a reader, and take the report in `event`, if there is one."""
         if event.report is None:
             turn, _ = await self.queue.submit(name, Renew(source, subtask, event.epoch))
         else:
@@ -204,13 +210,13 @@ class Coordinator:
         return answer
 
     async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
-        """Take an operator's list of a source's splits."""
+        """Replace discovery by an operator's list of a source's splits."""
         return await self.enumerators.put_list(await self.refresh(name), source, found)
 
     async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:
-        """Yield all news of one reader: the group's event and the source's enumerator, each at once
-        and after each change; None is a heartbeat. Raises the errors of `follow`, and refuses a
-        reader that is not in the group with this epoch.
+        """Return a stream of the group's event and the source's enumerator, each at once and after
+        each change, with None for heartbeats. Raises the errors of `follow`, and refuses a reader
+        that is not in the group with this epoch.
         """
         check_epoch((await self.refresh(name)).group, source, subtask, epoch)
         self.announcer.check_room()
@@ -220,8 +226,8 @@ class Coordinator:
         await self._once(name, Evict(source, subtask, act, by))
 
     async def pause(self, name: str, source: str, by: str | None, reason: str, act: str = "") -> SourcePause | None:
-        """Pause the source, and return the pause in force, which is an earlier one if the source
-        was already paused. Returns None if `act` is repeated after the source was resumed.
+        """Pause the source, and return the pause, which is an earlier one if the source was paused
+        already. Return None if `act` is repeated after the source was resumed.
         """
         turn, _ = await self._once(name, Pause(source, reason, act, by))
         return turn.group.pause_of(source)
@@ -230,30 +236,27 @@ class Coordinator:
         await self._once(name, Resume(source, act, by))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the event once its revision is above `after`, or None if the time runs out."""
+        """Wait for an event above revision `after` and return it, or None after `wait_ms`."""
         event = (await self.refresh(name)).event
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[News, None]:
-        """Yield the event unless its revision is `after`, then each newer one; None is a heartbeat.
-
-        Raises the errors of `refresh`, and `TooManyWatchers`, at once and not with the first event.
+        """Return a stream of the group's event, unless its revision is `after`, and of each newer
+        one, with None for heartbeats. Raises the errors of `refresh`, and `TooManyWatchers`.
         """
         event = (await self.refresh(name)).event
         self.announcer.check_room()
         return self.announcer.follow(name, after if after <= event.revision else BEFORE_ALL_REVISIONS)
 
     async def ready(self) -> None:
-        """Raise `StoreUnavailable` if commits would fail, and `Stopping` if the service is about to
-        stop.
-        """
+        """Check that requests can be served. Raises `StoreUnavailable` and `Stopping`."""
         if self.stopping:
             raise Stopping("this coordinator is shutting down: send the request to another one")
         self.queue.persistence.check()
         await self.store.ping()
 
     def end_waiting(self) -> None:
-        """End all long polls as if their time had run out, because the service is about to stop."""
+        """End all long polls and event streams, because the service is about to stop."""
         self.announcer.end_waiting()
 
     async def close(self) -> None:
@@ -276,8 +279,8 @@ class Coordinator:
             await self.queue.submit(name, Arrive(source, arrivals))
 
     async def _check_groups(self, name: str) -> None:
-        """Raise `LimitReached` if the store may not have one more group. Groups that are created at
-        the same moment may exceed the limit by a few.
+        """Raise `LimitReached` if the group is new and the store may not have another one. Groups
+        that are created at the same moment may exceed the limit by a few.
         """
         known = self.store.cached(name)
         if known is not None and known.group is not None:

@@ -1,12 +1,12 @@
 """The split enumerators of groups: exchanges of readers, lists of splits, and SourceEvents.
 
-An exchange is two commits. The first one commits the group: it checks the reader's epoch, takes its
-report or renews its lease, and makes the event. The second one commits the enumerators, whose
-record has leases of its own (`lockgate.enumerator.leases`). So an older epoch is refused before it
-touches a split, and a report costs no more than without splits.
+An exchange takes two commits. That of the group checks the reader's epoch, takes its report or
+renews its lease, and makes the event. That of the enumerators changes the assignments, which have
+leases of their own (`lockgate.enumerator.leases`). So an older epoch is refused before it touches a
+split, and a report costs no more than without splits.
 
-The exchanges of one group are committed one after the other in each process. Between processes the
-store's versions decide, and the loser tries again with what it then loads.
+Each process commits the exchanges of a group one after another. If another process commits in
+between, the store refuses the commit, and the exchange is repeated with the newer state.
 """
 
 import asyncio
@@ -36,18 +36,18 @@ from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
 
 Arrivals = Mapping[int, Arriving | None]
-"""For each subtask, the split on its way to it that is furthest behind, if there is one."""
+"""By subtask, the slowest of the splits that are on their way to it, or None if there is none."""
 
 Edit = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
-"""A function that edits a source's enumerator. Nothing is committed if it returns None or the same
-object.
+"""A function from a source's enumerator to the changed one. If it returns None or the same object,
+nothing is committed.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The outcome of a static list: the enumerator after it, how many splits were new, and how many
-    are missing.
+    """The outcome of a static list: the enumerator with the list, the number of splits that are
+    `new`, and the number of known splits that are `missing` from the list.
     """
 
     enumerator: Enumerator
@@ -56,8 +56,8 @@ class Listed:
 
 
 class Enumerators:
-    """The enumerators of all groups. All methods raise `Refused` if the rules refuse a request, and
-    `StoreUnavailable`.
+    """The commands on the enumerators of all groups. All methods raise `Refused` if the core's
+    rules refuse a request, and `StoreUnavailable`.
     """
 
     def __init__(
@@ -81,8 +81,8 @@ class Enumerators:
     async def exchange(
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
-        """Take the exchange of a reader whose epoch the group has just confirmed in `turn`. Returns
-        the answer, and the changed splits on their way that the group has to record.
+        """Exchange the splits of a reader whose epoch `turn` has confirmed. Return the answer, and
+        the changed arrivals, which the group has to record.
         """
         group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
@@ -127,14 +127,14 @@ class Enumerators:
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
         """Return the lost readers of the source that block the group although other readers have
-        their splits.
+        taken over their splits.
         """
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """Free the splits of a reader that leaves the group, at once."""
+        """Free the splits of a reader that leaves the group. Return the changed arrivals."""
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
             if before is None:
@@ -145,7 +145,7 @@ class Enumerators:
         return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
-        """Take an operator's list of the source's splits."""
+        """Replace discovery by an operator's list of the source's splits."""
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             before = before or rule.create(turn.group.config, loaded.now_ms)
@@ -159,7 +159,7 @@ class Enumerators:
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
         """Queue a SourceEvent for the source's readers, and return its number. Raises
-        `UnknownSource` for a source without an enumerator.
+        `UnknownSource` if the source has no enumerator.
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
@@ -177,8 +177,8 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit an edit of the enumerator. Returns the enumerator before and after it, and the
-        store's time.
+        """Commit a change of the source's enumerator. Return the enumerator before and after it,
+        and the store's time.
         """
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")
@@ -202,7 +202,7 @@ _NONE = Enumerator(began_at=0, revision=0, assigning_at=0)
 
 
 def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
-    """Return those of the arrivals that differ from what the group has."""
+    """Return the arrivals that the group has not recorded yet."""
     news = dict[int, Arriving | None]()
     for subtask, split in found.items():
         reader = group.readers.get((source, subtask))

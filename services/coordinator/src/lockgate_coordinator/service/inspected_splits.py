@@ -1,4 +1,4 @@
-"""The splits of a source with their readers and positions, as JSON for people and their tools."""
+"""The splits of a source with their readers and positions, as JSON for operators."""
 
 import json
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ READERS_SHOWN = 1_000
 SOURCES_SHOWN = 100
 
 STATES = ("assigned", "revoking", "unassigned", "missing", "finished")
-"""The states of a split. In this order, it is assigned to a reader, has to be given back by its
-reader, has no reader, is missing from the last list, or has been read to its end.
+"""The states of a split: it is assigned to a reader, its reader has to give it back, it has no
+reader, it is missing from the last list, or it has been read to its end.
 """
 
 WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET: "committed"}
@@ -29,8 +29,8 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """Return a page of splits in the order of their ids, those above `after`. Raises
-    `UnknownSource` for a source without an enumerator.
+    """Return a page of the source's splits above the id `after`, in the order of their ids. Raises
+    `UnknownSource` if the source has no enumerator.
     """
     if enumerator is None:
         raise UnknownSource(group.name, source)
@@ -50,7 +50,7 @@ def inspected_splits(
 
 
 def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
-    """Return how many splits are in each state. This takes O(readers) if none is missing."""
+    """Return the number of splits in each state, in O(readers) if none is missing."""
     living = [each for each in enumerator.readers.values() if not is_over(each, Now(now_ms))]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
     inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)
@@ -66,9 +66,7 @@ def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
 
 
 def summaries(sources: Mapping[str, Enumerator], now_ms: int) -> dict[str, dict[str, int]]:
-    """Return the counts of each source with an enumerator, by name, for at most `SOURCES_SHOWN` of
-    them.
-    """
+    """Return the `counts` of each source, for the first `SOURCES_SHOWN` by name."""
     return {source: counts(sources[source], now_ms) for source in sorted(sources)[:SOURCES_SHOWN]}
 
 
@@ -76,8 +74,8 @@ _Place = tuple[str, ReaderId | None, OwnedSplit | FreeSplit]
 
 
 def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
-    """Return the state, reader and value of each split. Splits of a reader whose lease has ended
-    are free already, and the next exchange will store that.
+    """Return the state, the reader and the record of each split. The splits of a reader whose lease
+    has ended are shown as free already, which the next exchange will store.
     """
     found = dict[str, _Place]()
     for id, finished in enumerator.finished.items():
@@ -153,8 +151,8 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
 
 
 def position(split: KafkaPartitionSplit) -> int | str:
-    """Return the offset of the next record to read, or `latest`, `earliest` or `committed` if it is
-    not resolved yet.
+    """Return the offset of the next record to read, or `latest`, `earliest` or `committed` if the
+    reader has not resolved it yet.
     """
     return _offset(split.starting_offset)
 

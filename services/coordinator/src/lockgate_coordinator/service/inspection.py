@@ -1,9 +1,7 @@
-"""A group, its sources, readers and splits as JSON for people. Pure functions of a group and the
-time.
+"""A group, its sources, readers and splits as JSON for operators, by pure functions.
 
-Each time is given as a number, and as an ISO string beside it. A page of readers has a bound in
-bytes, and is made in steps, because a group may have thousands of readers, each with thousands of
-splits.
+Each time is given as a number and as an ISO string. Pages of readers are limited in bytes and made
+in steps, because a group may have thousands of readers, each with thousands of splits.
 """
 
 import heapq
@@ -25,33 +23,32 @@ from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_
 from lockgate_coordinator.telemetry.figures import Figures, state_of
 
 DRIFT_LIMIT = 10_000
-"""The list of groups leaves out the drift of groups with more readers, because computing it looks
-at every reader while reports wait.
+"""The most readers of a group whose drift and states the list of groups shows. They take a look at
+every reader, while reports wait.
 """
 
-
 PAGE_SIZE = 2_000_000
-"""The bytes after which a page of readers ends, even below its `limit`. One reader may have
+"""The bytes after which a page of readers ends before its `limit`. A single reader may have
 more.
 """
 
 HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
-"""The health of a group, worst first. In this order, a reader is lost; a reader has waited for
-longer than `max_wait_ms`; an expected or registered reader has not reported; an operator has paused
-a source; a reader waits at the ceiling; all readers read; no reader is left that reads.
+"""The health of a group, worst first: a reader is lost; a reader has waited for longer than
+`max_wait_ms`; an expected or registered reader has not reported; an operator has paused a source; a
+reader waits at the ceiling; all readers read; no reader is left to read.
 """
 
 LOST_NAMED = 3
-"""How many lost readers the reason names."""
+"""The most lost readers that the reason names."""
 
 PAUSES_NAMED = 3
-"""How many paused sources the reason names."""
+"""The most paused sources that the reason names."""
 
 _READERS_AT_ONCE = ITEMS_OF_A_STEP // 5  # a reader takes as long as five splits
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
-    """Return one line of the list of groups."""
+    """Return the entry of a group in the list of groups."""
     encoded = to_json(event)
     counted = None if len(group.readers) > DRIFT_LIMIT else _census(group, now_ms)[0]
     return {
@@ -73,7 +70,7 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
 ) -> Steps[Json]:
-    """Return a whole group: its configuration, the current event, and up to `limit` of its readers
+    """Return a group with its configuration, its current event, and up to `limit` of its readers
     above `after`, without their splits.
     """
     yield
@@ -106,9 +103,7 @@ def inspected(
 
 
 def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Steps[Json]:
-    """Return one source with up to `limit` of its readers above subtask `after`, and their splits.
-    `readers` is empty if none has registered.
-    """
+    """Return a source with up to `limit` of its readers above subtask `after`, and their splits."""
     yield
     first = -1 if after is None else after
     above = (key for key in group.readers if key[0] == source and key[1] > first)
@@ -133,7 +128,7 @@ def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Figures | No
 
 
 def _census(group: Group, now_ms: int) -> tuple[Figures, list[ReaderKey]]:
-    """Return the figures of all readers, and some lost ones. O(readers)."""
+    """Return the figures of all readers, and the first `LOST_NAMED` lost ones."""
     counted, lost = Figures(), list[ReaderKey]()
     for key, reader in group.readers.items():
         if counted.take(group, reader, now_ms) == "lost" and len(lost) < LOST_NAMED:
@@ -161,8 +156,8 @@ def _sentence(group: Group, event: Json) -> str:
 
 
 def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], now_ms: int) -> str | None:
-    """Return why the first blocker is behind, which readers are lost and which sources are paused,
-    or None if there is nothing to say.
+    """Return sentences on why the first blocker is behind, which readers are lost and which sources
+    are paused, or None if there are none.
     """
     sentences = list[str]()
     for held in event["blocked_by"][:1]:
@@ -178,7 +173,7 @@ def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], 
 
 
 def paused(pause: SourcePause | None) -> Json | None:
-    """Return an operator's pause of a source, or None if it is not paused."""
+    """Return the JSON of an operator's pause, or None without one."""
     if pause is None:
         return None
     return {"source": pause.source, **_time("at", pause.at), "by": pause.by, "reason": pause.reason}
@@ -187,8 +182,8 @@ def paused(pause: SourcePause | None) -> Json | None:
 def _readers(
     group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
 ) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
-    """Return the first `limit` readers, or as many as `PAGE_SIZE` allows, and whether there are
-    more.
+    """Return the readers with the first `limit` keys, or fewer because of `PAGE_SIZE`, and whether
+    there are more.
     """
     page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
     yield
@@ -220,7 +215,7 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
     reported = reader.reported
     watermark = MIN if reported is None and reader.arriving is None else watermark_of(reader)
     state = state_of(group, reader, now_ms)
-    parked_until = add(lease_ends(reader, group.config), 0) if is_parked(reader) and state != "lost" else None
+    parked = is_parked(reader) and state != "lost"
     return {
         "subtask": key[1],
         "epoch": reader.epoch,
@@ -232,8 +227,7 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
         "reach": None if reported is None or state == "lost" else reported.reach,
         "batch_id": None if reported is None else reported.batch_id,
         "lease_left_ms": None if has_finished(reader) else max(0, lease_ends(reader, group.config) - now_ms),
-        "parked_until": parked_until,
-        "parked_until_iso": None if parked_until is None else iso(parked_until),
+        **_time("parked_until", add(lease_ends(reader, group.config), 0) if parked else None),
         "progress_age_ms": _age(reader.progressed_at, now_ms),
         "waiting_ms": _age(reader.held_since, now_ms),
         "overdue": reader.overdue,
@@ -244,18 +238,18 @@ def _reader(group: Group, key: ReaderKey, now_ms: int) -> Json:
 
 
 def _arriving(arriving: Arriving) -> Json:
-    """Return the split on its way to the reader that is furthest behind."""
+    """Return the JSON of the slowest split that is on its way to a reader."""
     return {"split": arriving.split, **_time("watermark", arriving.watermark)}
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
-    """Return the last facts of the reader's query. The time that is left of the retention is as of
-    now.
+    """Return the facts that the reader's query has reported last, and the time that is left now
+    until Kafka deletes unread records.
     """
     until = facts.retained_until
     return {
         **to_json(facts),
-        "retained_until_iso": None if until is None else iso(until),
+        **_time("retained_until", until),
         "retention_left_ms": None if until is None else max(0, until - now_ms),
     }
 
@@ -274,5 +268,5 @@ def _drift(group: Group, watermark: int) -> int | None:
     return None if watermark in ends or group.group_watermark in ends else watermark - group.group_watermark
 
 
-def _time(name: str, value: int) -> Json:
-    return {name: value, f"{name}_iso": iso(value)}
+def _time(name: str, value: int | None) -> Json:
+    return {name: value, f"{name}_iso": None if value is None else iso(value)}

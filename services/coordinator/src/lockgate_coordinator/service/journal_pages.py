@@ -1,4 +1,4 @@
-"""Filtered pages of a group's journal, made of the store's entries as JSON."""
+"""Pages of a group's journal, as JSON, with the entries of some kinds or of one source."""
 
 import json
 from collections.abc import Set
@@ -11,7 +11,7 @@ from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.store.base import JournalSpan
 
 ENTRIES_OF_A_READ = 200
-"""How many entries are read from the store in one step."""
+"""The number of entries that are read from the store at a time."""
 
 
 async def journal_page(
@@ -23,8 +23,9 @@ async def journal_page(
     kinds: Set[str],
     source: str,
 ) -> tuple[list[Json], str | None]:
-    """Return the first `limit` entries of a `JournalSpan` that are of these kinds and this source,
-    where empty means all, and the last one's id if there may be more. Raises `UnknownGroup`.
+    """Return the first `limit` journal entries of these kinds and of this source, where empty means
+    all, and the id of the last one if there may be more. `bounds` are the arguments of the
+    `JournalSpan` to search. Raises `UnknownGroup`.
     """
     span, found = JournalSpan(*bounds), list[Json]()
     while True:

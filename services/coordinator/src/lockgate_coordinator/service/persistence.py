@@ -1,17 +1,17 @@
-"""Persistence, by which a commit that others keep overtaking reserves its group and gets through.
+"""Reservations, by which a commit that other processes keep overtaking succeeds in the end.
 
 Of two processes over one store the nearer one commits faster. A commit of the farther one arrives
 with a state that is a round trip old, so it is refused whenever the nearer one has committed since.
 Without a reservation the farther process would never commit while the nearer one is busy, and its
 readers would be lost although they report.
 
-The rule. After `REFUSALS` refusals each further attempt carries a reservation. The store keeps it
-even if it refuses the attempt, and all other processes wait with their commits for that long. A
-reservation lasts twice as long as the last attempt took, so the next attempt arrives in time. It
-ends with that attempt. A process that dies delays the others by that much, once.
+After `REFUSALS` refusals each further attempt carries a reservation. The store keeps it even if it
+refuses the attempt, and the commits of all other processes wait meanwhile. A reservation lasts
+twice as long as the last attempt took, so that the next attempt arrives in time, and ends with that
+attempt. If the process dies, it delays the others once, by that much.
 
-A command that has not got through within `WITHIN_S` fails with `StoreUnavailable`, and the process
-says that it is not ready, because another one may be nearer to the store.
+A commit that does not succeed within `WITHIN_S` fails with `StoreUnavailable`. The process is then
+not ready, so that clients use another one, which may be nearer to the store.
 """
 
 import asyncio
@@ -19,45 +19,43 @@ import asyncio
 from lockgate_coordinator.store import StoreUnavailable
 
 REFUSALS = 2
-"""The refusals that may be chance, because two processes beside the store collide now and then."""
+"""The refusals without a reservation. Even equally near processes collide now and then."""
 
 WITHIN_S = 5.0
-"""How long one commit is tried."""
+"""How long a commit is tried."""
 
 RESERVED_MOST_MS = 2_000
-"""How long others wait at most. A store that takes longer to answer counts as unavailable."""
+"""The longest reservation. A store that takes longer to answer counts as unavailable."""
 
 MARGIN_MS = 5
 
 UNREADY_S = 10.0
-"""How long the process is not ready after a commit that did not get through, unless a later one
-does.
-"""
+"""How long the process is not ready after a commit has failed, unless a later one succeeds."""
 
 
 class Persistence:
-    """The persistence of one process. All methods are called in its event loop. `gave_up_at` is
-    when a commit last failed to get through, if none has since.
+    """The commits of one process. All methods are called in its event loop. `gave_up_at` is the
+    time when a commit last failed, or None if one has succeeded since.
     """
 
     def __init__(self) -> None:
         self.gave_up_at: float | None = None
 
     def check(self) -> None:
-        """Raise `StoreUnavailable` if commits of this process do not get through."""
+        """Raise `StoreUnavailable` if other processes keep overtaking the commits of this one."""
         if self.gave_up_at is not None and asyncio.get_running_loop().time() - self.gave_up_at < UNREADY_S:
             raise StoreUnavailable(
                 "commits of other coordinators keep overtaking this one's: it may be too far from Redis"
             )
 
     def attempts(self, what: str) -> "Attempts":
-        """Return the attempts at one commit; `what` names what is committed."""
+        """Return the attempts at a commit. `what` names in errors what is committed."""
         return Attempts(self, what)
 
 
 class Attempts:
-    """The attempts at one commit. If the next one is refused, it reserves the group for
-    `reserve_ms`.
+    """The attempts at a commit. The next one reserves the group for `reserve_ms` if it is
+    refused.
     """
 
     def __init__(self, persistence: Persistence, what: str) -> None:
@@ -68,8 +66,8 @@ class Attempts:
         self.reserve_ms = 0
 
     def refused(self, *, overtaken: bool = True) -> None:
-        """Count a refusal. It is not `overtaken` if the store still has the version that the commit
-        was based on. Raises `StoreUnavailable` after `WITHIN_S`.
+        """Count a refusal. The commit was not `overtaken` if the store still has the version that
+        the commit was based on. Raises `StoreUnavailable` after `WITHIN_S`.
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:

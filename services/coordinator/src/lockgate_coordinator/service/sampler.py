@@ -1,8 +1,8 @@
-"""Samples of groups for charts: a few figures of each group now and then, kept in the store.
+"""Samples of groups for charts, which are a few figures every ten seconds, kept in the store.
 
-A group is sampled when it is committed or looked at anyway, every ten seconds at most by each
-process; the store takes no sample that comes too soon after another process's. So a report costs
-only one more dict look-up, and a group without reports has no samples.
+A turn of a group makes a sample if the last one of this process is ten seconds old. The store
+ignores a sample that comes too soon after one of another process. So most reports cost only one
+dict look-up more, and a group without reports has no samples.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ SOURCES_SAMPLED = 50
 HOLDERS_SAMPLED = 3
 
 STATES = ("lost", "passed_over", "paused", "waiting", "active", "registered", "parked", "idle", "finished")
-"""The state of a source is the first of these that one of its readers has."""
+"""The states of a source in a sample, which has the first of these that one of its readers has."""
 
 STEP_MS = SAMPLE_LEVELS[0][0]
 MOST_GROUPS = 10_000
@@ -42,7 +42,7 @@ class Sampler(TurnListener):
         self._tasks = set[asyncio.Task[None]]()
 
     def turned(self, turn: Turn) -> None:
-        """Sample the group, unless this process has done so a moment ago."""
+        """Begin to sample the group, unless this process has done so within `STEP_MS`."""
         name, now_ms = turn.name, turn.now.ms
         if 0 <= now_ms - self._sampled_at.get(name, -STEP_MS) < STEP_MS:
             return
@@ -54,7 +54,7 @@ class Sampler(TurnListener):
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """End the samples in progress."""
+        """Cancel the samples in progress."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -67,9 +67,7 @@ class Sampler(TurnListener):
 
 
 async def sample(turn: Turn) -> Json:
-    """Return the figures of a group, for charts. It pauses now and then, so that other requests are
-    served.
-    """
+    """Return a sample of the group after a turn, with pauses in which other requests are served."""
     group, event = turn.group, to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):

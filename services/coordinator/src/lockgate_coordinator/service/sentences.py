@@ -1,6 +1,4 @@
-"""Sentences on what a group waits for, and why. They are part of the inspection's answer, which the
-dashboard and the command line show.
-"""
+"""Sentences on what a group waits for, and why, for the dashboard and the command line."""
 
 from collections.abc import Sequence
 
@@ -12,16 +10,15 @@ SOURCES_NAMED = 3
 """The most blockers of a group that a sentence names."""
 
 SLOW_MS = 10_000
-"""From this age on, a sentence says how long ago a reader made progress."""
+"""The time without progress from which on a sentence states it."""
 
 UP_MS = 60_000
-"""A reader that is no further behind the clock has caught up."""
+"""The distance to the clock below which a reader has caught up."""
 
 
 def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
-    """Return one sentence: which readers the group waits for, and up to where it may read.
-
-    `missing` are the expected sources that have not reported.
+    """Return a sentence on which readers the group waits for, and on the read limit. `missing` has
+    the expected sources that have not reported.
     """
     if missing:
         return f"All readers wait for the first report of {_listed(missing)}, expected by the configuration."
@@ -48,8 +45,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
-    """Return one sentence on why the first blocker of a group is behind. `reader` is its part of
-    the inspection, with `behind_ms`, how far it is behind the clock.
+    """Return a sentence on why the first blocker of a group is behind. `reader` is its JSON in the
+    inspection, together with its distance to the clock, `behind_ms`.
     """
     name, age = f"Reader {name}", reader["progress_age_ms"]
     if reader["state"] == "lost":
@@ -66,7 +63,7 @@ def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
 
 
 def _outlook(reader: Json) -> str:
-    """Return how fast a reader catches up and how long it takes, if it does."""
+    """Return the end of a sentence on how fast a reader reads, and when it will catch up."""
     rate, behind = (reader["facts"] or {}).get("event_time_rate"), reader["behind_ms"]
     if rate is None or behind is None:
         return ""
@@ -88,6 +85,6 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return one sentence on lost readers that no longer count, naming `names` of `count`."""
+    """Return a sentence on the `count` lost readers that no longer count, with some `names`."""
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."

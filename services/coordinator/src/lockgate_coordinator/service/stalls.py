@@ -1,11 +1,11 @@
 """The detection of event-loop stalls, so that no lease ends because of them.
 
-A timer fires some times a second. If it is late, the event loop was busy with one request, or the
-system had stopped the process. A turn gets its time from the detector, which then checks the clock
-itself, because after a stall a turn may run before the timer.
+A timer fires every `BEAT_S`. If it is late, the event loop was busy with one request, or the system
+had stopped the process. A turn gets its time from the detector, which then checks the clock too,
+because after a stall a turn may run before the timer.
 
-Reports that have waited in the sockets are read after the stall, and not at once. So the stall
-counts for as long again, at most `AFTERWARDS_S`. `lockgate.group.now` has the rule.
+After a stall it takes some time to read the reports that have arrived during it. So a stall counts
+as twice as long, with at most `AFTERWARDS_S` more. `lockgate.group.now` has the rule.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ log = logging.getLogger("lockgate")
 BEAT_S = 0.1
 
 STALLED_S = 0.5
-"""The event loop has stalled if its timer has not fired for longer than this."""
+"""The time without a beat after which the event loop has stalled."""
 
 AFTERWARDS_S = 1.0
 
@@ -30,7 +30,7 @@ SPANS_KEPT = 64
 
 
 class StallDetector:
-    """The detector of one event loop, in which all methods are called. `clock` is monotonic, in
+    """A detector for one event loop, in which all methods are called. `clock` returns monotonic
     seconds.
     """
 
@@ -41,8 +41,8 @@ class StallDetector:
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self, store_ms: int, jumps: tuple[ClockJump, ...] = ()) -> Now:
-        """Return the store's time `store_ms` together with the stalls of this process. The first
-        call starts the timer.
+        """Return the store's time `store_ms` with the stalls of this process and the store's
+        `jumps`. The first call starts the timer.
         """
         now = self._clock()
         if self._beat_at is None:
@@ -64,7 +64,7 @@ class StallDetector:
             self._timer.cancel()
 
     def beat(self) -> None:
-        """Record that the loop runs, and schedule the next beat. The timer calls this."""
+        """Record that the event loop runs, and start the timer of the next beat."""
         now = self._clock()
         if self._beat_at is not None and now - self._beat_at > STALLED_S:
             self._has_stalled(self._beat_at, now)

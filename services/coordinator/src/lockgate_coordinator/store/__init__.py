@@ -15,11 +15,10 @@ EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redi
 
 
 def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Store:
-    """Return the store of an address. `addresses` has the forms of a Redis address, and may take a
-    password from `environment`.
+    """Return the store at an address. The forms of a Redis address are in `addresses`, and its
+    password may come from `environment`.
 
-    Raises `InvalidStoreAddress`. Its text says what is wrong, and quotes no part of the address
-    except the scheme.
+    Raises `InvalidStoreAddress`, whose text quotes no part of the address.
     """
     scheme, colon, _ = address.partition("://")
     if not colon:

@@ -4,12 +4,11 @@ One server:                         redis://[USER:PASSWORD@]HOST[:PORT][/DB]
 The master that Sentinels name:     redis+sentinel://[USER:PASSWORD@]HOST[:PORT],…/SERVICE[/DB]
 A Redis Cluster, by some nodes:     redis+cluster://[USER:PASSWORD@]HOST[:PORT],HOST[:PORT]…
 
-`rediss` instead of `redis` uses TLS. Special characters in a part are percent-encoded. Options
-follow a `?`: redis-py's own for TLS, and the credentials of the Sentinels. A password may come from
-the environment instead, where `ps` does not show it.
+With `rediss` instead of `redis` the connections use TLS. Special characters in a part are
+percent-encoded. Options follow a `?`: those of redis-py for TLS, and the credentials of the
+Sentinels. A password may also come from the environment, which `ps` does not show.
 
-No error text of this module quotes a part of an address, since any part may be a piece of a
-password.
+No error of this module quotes a part of an address, since any part may be a piece of a password.
 """
 
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ SENTINEL_OPTIONS = ("sentinel_username", "sentinel_password")
 
 
 class Form(Enum):
-    """The kind of the servers at the address."""
+    """The kind of servers at an address."""
 
     SERVER = "redis"
     SENTINEL = "redis+sentinel"
@@ -46,7 +45,7 @@ SCHEMES = {scheme: form for form in Form for scheme in (form.value, form.value.r
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user and a password. None means the default user, or no password."""
+    """A user, where None is the default user, and a password, where None is no password."""
 
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -54,8 +53,8 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """`tls` holds redis-py's own options, and is None without TLS. `service` and `sentinel` are
-    used in the form SENTINEL only.
+    """A parsed address. `tls` has options of redis-py, or is None without TLS. Only the form
+    SENTINEL has a `service` and the Sentinels' own credentials, `sentinel`.
     """
 
     form: Form
@@ -67,7 +66,7 @@ class RedisAddress:
     tls: Mapping[str, str | bool] | None = None
 
     def __str__(self) -> str:
-        """Return the address of the Redis for people, without credentials."""
+        """Return the address for log lines and errors, without credentials."""
         servers = ", ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.servers)
         if self.form is Form.SENTINEL:
             return f"Redis (the master that the Sentinels at {servers} name)"
@@ -75,7 +74,7 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Return the parsed address. Raises `InvalidStoreAddress`, which names the wrong part and its
+    """Parse an address. Raises `InvalidStoreAddress`, whose text names the invalid part and its
     expected form.
     """
     scheme, _, rest = address.partition("://")
@@ -123,7 +122,7 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Return an error that names the option, unless that may be part of a password with a `?`."""
+    """Return an error that names the option, unless it may be part of a password with a `?`."""
     return _wrong(
         "options",
         f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known",
@@ -150,7 +149,7 @@ def _tls(options: dict[str, str], scheme: str) -> dict[str, str | bool] | None:
 
 
 def _path(path: str, form: Form) -> tuple[str, int]:
-    """Return the service and the number of the database."""
+    """Return the service and the database of the path."""
     steps = [unquote(step) for step in path.strip("/").split("/")] if path.strip("/") else []
     service = ""
     if form is Form.SENTINEL:
@@ -180,9 +179,7 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Return an error. Its text names only known parts and options, or an unknown option that looks
-    like a name.
-    """
+    """Return an error for a part of the address. Its text quotes nothing of the address."""
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
     )

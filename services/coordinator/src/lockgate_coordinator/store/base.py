@@ -1,35 +1,36 @@
-"""The contract of a store, which loads a group, and replaces it if no other process has replaced it
+"""The contract of a store. It loads a group, and replaces it if no other process has replaced it
 meanwhile (compare-and-set). The group's rules are in the core, and run in the service.
 
-    load(name)            the group, with the store's time and a version; version 0: the store
-                          knows nothing of that name
-    cached(name)          the same from this process's memory, which may be outdated; None: the
-                          group must be loaded
-    commit(loaded, new)   stores `new` if the version is still that of `loaded`, and answers None;
-                          else answers what the store holds instead
-    discard(name)         delete whatever is there, without reading it; once for each act. The
-                          version stays for a while, as the floor of a successor
+    load(name)            returns the group, with the store's time and a version, which is 0 if
+                          the store has never had a group of that name
+    cached(name)          returns the same from this process's memory, which may be outdated, or
+                          None if the group has to be loaded
+    commit(loaded, new)   stores `new` if the store still has the version of `loaded`, and returns
+                          None; otherwise returns what the store has instead
+    discard(name)         deletes the group without reading it, once for each act. Its version is
+                          remembered for a while, because that of a successor must be higher
 
-So each command takes the group from `cached` or `load`, applies the rule, and commits. It does so
-again from the answer if the commit was refused. A cached group counts as confirmed only once a
-commit of it succeeds. A store refuses it too if its time is more than `CACHED_WITHIN_MS` off the
-store's own.
+So each command takes the group from `cached` or `load`, applies the rule, and commits. If the
+commit is refused, it repeats that with what the store has instead. A cached group is confirmed only
+when a commit of it succeeds. The store also refuses it if its time differs from the store's own by
+more than `CACHED_WITHIN_MS`.
 
-A process that was refused again and again reserves the group for its next commit (`reserve_ms`).
-Those of other processes wait meanwhile, and are then refused.
+A process that was refused several times reserves the group for its next commit (`reserve_ms`). The
+commits of other processes wait meanwhile, and are then refused.
 
 A new version is max(previous + 1, the store's time). No version is given out twice, not even after
 a group was deleted. If the store itself goes back in time, `histories` distinguishes the versions
-of one history from those of another. A group that is loaded unchanged may be the very same object
-as last time. Every store passes tests/coordinator/store/test_contract.py. Errors of a store's own
-driver leave it as `StoreUnavailable`.
+of different histories. A group that has not changed may be loaded as the same object again. Errors
+of a store's driver are raised as `StoreUnavailable`. Every store passes
+tests/coordinator/store/test_contract.py.
 
-The split enumerators of a group's sources are kept beside the group, with versions of their own, so
-that a report costs nothing more. They are deleted with the group:
+The split enumerators of a group's sources are stored apart from the group, with versions of their
+own, so that reports do not write them. They are deleted with the group:
 
-    load_splits(name)            the enumerators by source, with the store's time and a version
-    commit_splits(loaded, new)   stores `new` if the version is still that of `loaded`, and the
-                                 group is there
+    load_splits(name)            returns the enumerators by source, with the store's time and a
+                                 version
+    commit_splits(loaded, new)   stores `new` if the store still has the version of `loaded`, and
+                                 the group exists
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,8 +45,8 @@ from lockgate.group.now import ClockJump
 V = TypeVar("V")
 
 CACHED_WITHIN_MS = 50
-"""How far the cached time of a commit may be from the store's own, in either direction. Leases end
-with this precision.
+"""The most by which the time of a cached group may differ from the store's own. So leases end with
+this precision.
 """
 
 
@@ -58,29 +59,25 @@ class NotDiscarded(Enum):
 
 
 JOURNAL_KEPT: Final = 1_000
-"""How many entries of a group's journal are kept, the newest ones. Redis may keep some more."""
+"""The number of journal entries that are kept of each group. Redis may keep some more."""
 
 
 SAMPLE_LEVELS: Final = ((10_000, 60), (60_000, 180), (600_000, 288))
-"""The levels of samples, each with the ms between two samples and the number of samples kept. Older
-samples are sparser: there is one every ten seconds for 10 minutes, every minute for 3 hours, and
-every ten minutes for 2 days.
+"""The levels of samples, each with the ms between two samples and the number of samples that are
+kept: one every ten seconds for 10 minutes, one a minute for 3 hours, and one every ten minutes for
+2 days.
 """
 
 SAMPLES_KEPT_MS: Final = 2 * 86_400_000
-"""How long the samples of a group are kept after its last sample."""
+"""How long the samples of a group are kept after the last one."""
 
 
 class StoreUnavailable(Exception):
-    """The store does not answer, or refuses to write. A commit in progress may have been stored or
-    not.
-    """
+    """The store does not answer, or refuses to write. A commit in progress may have been stored."""
 
 
 class UnreadableGroup(StoreUnavailable):
-    """The store answers, but the stored data of one group cannot be read. Only requests for this
-    group fail.
-    """
+    """The stored data of one group cannot be read. Other groups are not affected."""
 
     def __init__(self, name: str, reason: str, remedy: str) -> None:
         super().__init__(f"group {name!r} cannot be read: {reason}. {remedy}")
@@ -90,18 +87,21 @@ class UnreadableGroup(StoreUnavailable):
 
 
 class InvalidStoreAddress(ValueError):
-    """An address that is not valid for a store. The text never quotes the address, which may
-    contain a password.
+    """The address of a store is invalid. The text does not quote it, since it may contain a
+    password.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class State(Generic[V]):
-    """A value of a store at one moment of the store's time. It is `confirmed` if it comes from the
-    store, and not from this process's cache. `series` is for a store that may lose its history
-    (`histories`). `jumps` are those of the store's clock, which the next commit makes up for
-    (`lockgate.group.clock_jumps`). `lost` means that the store has lost commits that this process
-    had made or seen.
+    """A stored value at one moment of the store's time.
+
+    Attributes:
+        confirmed: Whether it comes from the store, and not from this process's cache.
+        series: The series of its version, in a store that may lose its history (`histories`).
+        jumps: The jumps of the store's clock for which the next commit has to make up
+            (`lockgate.group.clock_jumps`).
+        lost: Whether the store has lost commits that this process had made or seen.
     """
 
     name: str
@@ -115,7 +115,7 @@ class State(Generic[V]):
 
     @property
     def next_version(self) -> int:
-        """The version after a commit upon this state."""
+        """The version that a commit upon this state gets."""
         return tick(self.version, self.now_ms)
 
 
@@ -143,8 +143,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """A range of journal entries, from above the id `after` to below `before`; an empty id is no
-    bound. Ids are MS-NUMBER, by the store's time.
+    """A range of journal entries, above the id `after` and below `before`. An empty id is no bound.
+    An id is MS-NUMBER, with the store's time.
     """
 
     after: str = ""
@@ -153,29 +153,27 @@ class JournalSpan:
 
 
 class Store(Protocol):
-    """A place that keeps groups. All awaited methods raise `StoreUnavailable`. Those that read a
-    group raise `UnreadableGroup` if only that group cannot be read.
+    """A store of groups. All `async` methods raise `StoreUnavailable`, and those that read a group
+    raise `UnreadableGroup`.
     """
 
     shared: bool
-    """Whether groups live outside this process: other processes may change them, and every answer
-    is a round trip.
-    """
+    """Whether other processes may change the groups, and each call takes a round trip."""
 
     def cached(self, name: str) -> Loaded | None: ...
 
     async def load(self, name: str) -> Loaded: ...
 
     async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
-        """Commit, or return what the store has instead. `reserve_ms` is how long a refused commit
-        keeps those of other processes waiting.
+        """Commit the group and return None, or return what the store has instead. If the commit is
+        refused, those of other processes wait for `reserve_ms`.
         """
         ...
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Delete the group, however large it is, and even if it cannot be read. With `only`, delete
-        it only if it still has that version. Returns how many readers it had. A successor of a
-        group that the same `act` had deleted is left alone.
+        """Delete the group, even if it cannot be read, and return the number of its readers. With
+        `only`, delete it only if it still has that version. If the same `act` has deleted a group
+        of this name before, leave its successor alone.
         """
         ...
 
@@ -184,36 +182,34 @@ class Store(Protocol):
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
-        """Commit, or return False if the store has another version. Raises `UnknownGroup` if the
-        group was deleted, which deletes its enumerators too. `reserve_ms` is as in `commit`.
+        """Commit the enumerators and return True, or return False if the store has another version.
+        `reserve_ms` is as in `commit`. Raises `UnknownGroup` if the group was deleted.
         """
         ...
 
     async def append_journal(self, name: str, entries: Sequence[str]) -> None:
-        """Add to the journal of a group, which is deleted with the group. Writes nothing if the
-        group does not exist.
-        """
+        """Add entries to the journal of a group, if the group exists."""
         ...
 
     async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
-        """Return up to `limit` entries of the group's journal, each with its id, or none if the
+        """Return the ids and texts of the first `limit` journal entries in `span`, or none if the
         group does not exist.
         """
         ...
 
     async def append_sample(self, name: str, text: str) -> None:
-        """Add a sample to each of the group's `SAMPLE_LEVELS` whose newest one is old enough."""
+        """Add a sample to each of the group's `SAMPLE_LEVELS` whose newest sample is old enough."""
         ...
 
     async def read_samples(self, name: str) -> list[tuple[int, str]]:
-        """Return the samples of the group with their times in ms, at the finest level that there is
-        for each time.
+        """Return the times in ms and the texts of the group's samples, from the finest level that
+        has samples of that time.
         """
         ...
 
     async def names(self, after: str, limit: int) -> list[str]:
-        """Return up to `limit` names of groups above `after`, in order. A group may have been
-        deleted a moment ago.
+        """Return the first `limit` names of groups above `after`, in order. Some of these groups
+        may have been deleted a moment ago.
         """
         ...
 
@@ -226,8 +222,8 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return which of the store's own settings may lose groups, one sentence each, or None if
-        the store does not say now. Raises nothing.
+        """Return a sentence on each setting of the store that may lose groups, or None if the store
+        does not answer. Raises nothing.
         """
         ...
 
@@ -235,8 +231,8 @@ class Store(Protocol):
 
 
 def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
-    """Return the samples of all levels, given with the finest first, as one series. Each level adds
-    what is older than the level before it.
+    """Return the samples of all levels as one series. `levels` begins with the finest one, and each
+    level adds the samples that are older than those of the levels before.
     """
     found = list[tuple[int, str]]()
     for level in levels:

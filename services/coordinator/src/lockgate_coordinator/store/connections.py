@@ -1,5 +1,5 @@
-"""Connections to a Redis of any form, through redis-py. The driver's errors leave here as
-`StoreUnavailable`, with advice.
+"""Connections to Redis, to a Redis behind Sentinels or to a Redis Cluster, by redis-py. Errors of
+the driver are raised as `StoreUnavailable`, with advice.
 """
 
 import asyncio
@@ -42,22 +42,22 @@ else:  # a dependency of redis-py there
 log = logging.getLogger("lockgate")
 
 TIMEOUT_S = 2.0
-"""How long an answer may take, including connecting and queueing. It is shorter than a client's
-timeout and longer than a slow moment. One timer covers all of it, because redis-py's
-`socket_timeout` would cost as much as the rest of a command.
+"""How long an answer may take, including connecting and queueing. This is shorter than the timeout
+of clients. There is one timer for all of it, because redis-py's `socket_timeout` costs as much as
+the rest of a command.
 """
 
 CONNECTIONS = 16
-"""The most commands in progress. While no connection breaks, no more connections are opened."""
+"""The most commands in progress, and the most connections as long as none of them breaks."""
 
 _FAULT_OF_A_SCRIPT = re.compile(r"user_script:\d+:")
 
 _ONCE_MORE = 1
-"""How often a command is retried: a pooled connection may date from before a restart of Redis."""
+"""The retries of a command, because a pooled connection may be older than a restart of Redis."""
 
 
 class Script:
-    """A Lua script of this package, joined from the files of these names."""
+    """A Lua script, joined from files of this package."""
 
     def __init__(self, *names: str) -> None:
         folder = files(__package__) / "scripts"
@@ -66,7 +66,7 @@ class Script:
 
 
 class Connections:
-    """The connections to a Redis. None is opened before it is used."""
+    """The connections to the Redis at one address. They are opened when they are needed."""
 
     def __init__(self, address: RedisAddress) -> None:
         self._address = address
@@ -77,8 +77,8 @@ class Connections:
         self._may_ask = True
 
     async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
-        """Return the script's answer. Its text is sent only if Redis does not have it. All keys
-        must have the same hash tag.
+        """Run the script and return its answer. Its text is sent only if Redis does not have it.
+        All keys must have the same hash tag.
         """
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
@@ -87,15 +87,15 @@ class Connections:
             return await self.command("EVAL", script.text, *words[2:])
 
     async def command(self, *words: str | bytes | int) -> Any:
-        """Return the answer to one command of Redis."""
+        """Execute a command of Redis and return its answer."""
         answer = await self._pooled(words)
         if self._outages.now:
             self._outages.over()
         return answer
 
     async def eviction_policies(self) -> set[str] | None:
-        """Return Redis's `maxmemory-policy`, in a cluster those of all nodes, or None if Redis does
-        not say. It is not asked again if the user may not ask.
+        """Return Redis's `maxmemory-policy`, or those of all nodes of a cluster. Return None if
+        Redis does not answer, or if its user may not read the policy.
         """
         if not self._may_ask:
             return None
@@ -125,8 +125,8 @@ class Connections:
         return await self._pooled(words)
 
     def _renewed(self) -> bool:
-        """Return whether TLS files have changed since the client was made. A client keeps what it
-        has read of them, so a new client is needed then.
+        """Return whether the TLS files have changed. If so, use a new client, because a client
+        reads them only once.
         """
         if not self._files.have_changed():
             return False
@@ -137,8 +137,9 @@ class Connections:
         return True
 
     async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """Execute by redis-py, over any connection. uvloop raises a RuntimeError if the server has
-        reset a pooled connection. redis-py closes that one, but retries only after its own errors.
+        """Execute a command over any connection that works. uvloop raises a RuntimeError if the
+        server has reset a pooled connection. redis-py closes that one, but retries a command only
+        after its own errors.
         """
         tried = False
         for _ in range(CONNECTIONS):
@@ -165,7 +166,7 @@ class Connections:
 
 
 def is_no_group(error: BaseException | None) -> bool:
-    """Return whether a script has failed because of what it found in its keys."""
+    """Return whether a script has failed because its keys hold something else than a group."""
     if not isinstance(error, ResponseError):
         return False
     return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
@@ -178,11 +179,11 @@ _OWN_CERTIFICATE = (
 
 
 class _ScriptUnknown(Exception):
-    """Redis has not seen the script yet, or not since its last start."""
+    """Redis does not have the script, for example after a restart."""
 
 
 def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
-    """Return the client, and the other clients that it needs."""
+    """Return a client for the address, and the clients of the Sentinels, if there are any."""
     tls: dict[str, Any] = {} if address.tls is None else {"ssl": True, **address.tls}
     retry = Retry(ConstantBackoff(0.01), _ONCE_MORE)
     common: dict[str, Any] = {"decode_responses": True, "protocol": 2, "socket_timeout": None, "retry": retry, **tls}
@@ -202,8 +203,8 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """Return what is wrong with a certificate, or None for another error. redis-py hands on only
-    the text of OpenSSL's error.
+    """Return the reason and a remedy if a certificate has caused the error, or None otherwise.
+    redis-py gives only the text of OpenSSL's error.
     """
     text = str(error)
     found = _REASON_OF_TLS.search(text)
@@ -218,8 +219,8 @@ def _distrusted(error: Exception) -> str | None:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the text of a driver's error, and what to do about it. Errors that may quote the
-    settings of a connection get a text of their own.
+    """Return the text of a driver's error and a remedy. The text of an error that may quote
+    settings of a connection is replaced.
     """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):

@@ -1,15 +1,15 @@
 """Histories, by which a process notices that Redis has lost states that it had returned before.
 
-A Redis goes back in time when a replica that lags is promoted, when a dump is restored, or when it
-restarts from an old file. It does so over open connections as well. From there it goes on, and its
-versions alone do not show that. Then a process must discard what it remembers of the lost history,
-and not mix it with what it reads.
+Redis goes back in time when a replica that lags is promoted, when a dump is restored, or when it
+restarts from an old file. Connections may stay open meanwhile. Redis then continues from the older
+state, and its versions alone do not show that. So a process must discard what it remembers of the
+lost history, and not mix it with what it reads.
 
-**Marks.** Each commit leaves a mark, VERSION/SERIES. A *series* is a row of commits of one process,
-where each is made upon the one before, which Redis has confirmed. The first commit of a series
-gives it a name that no process has used before. A commit begins a new series if the state is
-another process's, or if the outcome of the process's last commit is not known. Redis keeps the mark
-of the state, and the names of ended series with the last version of each.
+**Marks.** Each commit leaves a mark, VERSION/SERIES. A *series* is a sequence of commits of one
+process, in which each is made upon the previous one, which Redis has confirmed. The first commit of
+a series gives it a name that no process has used before. A commit begins a new series if the state
+is that of another process, or if the outcome of the process's last commit is not known. Redis keeps
+the mark of the state, and the names of ended series with the last version of each.
 
 **What a mark proves.**
 
@@ -18,25 +18,25 @@ of the state, and the names of ended series with the last version of each.
    from. So two servers with the same mark hold the same state, whatever else they have taken.
 2. *A commit is accepted upon the very state that it was computed from.* The script compares the
    whole mark; by 1 the states are the same.
-3. *Changes are merged into a state that they were made from.* Redis answers what has changed since
-   the mark v/s in two cases alone. Either s is the series of its own mark w/s, and v <= w. Or s is
-   a series that has ended with a version w >= v. In both cases Redis's state was made from the
-   state w/s. The commits of s are a row by construction, so w/s was made from v/s. The changed
-   readers are those with a version above v. In all other cases Redis answers the whole group.
+3. *Changes are merged into a state that they were made from.* Redis returns what has changed since
+   the mark v/s only in two cases: if s is the series of its own mark w/s, and v <= w, or if s is a
+   series that has ended with a version w >= v. In both cases Redis's state was made from the state
+   w/s. The commits of s are a sequence by construction, so w/s was made from v/s. The changed
+   readers are those with a version above v. In all other cases Redis returns the whole group.
 
-So two replicas that went apart after one mark are not mistaken for each other. Their next commits
-are in different series, or are one commit that both have. The method does not rely on connections,
-clocks or the order of versions, and adds no round trip.
+So two replicas that have diverged after one mark are not mistaken for each other, because their
+next commits are in different series, or are one commit that both have. The method does not rely on
+connections, clocks or the order of versions, and adds no round trip.
 
 **What is not detected.** A deleted group leaves a version without a series, as does an operator who
 changes only the version by hand. Redis forgets an ended series after an hour, or after
-`SERIES_KEPT` versions. A process that is further behind reads the whole group.
+`SERIES_KEPT` versions, and a process that is further behind reads the whole group.
 """
 
 from typing import Final
 
 SERIES_KEPT: Final = 60_000
-"""The versions (about as many ms) by which an ended series may be older than the newest commit."""
+"""The number of versions, which are about ms, after which Redis forgets an ended series."""
 
 NOTHING: Final = "0/"
 """The mark of a group that a process has not seen."""

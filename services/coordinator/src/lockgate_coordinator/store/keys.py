@@ -34,8 +34,8 @@ SPLITS = ":splits"
 
 
 def of_group(group: str, part: str = "") -> tuple[str, str, str, str]:
-    """Return the keys of a state: state, changes, removed, series. With the `part` `SPLITS` it is
-    the state of the group's split enumerators.
+    """Return the four keys of the group, or with the `part` `SPLITS` those of its enumerators:
+    state, changes, removed, series.
     """
     prefix = f"lockgate:{{{group}}}{part}"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
@@ -50,12 +50,12 @@ def journal(group: str) -> str:
 
 
 def samples(group: str) -> tuple[str, ...]:
-    """Return the keys of a group's samples, one for each level."""
+    """Return the keys of a group's samples, one for each of `SAMPLE_LEVELS`."""
     return tuple(f"lockgate:{{{group}}}:samples:{level}" for level in range(len(SAMPLE_LEVELS)))
 
 
 def all_of_group(group: str) -> tuple[str, ...]:
-    """Return all keys that are deleted with the group, those of its state first."""
+    """Return all keys of a group, beginning with those of its state."""
     return (*of_group(group), journal(group), *of_group(group, SPLITS), *samples(group))
 
 

@@ -22,19 +22,19 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a clock in milliseconds since the Unix epoch that follows the monotonic clock from now
-    on. So no lease ends because the machine's clock was set.
+    """Return a clock in ms since the Unix epoch that follows the monotonic clock from now on, so
+    that no lease ends because somebody sets the machine's clock.
     """
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 
 
 REMEMBERED_MS = 3_600_000
-"""How long the last version of a deleted group is kept."""
+"""How long the last version of a deleted group is remembered."""
 
 
 class MemoryStore:
-    """A store in this process's memory. `clock` gives the store's time in ms, and does not jump."""
+    """A store in this process's memory. `clock` returns the store's time in ms, and never jumps."""
 
     shared = False
 
@@ -61,7 +61,7 @@ class MemoryStore:
         return None
 
     def _forget_old_names(self) -> None:
-        """Drop the names of groups that were deleted so long ago that the clock is above their last
+        """Forget groups that were deleted before `REMEMBERED_MS`, if the clock is above their last
         version.
         """
         until = self._clock() - REMEMBERED_MS
@@ -147,7 +147,7 @@ class MemoryStore:
 
 
 def _place(id: str) -> tuple[int, int] | None:
-    """Return the place of an entry of a journal, or None for no id."""
+    """Return a journal entry's id as numbers, or None for an empty id."""
     if not id:
         return None
     now_ms, _, number = id.partition("-")

@@ -1,6 +1,4 @@
-"""Log lines about outages of the store: when it is unavailable, for how long, and when it is
-back.
-"""
+"""Log lines about outages of the store: when one begins, while it lasts, and when it ends."""
 
 import logging
 from collections.abc import Callable
@@ -15,11 +13,11 @@ SAID_AGAIN_S = 30.0
 
 
 class Outages:
-    """The outages of the store, which are logged as its operations fail and succeed again.
+    """A log of the outages of a store.
 
-    `now` is true if the last operation failed, or if none has succeeded yet. A failure before the
-    first success is not logged here, because the service reports it when it starts. `clock` returns
-    monotonic seconds.
+    `now` is true if the last operation has failed, or if none has succeeded yet. Failures before
+    the first success are not logged, because the service then fails to start, with the reason.
+    `clock` returns monotonic seconds.
     """
 
     def __init__(self, store: str, clock: Callable[[], float] = monotonic) -> None:
@@ -31,7 +29,7 @@ class Outages:
         self._failed = 0
 
     def failed(self, text: str) -> None:
-        """Record that a step failed; `text` says why, and names the store."""
+        """Record that an operation has failed. `text` names the store and the reason."""
         if not self._begun:
             return
         now = self._clock()
@@ -49,7 +47,7 @@ class Outages:
         self._failed += 1
 
     def over(self) -> None:
-        """Record that a step was answered: the first one, or one after others had failed."""
+        """Record that an operation has succeeded although `now` was true."""
         self.now = False
         if not self._begun:
             self._begun = True

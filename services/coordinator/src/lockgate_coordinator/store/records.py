@@ -1,10 +1,10 @@
-"""A group as text: one record for the head, and one for each reader. So a report writes two
-records, however large the group.
+"""The records of a group in Redis: one for its head, and one for each reader. So a report writes
+two records, however large the group is.
 
-A reader's record is a JSON array of its values, in the order of its fields; the head's is an object
-of the group's other fields, and names the format of all records. A coordinator neither reads nor
-writes a group whose format is newer than its own: it answers 503 with the remedy, nothing is
-erased, and clients wait at their last ceiling. So two releases of one format may share a Redis.
+The record of a reader is a JSON array of its fields, in their order. That of the head is an object
+with the group's other fields and the format of all records. A coordinator neither reads nor writes
+a group of a newer format than its own. It answers 503 with the remedy, and clients wait at their
+last ceiling. Releases with the same format may share a Redis.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,8 +31,8 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class RecordForm:
-    """The form of a dataclass's records. They have all of its fields except those of `without`, and
-    `more` ones.
+    """The records of a dataclass, with all of its fields except those in `without`, and with `more`
+    fields.
     """
 
     def __init__(self, kind: type[Any], without: tuple[str, ...], **more: Any) -> None:
@@ -45,7 +45,7 @@ class RecordForm:
         self.decode: Callable[[str], Any] = msgspec.json.Decoder(self.record).decode
 
     def values(self, record: Any) -> dict[str, Any]:
-        """Return the dataclass's fields of a record, by name."""
+        """Return a record's fields of the dataclass, by name."""
         return dict(zip(self.names, self.of(record), strict=True))
 
 
@@ -107,7 +107,7 @@ class GroupRecords(Records[Group | None, Loaded]):
 
 
 def check_format(name: str, written: int) -> None:
-    """Raise `UnreadableGroup` if the records are those of a newer release."""
+    """Raise `UnreadableGroup` if the format of the written records is newer than `FORMAT`."""
     if written > FORMAT:
         raise UnreadableGroup(
             name,

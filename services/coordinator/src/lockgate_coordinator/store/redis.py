@@ -1,10 +1,9 @@
-"""Groups in Redis, for any number of coordinators, which agree through its versions and its clock.
+"""Groups in Redis, for any number of coordinators, which agree by Redis's versions and its clock.
 
-Every step is one script over the keys of one group, so it is atomic, and one round trip. A refused
-commit answers what Redis holds instead, with Redis's time. `states` has how groups and the
-enumerators of their sources are loaded and committed. A commit of splits follows a load, and not a
-cached state: leases of splits end by the time of the load, which is before that of the commit, and
-never later.
+Every operation is one script over the keys of one group, so it is atomic and takes one round trip.
+A refused commit returns what Redis has instead, with Redis's time. `states` loads and commits
+groups and the enumerators of their sources. A commit of splits follows a load, and not a cached
+state, because leases of splits have to end by a time that is not after that of the commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,20 +33,19 @@ from lockgate_coordinator.store.split_records import SplitRecords
 from lockgate_coordinator.store.states import REMEMBERED_MS, States, packed
 
 AHEAD_MS = 60_000
-"""The versions by which a successor begins above a group that was deleted without being read. An
-epoch may be above the group's version, because a reader may register several times within one
-millisecond.
+"""The distance between the last version of a deleted group and the first one of its successor. An
+epoch may be above the group's version, because a reader may register several times within 1 ms.
 """
 
 _CHANGED = -2
-"""The answer of scripts/discard.lua where the group has another version."""
+"""The answer of scripts/discard.lua if the group has another version."""
 
 JOURNAL_KEPT_MS = 30 * 86_400_000
-"""How long Redis keeps the journal of a group after its last entry."""
+"""How long Redis keeps the journal of a group after the last entry."""
 
 
 class RedisStore:
-    """A store in Redis. It opens no connection before it is used."""
+    """A store in Redis. It connects when it is first used."""
 
     shared = True
 
@@ -78,9 +76,8 @@ class RedisStore:
         return instead
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Delete the group, and take it off the list last, so that no group is ever missing from
-        it. Put it back if a successor was created meanwhile. A name without a group is also taken
-        off the list.
+        """Delete the group, and then remove its name from the list of groups, so that no existing
+        group is ever missing there. Add the name again if a successor was created meanwhile.
         """
         call, expected = token_hex(8), "" if only is None else mark(only.version, only.series)
         args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call, expected]

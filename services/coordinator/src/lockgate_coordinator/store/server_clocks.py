@@ -1,4 +1,4 @@
-"""The clocks of a store's servers, beside this machine's monotonic clock.
+"""The clocks of a store's servers, whose jumps are noticed by this machine's monotonic clock.
 `lockgate.group.clock_jumps` has the rule.
 """
 
@@ -12,14 +12,14 @@ from lockgate.group.now import ClockJump
 log = logging.getLogger("lockgate")
 
 MOST_GROUPS = 10_000
-"""The most groups for which a process notes the jumps that it has made up for. Beyond that it
-begins again with none, which may lengthen leases.
+"""The most groups of which a process remembers for which jumps it has made up. Beyond that it
+forgets all of them, which may lengthen leases.
 """
 
 
 class ServerClocks:
-    """The clock of one server, or one clock for each group if groups live on several servers
-    (`several`). `place` names the store in the log.
+    """The clock of a server, or a clock for each group if groups are on `several` servers. `place`
+    names the store in the log.
     """
 
     def __init__(self, place: str, *, several: bool) -> None:
@@ -28,8 +28,8 @@ class ServerClocks:
         self._made_up: dict[str, int] = {}  # the number of each group's last jump
 
     def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
-        """Take in the time of an answer about this group to a request that was sent at `sent_ms`.
-        Returns the server's clock minus the monotonic one, in ms.
+        """Record the store's time in an answer about this group, to a request that was sent at
+        `sent_ms`. Return the server's clock minus the monotonic one, in ms.
         """
         received_ms = monotonic_ms()
         jumped = self._clock(name).observe(sent_ms, store_ms, received_ms)
@@ -39,15 +39,15 @@ class ServerClocks:
         return store_ms - (sent_ms + received_ms) / 2
 
     def jumps(self, name: str, part: str = "") -> tuple[ClockJump, ...]:
-        """Return the jumps that this process has not made up for in this group, or in a `part` of
-        it that is stored by itself.
+        """Return the jumps for which this process has not made up in the group, or in a `part` of
+        it that is stored separately.
         """
         jumps = self._clock(name).jumps
         made_up = self._made_up.get(name + part, 0) if jumps else 0
         return tuple(jump for jump in jumps if jump.number > made_up)
 
     def made_up(self, name: str, jumps: tuple[ClockJump, ...], part: str = "") -> None:
-        """Record that the store has the group with its times moved by these jumps."""
+        """Record that this process has stored the group with its times moved by these jumps."""
         if jumps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()
@@ -64,5 +64,5 @@ class ServerClocks:
 
 
 def monotonic_ms() -> float:
-    """Return the monotonic clock of this machine, with an arbitrary beginning."""
+    """Return the time of this machine's monotonic clock in ms."""
     return time.monotonic() * 1_000

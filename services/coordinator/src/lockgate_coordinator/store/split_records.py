@@ -1,10 +1,9 @@
-"""The enumerators of a group as text: for each source one record of its own values, one of the
-splits that nobody holds, and one for each reader. So an exchange writes two small records, however
-many splits the source has.
+"""The records of a group's enumerators in Redis. Each source has one record with its own values,
+one with the splits that have no reader, and one for each reader. So an exchange writes two small
+records, however many splits the source has.
 
-The head of all of them has the format. A coordinator refuses the enumerators of a group whose
-format is newer than its own, because a half understood assignment would give a split to two
-readers.
+The head of all of them has the format. A coordinator refuses enumerators of a newer format than its
+own, because it could assign a split to two readers if it misread them.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,13 +22,13 @@ from lockgate_coordinator.store.states import Records
 T = TypeVar("T")
 
 RECORDS_AT_ONCE: Final = 50
-"""How many readers are compared and written in one step. Each may have some splits."""
+"""The readers that are compared and written in one step. Each of them may have several splits."""
 
 Sources = Mapping[str, Enumerator]
 """The enumerators of a group, by source."""
 
 Key = tuple[str, "str | ReaderId"]
-"""A source, and one of its records, which is `OWN`, `LISTS` or that of a reader."""
+"""A source and one of its records: `OWN`, `LISTS` or the id of a reader."""
 
 OWN, LISTS = "s", "l"
 
@@ -38,7 +37,7 @@ READER: Final = RecordForm(SplitOwner, ("held",), held=dict[str, msgspec.Raw])
 
 
 class _Lists(msgspec.Struct):
-    """The splits without a reader, by id."""
+    """A record of the splits without a reader, by id."""
 
     free: Mapping[str, Any]
     finished: Mapping[str, Any]
@@ -130,7 +129,7 @@ class SplitRecords(Records[Sources, LoadedSplits]):
 
 
 def _records(source: str, enumerator: Enumerator | None) -> dict[str, Any]:
-    """Return the records of a source, by field."""
+    """Return the records of a source by their fields in Redis."""
     if enumerator is None:
         return {}
     return {

@@ -1,19 +1,19 @@
-"""States in Redis. A state is a value as this process saw it last. It is loaded by what has changed
-since, and committed upon the very state that it was computed from (`histories`).
+"""Loading, caching and committing of values in Redis, by their changes.
 
-A group is one state, and the enumerators of its sources are another one beside it, with the same
-four keys and scripts, and a version and a series of its own. `Records` says how a value is written:
-a head, and records of its parts in fields of a hash.
+A group is one value. The enumerators of its sources are another one, which has the same kinds of
+keys and the same scripts, but a version and a series of its own. A value is stored in a hash, as a
+head and as records of its parts; `Records` defines them. A state is a value at one version.
 
-**Cached.** With a cached state a commit is one round trip, and Redis answers only what has changed
-since. Both then cost about the same for a group of 10 readers and of 10,000.
+**Cache.** Each process caches the last states that it has seen. So a load returns only what has
+changed since, and a commit takes one round trip. Both cost about the same for a group of 10 readers
+and of 10,000.
 
-**In parts.** No command of Redis is long. An answer has the names of all changed fields, and the
-records of as many as fit into one command (scripts/since_version.lua). The others are read by
-further commands. Commits go on meanwhile, so these records may be newer than the state. Then all
-changes since that state are asked for, and read in the same way, until an answer is complete. Each
-field that another commit has touched is then as in the last answer; all others are as in each state
-since the first one. So the outcome is the state of the last answer.
+**Large answers.** No command of Redis takes long. An answer has the names of all changed fields,
+and the records of as many as fit into one command (scripts/since_version.lua). The others are read
+by further commands. Other commits may happen meanwhile, so these records may be newer than the
+state. Therefore all changes since that state are loaded next, in the same way, until an answer is
+complete. Each field that another commit has changed is then as in the last answer, and all others
+have not changed since the first one. So the outcome is the state of the last answer.
 
 A record that cannot be decoded makes only its own group unreadable.
 """
@@ -41,30 +41,35 @@ V = TypeVar("V")
 S = TypeVar("S", bound=State[Any])
 
 CACHED: Final = 1_024
-"""How many states of each kind are kept. The least recently kept one is dropped first."""
+"""The most states of each kind in the cache. The least recently stored one is dropped."""
 
 REMEMBERED_MS: Final = 3_600_000
-"""How long Redis keeps the last version of a deleted group, and the names of removed records. After
-that the clock alone is above every version given out, and a process with an older cached state
-reads the whole state.
+"""How long Redis remembers the last version of a deleted group, and the names of removed records.
+After that the clock is above every version of the group, and a process with an older cached state
+loads the whole state.
 """
 
 READINGS: Final = 20
-"""The most times that a large state is read on while it changes."""
+"""The most loads of a large state that changes while it is read."""
 
 FIELDS_AT_ONCE: Final = 1_000
 
 RECORDS_AT_ONCE: Final = 100
 CHARACTERS_AT_ONCE: Final = 500_000
-"""The characters that are decoded before other requests are served, in some milliseconds."""
+"""The characters that are decoded in one step, in a few ms."""
 
 REMEDY: Final = "Delete the group (`lockgate delete`), and its readers build it again; or restore Redis from a backup"
 
 
 class Records(Protocol[V, S]):
-    """The encoding of the values of one kind. `of` ends a sentence about one of their records, and
-    `part` names them among the parts of a group. `scripts` make a commit. `state` is the class of a
-    state with such a value, and `nothing` the value if there is none.
+    """The encoding of one kind of values as records.
+
+    Attributes:
+        of: The end of sentences about a record, such as " of its splits".
+        part: The name of these values among the parts of a group.
+        scripts: The names of the scripts of a commit.
+        state: The class of a state with such a value.
+        nothing: The value of a group that does not exist.
     """
 
     of: str
@@ -74,40 +79,44 @@ class Records(Protocol[V, S]):
     nothing: V
 
     def keys(self, group: str) -> tuple[str, ...]:
-        """Return the Redis keys of a group that the scripts work on."""
+        """Return the keys of a group that the scripts use."""
         ...
 
     def head(self, value: V) -> str:
-        """Return the head of the value, encoded as a record."""
+        """Return the record of the value's head."""
         ...
 
     def head_from(self, name: str, text: str) -> Any:
-        """Return the head that a record encodes. Raises `UnreadableGroup` for a newer format."""
+        """Return the decoded head. Raises `UnreadableGroup` for a newer format."""
         ...
 
     def key(self, field: str) -> Any:
-        """Return the key of a field, such as a reader's. Raises `ValueError`."""
+        """Return the key of a field, such as that of a reader. Raises `ValueError`."""
         ...
 
     def record_from(self, key: Any, text: str) -> Steps[Any]:
-        """Return the value that a record encodes."""
+        """Return the decoded record, such as a reader."""
         ...
 
     def changed(self, before: V, after: V) -> Steps[tuple[list[str], list[str]]]:
-        """Return the removed fields, and a flat list of each other changed field and its record."""
+        """Return the names of removed fields, and a flat list of changed fields and records."""
         ...
 
     def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
-        """Return the value with this head and these changes by key; None removes a key."""
+        """Return the value with another head and these changes by key, where None removes a key."""
         ...
 
 
 @dataclass(slots=True)
 class CachedState(Generic[V]):
-    """A state at a version of a series. `ahead_ms` is Redis's clock minus this machine's monotonic
-    one. `continues` means that this process's last commit made it, so its next one continues the
-    series. `lost` means that it is of another history than the one seen before, and that no commit
-    has acted upon that.
+    """A cached state.
+
+    Attributes:
+        ahead_ms: Redis's clock minus this machine's monotonic one.
+        continues: Whether this process's last commit made the state, so that its next one continues
+            the series.
+        lost: Whether the state is of another history than the one seen before, and no commit has
+            acted upon that.
     """
 
     version: int
@@ -118,12 +127,12 @@ class CachedState(Generic[V]):
     lost: bool = False
 
     def is_of(self, state: State[Any]) -> bool:
-        """Return whether version and series are those of `state`."""
+        """Return whether `state` has the same version and series."""
         return (self.version, self.series) == (state.version, state.series)
 
 
 class States(Generic[V, S]):
-    """All states of one kind. `process` names this process."""
+    """All states of one kind in a Redis. `process` is the name of this process in series."""
 
     def __init__(
         self, records: Records[V, S], connections: Connections, clocks: ServerClocks, process: str, in_turn: InTurn
@@ -137,7 +146,7 @@ class States(Generic[V, S]):
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
-        """Return the state as it was seen last, with Redis's time as far as this process knows."""
+        """Return the cached state, with Redis's time by this machine's clock."""
         seen = self._seen.get(name)
         return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
 
@@ -148,8 +157,8 @@ class States(Generic[V, S]):
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
-        """Commit the value and return None, or return what Redis holds instead. Raises
-        `UnknownGroup` for a part of a group that is gone.
+        """Commit the value and return None, or return what Redis has instead. Raises `UnknownGroup`
+        for a part of a group that was deleted.
         """
         name, records, series = state.name, self._records, self._series_after(state)
         removed, written = await self._in_turn.work(records.changed(state.value, value))
@@ -185,7 +194,7 @@ class States(Generic[V, S]):
         return None
 
     def drop(self, name: str) -> None:
-        """Discard all that is cached of the group."""
+        """Remove the group from the cache."""
         self._seen.pop(name, None)
         self._unreadable.discard(name)
 
@@ -194,9 +203,9 @@ class States(Generic[V, S]):
         return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
 
     def _series_after(self, state: S) -> str:
-        """Return the series of a commit upon this state. It is the state's own if this process's
-        last commit made the state, and else a new one. Call it before the commit is tried, so that
-        no series is continued after a commit whose outcome is not known.
+        """Return the series of a commit upon this state: that of the state if this process's last
+        commit made it, and otherwise a new one. Call this before the commit, so that no series is
+        continued after a commit whose outcome is not known.
         """
         seen = self._seen.get(state.name)
         if seen is not None and seen.continues:
@@ -213,7 +222,9 @@ class States(Generic[V, S]):
             del self._seen[next(iter(self._seen))]
 
     async def _merged(self, name: str, answer: Sequence[Any], base: S | CachedState[V] | None, sent_ms: float) -> S:
-        """Return `base` updated by an answer of scripts/since_version.lua, and cache the result."""
+        """Update `base` by an answer of scripts/since_version.lua, and cache and return the
+        state.
+        """
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
         if len(answer) > 2:
@@ -232,8 +243,8 @@ class States(Generic[V, S]):
     async def _read(
         self, name: str, value: V, answer: Sequence[Any], ahead_ms: float
     ) -> tuple[V, Sequence[Any], float, bool]:
-        """Read until nothing is missing. Returns the value, the last answer, its `ahead_ms`, and
-        whether `value` is certainly lost.
+        """Read what is missing in an answer and in those that follow. Return the value, the last
+        answer, its `ahead_ms`, and whether Redis has certainly lost the given value.
         """
         records, changes, lost = self._records, dict[Any, Any](), False
         head: Any = None
@@ -280,8 +291,8 @@ class States(Generic[V, S]):
     def _decoded(
         self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
     ) -> Steps[None]:
-        """Decode each text as the record of its field, and add it to `changes`. The text None, for
-        a removed field, is added as None. Fields beyond the last text are left for later.
+        """Decode the records `texts` of the first fields into `changes`, by key. A text is None for
+        a removed field, and so is its change.
         """
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):
@@ -308,7 +319,7 @@ class States(Generic[V, S]):
         return self._logged(UnreadableGroup(name, reason, REMEDY))
 
     def _logged(self, error: UnreadableGroup) -> UnreadableGroup:
-        """Log the error once for each group, and return it."""
+        """Return the error. Log it if it is the first one of its group."""
         if error.name not in self._unreadable:
             self._unreadable.add(error.name)
             log.warning("%s", error)
@@ -316,5 +327,5 @@ class States(Generic[V, S]):
 
 
 def packed(words: Sequence[str]) -> bytes:
-    """Return many words as one, which a script unpacks much faster than as many arguments."""
+    """Return many words as one argument, which a script reads much faster than many arguments."""
     return msgspec.msgpack.encode(words)
