@@ -25,11 +25,6 @@ TABLE: dict[str, tuple[Given, Given, str]] = {
     "slice": ({"slice": "1 day", "mode": "observe"}, {"mode": "align"}, "leave slice out of the dry run"),
     "slice_zone": ({"slice_zone": "UTC"}, {"slice": "1 day"}, "set slice as well"),
     "report": ({"report": "/r"}, {"mode": "observe"}, 'set mode="observe" as well'),
-    "retention_margin": (
-        {"retention_margin": 0.2, "slice": "1 day"},
-        {"slice": None},
-        "leave retention_margin or slice",
-    ),
     "max_lag": ({"max_lag": "2 hours", "idle_timeout": "1 hour"}, {"idle_timeout": None}, "leave one of the two out"),
     "hold_for": ({"hold_for": "1 hour"}, {"on_outage": "fail"}, 'set on_outage to "proceed"'),
     "max_wait": ({"max_wait": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),
@@ -82,7 +77,6 @@ def test_options_that_were_left_alone_bring_no_warning(caplog: pytest.LogCapture
 def test_a_gate_names_the_options_that_it_has_no_use_for(caplog: pytest.LogCaptureFixture) -> None:
     useless: Given = {
         "slice_zone": "UTC",
-        "retention_margin": 0,
         "max_lag": 0,
         "other_event_time": "warn",
         "report": "/r",

@@ -9,7 +9,7 @@ import pytest
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark import Alignment, Coordinator
 from lockgate_spark.conf import as_options, asked
-from lockgate_spark.config import bounds_of, retention_share_of
+from lockgate_spark.config import bounds_of
 
 ALIGN = {"lockgate.align": "true"}
 
@@ -30,7 +30,7 @@ def test_the_switch_of_the_conf_turns_everything_off() -> None:
     assert asked(ALIGN, {"spark.lockgate.enabled": "false", "spark.lockgate.align": "true"}) is None
 
 
-def test_options_have_the_names_of_the_fields_in_any_case_and_the_conf_wins_over_them() -> None:
+def test_options_are_case_insensitive_and_the_conf_overrides_them() -> None:
     options = ALIGN | {"lockgate.maxdrift": "3 minutes", "lockgate.slice": "1 hour", "lockgate.futureBound": "none"}
     found = asked(options, {"spark.lockgate.slice": "2 hours"})
 
@@ -63,8 +63,8 @@ def test_a_group_needs_its_address_and_its_name() -> None:
     "alignment",
     [
         Alignment(),
-        Alignment(max_drift=timedelta(minutes=90), past_bound=1500, retention_margin=0.25, future_bound=None),
-        Alignment(retention_margin=0, max_lag=0),
+        Alignment(max_drift=timedelta(minutes=90), past_bound=1500, future_bound=None),
+        Alignment(max_lag=0),
         Alignment(slice="1 hour", slice_zone="UTC", late_rows="count", event_time="cast(value AS timestamp)"),
         Alignment(coordinator=Coordinator("http://localhost:8080", group="g", source="s", park="1 hour")),
     ],
@@ -74,10 +74,10 @@ def test_an_alignment_goes_through_options_unchanged(alignment: Alignment) -> No
 
     assert found is not None
     assert as_options(found) == as_options(alignment)
-    assert (bounds_of(found), retention_share_of(found)) == (bounds_of(alignment), retention_share_of(alignment))
+    assert bounds_of(found) == bounds_of(alignment)
 
 
-def test_a_token_is_no_option_and_comes_from_the_session_s_conf_by_its_name() -> None:
+def test_token_comes_from_the_conf_of_the_session_by_its_name() -> None:
     group = ALIGN | {"lockgate.coordinator.url": "http://localhost:8080", "lockgate.coordinator.group": "g"}
     named = group | {"lockgate.coordinator.tokenName": "checkout"}
     with pytest.raises(ConfigurationError, match=r"option \S+\.token: .* set spark\.lockgate\.coord") as caught:

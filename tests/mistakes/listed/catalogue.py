@@ -10,7 +10,6 @@ CATALOGUE: dict[str, list[str]] = {
         "Alignment(max_drift='1 minute', max_out_of_orderness='2 minutes')",
         "Alignment(mode='observed')",
         "Alignment(slice='7 hours')",
-        "Alignment(retention_margin=10)",
         "Alignment(event_time=5)",
         "Alignment(coordinator='http://lockgate:8080')",
         "Alignment('5 minutes')",

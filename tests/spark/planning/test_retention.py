@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from lockgate.plan.model import PlannedState
-from lockgate_spark import Alignment, BatchAlignment, ConfigurationError
+from lockgate_spark import Alignment, BatchAlignment
 from lockgate_spark.config import retention_share_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
@@ -32,17 +32,13 @@ def ago(*minutes: int) -> list[int]:
     return [NOW_MS - m * MINUTE for m in minutes]
 
 
-def plan(
-    config: str, margin: float = 0.1, budget: int | None = None, clock: Clock | None = None
-) -> tuple[AlignedRun, BatchAlignment]:
+def plan(config: str, budget: int | None = None, clock: Clock | None = None) -> tuple[AlignedRun, BatchAlignment]:
     """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record
     a minute; the first plan of all.
     """
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
-    alignment = Alignment(
-        max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness=0, retention_margin=margin
-    )
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness=0)
     clock = clock or Clock()
     session = AlignedRun(alignment, RunInMemory(), None, clock, ticks=going_with(clock))
     session.add(0, source)
@@ -59,20 +55,16 @@ def ends(view: BatchAlignment) -> list[int]:
     return [split.end for split in view.partitions]
 
 
-def test_a_paused_split_is_read_as_far_as_the_last_tenth_of_its_retention_and_no_further() -> None:
+def test_paused_split_is_read_in_the_last_tenth_of_its_retention() -> None:
     _, view = plan(FOUR_HOURS)
     assert ends(view) == [1, 14], "ten up to the ceiling, and four that are older than 216 minutes"
     assert view.partitions[1].state is PlannedState.PAUSED
     assert (view.read_early, view.partitions[1].read_early) == (("a-1",), 4)
 
 
-@pytest.mark.parametrize(
-    ("config", "margin"), [(FOUR_HOURS, 0), (FOUR_HOURS, 0.01), ("compact\t14400000\t-1\tCreateTime", 0.1), ("", 0.1)]
-)
-def test_nothing_is_let_go_without_a_margin_before_the_edge_or_where_nothing_is_deleted(
-    config: str, margin: float
-) -> None:
-    _, view = plan(config, margin)
+@pytest.mark.parametrize("config", ["delete\t18000000\t-1\tCreateTime", "compact\t14400000\t-1\tCreateTime", ""])
+def test_nothing_is_read_early_before_the_edge_or_where_nothing_is_deleted(config: str) -> None:
+    _, view = plan(config)
     assert ends(view) == [1, 10]
     assert view.read_early == ()
 
@@ -104,7 +96,7 @@ def test_the_split_is_paused_again_until_the_edge_has_come_nearer() -> None:
     assert (ends(later), later.read_early, later.resumed) == ([1, 16], ("a-1",), ())
 
 
-def test_records_let_go_are_logged_with_split_offsets_and_time_left_and_counted(
+def test_records_read_early_are_logged_and_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = Clock()
@@ -180,7 +172,7 @@ def test_nothing_paused_is_lost_to_retention() -> None:
     assert retained(session) == {}
 
 
-def test_the_time_of_a_log_that_is_bounded_in_size_follows_from_how_fast_it_grows() -> None:
+def test_deletion_in_a_log_bounded_in_size_follows_from_its_growth() -> None:
     clock = Clock()
     session, _ = plan("delete\t-1\t5000\tCreateTime", clock=clock)
     assert retained(session) == {}, "one look says nothing of its growth"
@@ -193,9 +185,3 @@ def test_the_time_of_a_log_that_is_bounded_in_size_follows_from_how_fast_it_grow
 
 def test_with_slices_nothing_is_let_go_since_no_row_may_lie_above_the_cut() -> None:
     assert retention_share_of(Alignment(slice="1 hour")) == 0
-
-
-@pytest.mark.parametrize("margin", [-0.1, 1, "a tenth", None, True])
-def test_a_margin_that_is_no_share_is_refused(margin: object) -> None:
-    with pytest.raises(ConfigurationError, match=r"Alignment\(retention_margin\)=.*at least 0 and below 1"):
-        Alignment(retention_margin=margin)  # type: ignore[arg-type]

@@ -1,23 +1,23 @@
-"""The keys `spark.lockgate.*` of Spark's conf: an option's name in camelCase. They win over the
-code.
+"""The keys `spark.lockgate.*` of Spark's conf. A key is an option's name in camelCase, and its
+value overrides the value in the code.
 
-So an operator can turn alignment off, switch it to mode observe, or move it to another coordinator
-without changing code. They are read when `align` is called.
+So an operator can turn alignment off, switch it to observe mode, or move it to another coordinator
+without changing the code. The conf is read when `align` is called.
 
     spark.lockgate.enabled             false: align() returns its argument unchanged
     spark.lockgate.align               true: with the server's extension, all Kafka streams of the
                                        session are aligned
-    spark.lockgate.python              the Python on which that extension plans
+    spark.lockgate.python              the Python with which that extension plans
     spark.lockgate.<field>             of Alignment: maxDrift, idleTimeout, mode, …
     spark.lockgate.coordinator.<field> of Coordinator: url, group, token, …; url and group suffice
-                                       where the code has none
+                                       if the code has none
 
-`none` stands for None. Values are text as in the code: `10 minutes`.
+Values are text as in the code, such as `10 minutes`; `none` stands for None.
 
-With the server's extension a stream is aligned by its own options, too: `lockgate.align` and
-`lockgate.<field>`. They are the code, over which the conf is laid. A token is no option, for Spark
-shows the options in a client's plan. It is in the session's conf, as that of all coordinators, or
-under a name that an option has:
+With the server's extension, a stream can also be aligned by its own options, `lockgate.align` and
+`lockgate.<field>`. They take the place of the code, so the conf overrides them. A token is not an
+option, because Spark shows the options in a client's plan. It is set in the session's conf, either
+for all coordinators or under a name that an option refers to:
 
     spark.lockgate.token.<name>        a token
     lockgate.coordinator.tokenName     the option with the name
@@ -50,8 +50,6 @@ TOKENS = PREFIX + "token."
 
 TOKEN_NAME = OPTION + "coordinator.tokenName"
 _TOKEN = OPTION + "coordinator.token"
-_SHARE = OPTION + "retentionMargin"
-"""The only number that is no duration."""
 
 
 def _camel(name: str) -> str:
@@ -60,7 +58,7 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the fields of a dataclass that are set by one value, by their key."""
+    """Return the key of each field of a dataclass that is set by one value."""
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
 
@@ -78,13 +76,15 @@ _CONF_HAS = "Spark's conf has"
 
 
 class Conf(Protocol):
-    """A session's conf, also that of a Spark that is refused."""
+    """A session's conf. This protocol also fits the conf of a Spark version that is not
+    supported.
+    """
 
     def get(self, key: str, default: str, /) -> str | None: ...
 
 
 def enabled(conf: Conf) -> bool:
-    """Return whether alignment is on. Raises `ConfigurationError` for what is neither true nor
+    """Return whether alignment is on. Raises `ConfigurationError` unless the value is true or
     false.
     """
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
@@ -116,8 +116,8 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
-    """Raise `ConfigurationError` for options of a stream in a session without the server's
-    extension, which alone reads them.
+    """Raise `ConfigurationError` if a stream has options for lockgate. Only the server's extension
+    reads them, and this session does not have it.
     """
     given = sorted(key for key in options if key.lower().startswith(OPTION))
     if not given:
@@ -131,7 +131,7 @@ def refuse_options(options: Mapping[str, str]) -> None:
 
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
-    """With the token itself in the place of its name."""
+    """Return the options with the token itself instead of its name."""
     if _TOKEN in given:
         raise ConfigurationError(
             f"option {_TOKEN}: Spark's UI shows the options in a client's plan; set {PREFIX}coordinator.token in the "
@@ -146,8 +146,8 @@ def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str
 
 
 def as_options(alignment: Alignment) -> dict[str, str]:
-    """Return the options with which a stream asks for this alignment: the inverse of `asked`,
-    without the token.
+    """Return the options by which a stream asks for this alignment, without the token. `asked` is
+    the inverse.
     """
     found = {key: getattr(alignment, name) for key, name in _ALIGNMENT_OPTIONS.items()}
     own = Alignment()
@@ -155,11 +155,11 @@ def as_options(alignment: Alignment) -> dict[str, str]:
     if alignment.coordinator is not None:
         options = _COORDINATOR_OPTIONS.items()
         given |= {key: getattr(alignment.coordinator, name) for key, name in options if key != _TOKEN}
-    return {ALIGN_OPTION: "true"} | {key: _as_text(key, value) for key, value in given.items()}
+    return {ALIGN_OPTION: "true"} | {key: _as_text(value) for key, value in given.items()}
 
 
-def _as_text(key: str, value: object) -> str:
-    if isinstance(value, int | timedelta) and key != _SHARE:
+def _as_text(value: object) -> str:
+    if isinstance(value, int | timedelta):
         return as_option(milliseconds("Alignment", value))
     return "none" if value is None else str(value)
 
@@ -181,8 +181,10 @@ def _switch(key: str, value: str) -> bool:
 
 
 def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
-    """`alignment` with what the conf says laid over it. Raises `ConfigurationError` that names the
-    keys; warns of unknown ones.
+    """Return `alignment` with the values of the conf in place of its own. Log a warning about
+    unknown keys.
+
+    Raises `ConfigurationError`, which names the keys.
     """
     _warn_of_unknown(conf)
     _ = ALIGN in conf and _switch(ALIGN, conf[ALIGN])  # goes without saying here, but is checked
@@ -237,7 +239,7 @@ def _warn_of_unknown(conf: Mapping[str, str]) -> None:
 
 
 def _near(key: str, known: Sequence[str]) -> str:
-    """Return a hint at what may have been meant."""
+    """Return a hint with the known names that resemble `key`, or with all of them."""
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]
     return f"did you mean {' or '.join(meant)}?" if meant else f"the known names are {', '.join(known)}"

@@ -1,5 +1,5 @@
-"""The user's settings for one query: frozen, and checked when they are made. `Coordinator`, for its
-group, is the same for all clients.
+"""The user's settings for one query, checked when they are made. The settings for its group,
+`Coordinator`, are shared by all clients.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from lockgate_spark.event_times import Credible
 DEFAULT_MAX_DRIFT = "5 minutes"
 # For gates and for closing windows, which do not go by each producer's own lag.
 DEFAULT_IDLE_TIMEOUT = "1 minute"
+RETENTION_MARGIN = 0.1
 _CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
@@ -48,8 +49,6 @@ class Alignment(Named):
             the alignment. None: no such bound.
         past_bound: The same for records stamped further behind the clock than this. Default: no
             bound.
-        retention_margin: Read a paused partition early when less than this share of the topic's
-            retention time remains before Kafka deletes its records. 0: never.
         max_wait: Fail a run under `Trigger.AvailableNow` that is blocked for longer than this.
             Default: no limit.
         slice: End each batch where a window of this size ends, after as many whole windows as
@@ -80,7 +79,6 @@ class Alignment(Named):
     max_out_of_orderness: Duration | None = None
     future_bound: Duration | None = "1 day"
     past_bound: Duration | None = None
-    retention_margin: float | str = 0.1
     max_wait: Duration | None = None
     slice: Duration | None = None
     slice_zone: str | None = None
@@ -111,11 +109,11 @@ class Alignment(Named):
             )
         if self.report is not None and not (isinstance(self.report, str) and self.report):
             raise ConfigurationError(f"Alignment(report={self.report!r}): expected the path of a folder, as text")
-        _ = bounds_of(self), retention_share_of(self)  # checks the durations, and the share
+        bounds_of(self)  # checks the durations
 
 
 def credible_at(alignment: Alignment, now: int) -> Credible:
-    """Return the event times that take part in a plan made at `now` (wall clock in ms)."""
+    """Return the range of event times that a plan made at `now` (wall clock in ms) considers."""
     future, past = alignment.future_bound, alignment.past_bound
     ahead = None if future is None else milliseconds("Alignment(future_bound)", future)
     behind = None if past is None else milliseconds("Alignment(past_bound)", past)
@@ -123,18 +121,19 @@ def credible_at(alignment: Alignment, now: int) -> Credible:
 
 
 def retention_share_of(alignment: Alignment) -> float:
-    """Return `retention_margin` as a number; 0 with `slice`, since a batch must hold no row of a
-    window that is still to come.
+    """Return the share of a topic's retention in which a paused partition is read early.
+
+    It is 0 with `slice`, since a batch must hold no row of a window that comes later.
     """
-    margin = _share("Alignment(retention_margin)", alignment.retention_margin)
-    return margin if alignment.slice is None else 0.0
+    return RETENTION_MARGIN if alignment.slice is None else 0.0
 
 
 def bounds_of(alignment: Alignment) -> Bounds:
     """Return the planner's bounds, in ms.
 
-    Without `max_out_of_orderness` that bound is 0 until some is measured. Without `idle_timeout`
-    each partition has a bound of its own, and the one returned here is for gates and windows.
+    Without `max_out_of_orderness`, that bound is 0 until out-of-order records have been seen.
+    Without `idle_timeout`, each partition has its own bound, and the one returned here is only used
+    by gates and for closing windows.
     """
     drift, idle, order = alignment.max_drift, alignment.idle_timeout, alignment.max_out_of_orderness
     drift_ms = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if drift is None else drift)
@@ -149,9 +148,9 @@ def bounds_of(alignment: Alignment) -> Bounds:
 
 
 def check_alignment(given: object, call: str) -> None:
-    """Raise `ConfigurationError` for anything but an `Alignment` or None.
+    """Raise `ConfigurationError` unless the argument is an `Alignment` or None.
 
-    `call` is the start of the user's call for the message, such as "align(df".
+    `call` is the start of the user's call, such as "align(df", for the message.
     """
     if given is None or isinstance(given, Alignment):
         return
@@ -160,17 +159,6 @@ def check_alignment(given: object, call: str) -> None:
     raise ConfigurationError(
         f"{call.partition('(')[0]} takes an Alignment, not {shown}: write {call}, Alignment({options}))"
     )
-
-
-def _share(name: str, value: object) -> float:
-    """Return `value` as a share of the whole, at least 0 and below 1."""
-    try:
-        found = float(value) if isinstance(value, (int, float, str)) and not isinstance(value, bool) else -1.0
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < 1:
-        raise ConfigurationError(f"{name}={value!r}: expected a share such as 0.1, at least 0 and below 1")
-    return found
 
 
 def _check_slice(window: Duration | None, zone: object) -> None:

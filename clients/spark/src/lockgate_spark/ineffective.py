@@ -1,5 +1,5 @@
-"""Options that have no effect beside the others, under the query's trigger, or in a gate. Each is
-warned of once, with its value and what to do: an option that does nothing looks as if it worked.
+"""Warnings about options that have no effect: because of another option, because of the query's
+trigger, or in a gate. Without a warning, such an option would seem to work.
 """
 
 import logging
@@ -24,10 +24,6 @@ _BESIDE_THE_OTHERS: Rules = {
     ),
     "slice_zone": (lambda given: given.slice is None, "set slice as well, or leave slice_zone out"),
     "report": (lambda given: given.mode != "observe", 'set mode="observe" as well, or leave report out'),
-    "retention_margin": (
-        lambda given: given.slice is not None,
-        "with slice no partition is read early; leave retention_margin or slice out",
-    ),
     "max_lag": (
         lambda given: given.idle_timeout is not None,
         "idle_timeout is the bound for all partitions; leave one of the two out",
@@ -44,7 +40,7 @@ _UNDER_OTHER_TRIGGERS: Rules = {
 }
 _IN_A_GATE: Rules = {
     name: (lambda given: True, f"a gate makes whole batches wait and plans no reads; leave {name} out")
-    for name in ("slice_zone", "retention_margin", "max_lag", "other_event_time", "report")
+    for name in ("slice_zone", "max_lag", "other_event_time", "report")
 } | {"hold_for": _BESIDE_THE_OTHERS["hold_for"]}
 
 
