@@ -34,9 +34,23 @@ def test_packages_before_a_session_takes_scala_from_sparks_jars(
 
 def test_packages_of_a_running_session_asks_its_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
     scala = SimpleNamespace(util=SimpleNamespace(Properties=SimpleNamespace(versionNumberString=lambda: "2.13.8")))
-    context = SimpleNamespace(version="3.5.3", _jvm=SimpleNamespace(scala=scala))
+    context = SimpleNamespace(version="3.5.3", _jvm=SimpleNamespace(scala=scala), getConf=dict)
     monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", context)
     assert packages() == "org.apache.spark:spark-sql-kafka-0-10_2.13:3.5.7"
+
+
+def test_packages_warns_of_a_server_jar_that_spark_3_ignores(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    scala = SimpleNamespace(util=SimpleNamespace(Properties=SimpleNamespace(versionNumberString=lambda: "2.12.18")))
+    conf = {"spark.jars": "/jars/lockgate-spark-server-0.1.0.jar"}
+    context = SimpleNamespace(version="3.5.3", _jvm=SimpleNamespace(scala=scala), getConf=lambda: conf)
+    monkeypatch.setattr(pyspark.SparkContext, "_active_spark_context", context)
+    packages()
+    assert ["has no effect on Spark 3.5.3" in said for said in caplog.messages] == [True]
+    context.version = "4.2.1"
+    packages()
+    assert len(caplog.messages) == 1
 
 
 @pytest.mark.parametrize("version", ["3.4.1", "5.0.0", "main"])

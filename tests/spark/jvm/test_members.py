@@ -6,6 +6,7 @@ import collections
 import json
 import logging
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 
 import lockgate_spark
-from lockgate_spark import UnsupportedQuery, align
+from lockgate_spark import ConfigurationError, UnsupportedQuery, align
 from lockgate_spark.jvm import inspection, members
 from lockgate_spark.jvm.inspection import Diagnosis, SparkMember, check_spark, examine
 from support.imports import SOURCES
@@ -120,8 +121,19 @@ def test_doctor_without_the_connector_asks_for_it_alone(spark: SparkSession, mon
     monkeypatch.setattr(inspection, "_judged", set())
     monkeypatch.setattr(inspection, "was_tried", lambda _: False)
     needed = [each.name for each in examine(spark).missing if each.without_it == members.ALIGN]
-    assert needed == ["Spark's Kafka connector, lockgate_spark.packages()"]
+    assert needed == ["Spark's Kafka connector, none was tested with this Spark"]
     check_spark(spark)  # a gated query needs no Kafka
+
+
+def test_doctor_starts_a_session_without_a_known_connector(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_packages() -> str:
+        raise ConfigurationError("no Kafka connector was tried with Spark '9.1.0'")
+
+    monkeypatch.setattr(sys.modules["lockgate_spark.doctor"], "packages", no_packages)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    assert lockgate_spark.doctor().can_align, "which is the running session here"
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, without: str) -> None:

@@ -1,7 +1,12 @@
-"""`doctor`, which looks for all that lockgate uses of the Spark at hand."""
+"""The public function `doctor`, which looks for everything that lockgate uses of the running
+Spark.
+"""
+
+from contextlib import suppress
 
 from pyspark.sql import SparkSession
 
+from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.inspection import Diagnosis, examine
 from lockgate_spark.packages import packages
@@ -12,7 +17,8 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
     """Look for each private member of Spark that lockgate uses, on the running Spark.
 
     Run it first on a vendor's build, or on a version of Spark that was not tested. It starts no job
-    and connects to no Kafka. A session without Spark's Kafka connector is told to add it.
+    and does not connect to Kafka. The table also shows whether Spark's Kafka connector is missing,
+    and whether this Spark ignores lockgate's server jar.
 
     Examples:
         >>> print(lockgate_spark.doctor())
@@ -35,4 +41,6 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
 
 def _new_session() -> SparkSession:
     builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
-    return builder.config("spark.jars.packages", packages()).getOrCreate()
+    with suppress(ConfigurationError):  # the table says that no connector is known for this Spark
+        builder = builder.config("spark.jars.packages", packages())
+    return builder.getOrCreate()

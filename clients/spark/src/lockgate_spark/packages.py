@@ -1,5 +1,6 @@
-"""The versions of Spark that lockgate supports, and the Kafka connector for each."""
+"""The supported versions of Spark, and the Kafka connector for each."""
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -11,6 +12,8 @@ from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.spark_lines import is_connect
 
+log = logging.getLogger("lockgate")
+
 CONNECTORS = {"3.5": "3.5.7", "4.0": "4.0.4", "4.1": "4.1.3", "4.2": "4.2.0", "4.3": "4.2.0"}
 """The version of the connector that was tried with each line of Spark."""
 
@@ -20,14 +23,16 @@ _SCALA_4 = "2.13"
 
 
 def was_tried(version: str) -> bool:
-    """Return whether this package was tested with a Spark of this line."""
+    """Return whether this version of lockgate was tested with Spark `version` or another patch
+    release of the same line.
+    """
     return _line(version) in CONNECTORS
 
 
 def refuse_by_version(spark: Any) -> None:
-    """Raise `UnsupportedQuery` for a session that its version rules out.
+    """Raise `UnsupportedQuery` if the session's version of Spark is not supported.
 
-    This only asks the session for its version, since an older Spark may lack everything else.
+    Only the version is read from the session, since an older Spark may lack everything else.
     """
     versions = (str(spark.version), str(pyspark.__version__))
     shown = f"Spark {versions[0]} (pyspark {versions[1]})"
@@ -63,6 +68,8 @@ def packages(spark_version: str | None = None) -> str:
     scala = None
     if spark_version is None:
         spark_version, scala = _at_hand()
+        if note := jar_note():
+            log.warning("%s", note)
     line = _line(spark_version)
     if line not in CONNECTORS:
         raise ConfigurationError(
@@ -70,6 +77,21 @@ def packages(spark_version: str | None = None) -> str:
         )
     scala = scala or _SCALA.get(line, _SCALA_4)
     return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{CONNECTORS[line]}"
+
+
+def jar_note() -> str:
+    """Return a sentence about lockgate's server jar if the running Spark ignores it, else ""."""
+    context = _context()
+    if context is None or _line(str(context.version)) not in _NO_CONNECT:
+        return ""
+    conf = context.getConf()
+    jars = ",".join(str(conf.get(key, "")) for key in ("spark.jars", "spark.jars.packages"))
+    return (
+        f"the jar lockgate-spark-server has no effect on Spark {context.version}: it needs Spark 4.0 or newer. Call "
+        "align() in the code instead"
+        if "lockgate-spark-server" in jars
+        else ""
+    )
 
 
 def _line(version: str) -> str:
@@ -81,10 +103,16 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in _line(version).split(".") if number]
 
 
-def _at_hand() -> tuple[str, str | None]:
-    """Return the version of Spark, and its Scala if a JVM or a jar shows it, such as 2.12."""
+def _context() -> Any | None:
     of_process = getattr(pyspark, "SparkContext", None)  # a client of Connect has none
-    context = None if of_process is None else of_process._active_spark_context
+    return None if of_process is None else of_process._active_spark_context
+
+
+def _at_hand() -> tuple[str, str | None]:
+    """Return the version of Spark, and the version of Scala, such as 2.12, if a JVM or a jar shows
+    it.
+    """
+    context = _context()
     if context is not None:
         return str(context.version), _line(str(context._jvm.scala.util.Properties.versionNumberString()))
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)

@@ -1,5 +1,5 @@
-"""Looks for the members that lockgate uses on the Spark at hand: a vendor's build, or a version
-that is newer than this package.
+"""Looks for the members of Spark that lockgate uses. On a vendor's build, or on a Spark that is
+newer than this package, some may be missing.
 """
 
 import logging
@@ -13,7 +13,7 @@ import pyspark
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import compiled, new_java
 from lockgate_spark.jvm.members import ALIGN, JAVA_FILES, MEMBERS
-from lockgate_spark.packages import refuse_by_version, was_tried
+from lockgate_spark.packages import jar_note, refuse_by_version, was_tried
 
 log = logging.getLogger("lockgate")
 
@@ -21,7 +21,7 @@ _SPARK = "org.apache.spark."
 _OF_CONNECTOR = "sql.kafka010.KafkaRecordToRowConverter"
 _CONNECTOR = ("sql.kafka010.", "kafka010.")
 _KAFKA_FILES = ("Kafka", "DividedRanges")
-_NO_CONNECTOR = "Spark's Kafka connector, lockgate_spark.packages()"
+_NO_CONNECTOR = "Spark's Kafka connector"
 _SHADED = re.compile(r"([\w.]+\.)org\.apache\.kafka\.")
 
 _judged: set[str] = set()
@@ -30,8 +30,12 @@ _judged: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class SparkMember:
-    """A class, method or field of Spark that lockgate uses. `without_it`: what does not work if it
-    is missing.
+    """A class, method or field of Spark that lockgate uses.
+
+    Attributes:
+        name: Its name.
+        found: Whether this Spark has it.
+        without_it: What does not work if it is missing.
     """
 
     name: str
@@ -41,13 +45,20 @@ class SparkMember:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Diagnosis:
-    """What `doctor` found. `versions`: of Spark, PySpark, Scala and Java; `tried`: this version of
-    lockgate was tested with this Spark.
+    """The findings of `doctor`. `print` shows them as a table.
+
+    Attributes:
+        versions: Versions of Spark, PySpark, Scala and Java.
+        tried: Whether this version of lockgate was tested with this Spark.
+        members: All members that were looked for.
+        note: A warning about the session, such as a jar that has no effect; empty without one.
+
     """
 
     versions: str
     tried: bool
     members: tuple[SparkMember, ...]
+    note: str = ""
 
     @property
     def missing(self) -> tuple[SparkMember, ...]:
@@ -63,7 +74,9 @@ class Diagnosis:
         width = max(len(each.name) for each in self.members)
         rows = [("member", "", "does not work without it")]
         rows += [(each.name, "found" if each.found else "MISSING", each.without_it) for each in self.members]
-        return "\n".join([*(f"{name:{width}}  {state:7}  {needs}" for name, state, needs in rows), "", self._verdict()])
+        table = [f"{name:{width}}  {state:7}  {needs}" for name, state, needs in rows]
+        notes = [f"Note: {self.note}."] if self.note else []
+        return "\n".join([*table, "", self._verdict(), *notes])
 
     __repr__ = __str__
 
@@ -81,7 +94,8 @@ class Diagnosis:
 def check_spark(spark: Any) -> None:
     """Raise `UnsupportedQuery` for a session whose Spark cannot be used.
 
-    A version that was not tried is judged by its members, if it has a JVM to look at.
+    If its version was not tested, the members that this Spark has decide, provided that there is a
+    JVM to look at.
     """
     refuse_by_version(spark)
     version = str(spark.version)
@@ -89,7 +103,9 @@ def check_spark(spark: Any) -> None:
         return
     found = examine(spark)
     # A gated query needs no Kafka, and without the connector there is no stream to align.
-    missing = [each.name for each in found.missing if each.without_it == ALIGN and each.name != _NO_CONNECTOR]
+    missing = [
+        each.name for each in found.missing if each.without_it == ALIGN and not each.name.startswith(_NO_CONNECTOR)
+    ]
     if missing:
         lacks = ", ".join(missing)
         raise UnsupportedQuery(
@@ -105,20 +121,23 @@ def check_spark(spark: Any) -> None:
 
 
 def examine(spark: Any) -> Diagnosis:
-    """Look for all members in the JVM of a classic session."""
+    """Look for all members in the JVM of a classic session, and return what was found."""
     jvm, classes = spark._jvm, _Classes(spark)
     scala = jvm.scala.util.Properties.versionNumberString()
     java = jvm.java.lang.System.getProperty("java.version")
+    tried = was_tried(str(spark.version))
     return Diagnosis(
         f"Spark {spark.version} (pyspark {pyspark.__version__}, Scala {scala}, Java {java})",
-        was_tried(str(spark.version)),
-        (*_listed(classes), *_compiled(classes)),
+        tried,
+        (*_listed(classes, tried), *_compiled(classes)),
+        jar_note(),
     )
 
 
-def _listed(classes: "_Classes") -> Iterator[SparkMember]:
+def _listed(classes: "_Classes", tried: bool) -> Iterator[SparkMember]:
     if not classes.has_connector:
-        yield SparkMember(_NO_CONNECTOR, False, ALIGN)
+        hint = "lockgate_spark.packages()" if tried else "none was tested with this Spark"
+        yield SparkMember(f"{_NO_CONNECTOR}, {hint}", False, ALIGN)
     for owner, names, needed_for in MEMBERS:
         if owner.startswith(_CONNECTOR) and not classes.has_connector:
             continue
@@ -141,7 +160,7 @@ def _compiled(classes: "_Classes") -> Iterator[SparkMember]:
 
 
 class _Classes:
-    """Classes of a JVM, by their names below `org.apache.spark`."""
+    """The classes of a JVM, by their names below `org.apache.spark`."""
 
     def __init__(self, spark: Any) -> None:
         self._jvm, session = spark._jvm, spark._jsparkSession
@@ -150,8 +169,8 @@ class _Classes:
         self.has_connector = self._names.of(_SPARK + _OF_CONNECTOR) is not None
 
     def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
-        """Return the first of these classes that is there, with the names of its methods and
-        fields; None if none is.
+        """Return the first of these classes that exists, with the names of its methods and fields.
+        The names are None if no class exists.
         """
         for owner in owners:
             found = self._names.of(_SPARK + owner)
@@ -160,7 +179,7 @@ class _Classes:
         return owners[0], None
 
     def compile(self, room: str, kind: str) -> str:
-        """Compile a Java source; return the compiler's complaint, empty if there is none."""
+        """Compile a Java source. Return the compiler's error message, or an empty text."""
         beside, names = self.names_of([_OF_CONNECTOR, "sql.SparkSession"])
         shaded = _SHADED.search("\n".join(names or ()))
         try:
