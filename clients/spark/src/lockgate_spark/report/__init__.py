@@ -1,3 +1,4 @@
-"""What a run in mode observe has lost, and what would have kept it: a paragraph, a page, a JSON.
-Used by `planning`, which hands it each batch. docs/guide/measure.md says how each figure is made.
+"""The report of a run in observe mode: what it has lost and what would have kept it, as a
+paragraph, a page and JSON. `planning` passes each batch to it. docs/guide/measure.md explains each
+figure.
 """

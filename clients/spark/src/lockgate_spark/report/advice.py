@@ -1,9 +1,9 @@
 """How many rows alignment would have kept, and the options to set for that, each with its reason.
 
 **Kept.** No row is late while `max_drift` is at most the delay of the query's watermark. So an
-aligned query keeps what this run has lost. Three kinds of records are beyond it: records that are
-further out of order within their own split than the delay, records that came later than their
-producer had ever shown, and stamps from the future, which move Spark's watermark in any case.
+aligned query keeps what this run has lost, with three exceptions: records that are further out of
+order within their own split than the delay, records that came later than their producer had ever
+been before, and records stamped in the future, which move Spark's watermark in any case.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,12 @@ _BATCH_S = 60.0  # a batch of about a minute
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How many of the lost rows alignment would have kept: between `least` and `most`; None where
-    not known. `why`: what makes the two differ; empty where nothing does.
+    """How many of the lost rows alignment would have kept.
+
+    Attributes:
+        least: The lower bound; None if it is not known.
+        most: The upper bound; None if it is not known.
+        why: The reason for a difference between the two; empty if they are equal.
     """
 
     least: int | None
@@ -28,7 +32,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """An option, the value that it should have, and why. `value`: None where it may stay out."""
+    """An option to set.
+
+    Attributes:
+        option: Its name.
+        value: The value to set; None if the option may be left out.
+        why: The reason.
+    """
 
     option: str
     value: str | None
@@ -62,7 +72,7 @@ def kept(found: Findings) -> Kept:
 
 
 def advice(found: Findings) -> tuple[Advice, ...]:
-    """Return the options for a run with alignment, the most important one first."""
+    """Return the options to set for alignment, the most important one first."""
     given = [_max_drift(found), *(_budget(found, source) for source in range(len(found.sources)))]
     delay = found.shape.delay_ms
     if found.loss.most != 0 and found.lateness_ms and delay is not None:
@@ -117,11 +127,11 @@ def _a_minute(found: Findings, offsets: int) -> float:
 
 
 def _minutes(ms: int) -> str:
-    """At least so long in whole minutes, as Spark reads it: `1 hour 42 minutes`."""
+    """Return a duration, rounded up to whole minutes, in Spark's notation: `1 hour 42 minutes`."""
     return as_option(-(-ms // 60_000) * 60_000)
 
 
 def _rounded(number: float) -> int:
-    """To one digit and zeros, 1,000 at least."""
+    """Return the number rounded to one significant digit, and at least 1,000."""
     digits = len(str(int(number))) - 1
     return max(1_000, int(round(number, -digits)))

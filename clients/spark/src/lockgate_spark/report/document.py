@@ -1,5 +1,5 @@
-"""The findings as JSON, for programs. docs/guide/measure.md lists the fields. A new field may come
-within a version; a field that goes or changes its meaning makes a new one.
+"""The findings as JSON, for programs. docs/guide/measure.md lists the fields. Fields may be added
+without a new version; removing one or changing its meaning needs a new version.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Where reports go: two files on the driver's disk. Each is replaced as a whole, so that a reader
-never meets half of one.
+"""The files of a report: an HTML page and a JSON file on the driver's disk. Each is replaced as a
+whole, so a reader never sees an incomplete one.
 
-A report is written while its query runs, at most every half minute, and at its end. Where the
-process ends first, by itself or by SIGTERM, it is written then.
+They are written at most every half minute while the query runs, and at its end. If the process ends
+before that, normally or by SIGTERM, they are written then.
 """
 
 import atexit
@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -33,8 +34,10 @@ _hooked = False
 
 
 def folder_of(option: str | None) -> Path | None:
-    """Return the folder for reports, and create it if needed: the option's, else that of
-    `LOCKGATE_REPORT`; None without either. Raises `ConfigurationError` if it cannot be written.
+    """Return the folder for reports, and create it if needed; None if there is none.
+
+    It is the option's folder, or that of the environment variable `LOCKGATE_REPORT`. Raises
+    `ConfigurationError` if it cannot be written.
     """
     given = option or os.environ.get(VARIABLE)
     if not given:
@@ -54,9 +57,17 @@ def folder_of(option: str | None) -> Path | None:
 
 
 class ReportFiles:
-    """The two files of one run. `make`: the findings, in the given state. `now`: seconds,
-    monotonic. Several queries of a process may write to one folder: the first one has the plain
-    name, and each further one its own name, or a part of its id.
+    """The two files of one run.
+
+    If several queries of a process write to one folder, the first one's files have the plain name,
+    and the names of the others contain the query's name or a part of its id.
+
+    Args:
+        folder: The folder.
+        query: Name of the query, if it has one.
+        query_id: Spark's id of the query.
+        make: Returns the findings, for a given state of the run.
+        now: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -65,7 +76,7 @@ class ReportFiles:
         query: str | None,
         query_id: str,
         make: Callable[[RunState], Findings],
-        now: Callable[[], float],
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = _place(folder, query, query_id)
         self._make, self._now = make, now
@@ -76,12 +87,12 @@ class ReportFiles:
             _unfinished[id(self)] = lambda: self.write(RunState.CUT_OFF)
 
     def refresh(self) -> None:
-        """Write the files if they were last written long enough ago."""
+        """Write the files if they are older than half a minute."""
         if self._written_at is None or self._now() - self._written_at >= REFRESH_S:
             self.write(RunState.RUNNING)
 
     def write(self, state: RunState) -> None:
-        """Write both files. Raises nothing; the first failure logs a warning."""
+        """Write both files. Errors are only logged, the first one as a warning."""
         with _lock:
             if self._done:
                 return
@@ -122,8 +133,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 def write_at_the_end() -> None:
-    """Sees to it that the process ends with all its reports written. To be called on the main
-    thread; on another one SIGTERM is left as it is.
+    """Make the process write all its reports before it ends. If this is not called on the main
+    thread, SIGTERM is not handled.
     """
     global _hooked
     with _lock:

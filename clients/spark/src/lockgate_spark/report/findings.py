@@ -32,7 +32,7 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bounds on the rows that Spark has dropped: `least` to `most`, which is None if not known."""
+    """Bounds on the number of rows that Spark has dropped. `most` is None if it is not known."""
 
     basis: Basis
     least: int = 0
@@ -40,7 +40,7 @@ class Loss:
 
     @property
     def exact(self) -> bool:
-        """Return whether both ends are the same."""
+        """Whether both bounds are the same."""
         return self.most == self.least
 
 
@@ -158,7 +158,7 @@ class Moment:
     watermark: int = 0
 
     def with_next(self, other: "Moment") -> "Moment":
-        """Return both moments as one."""
+        """Return this moment and the one after it as one."""
         apart = [each.apart_ms for each in (self, other) if each.apart_ms is not None]
         return Moment(
             self.at,

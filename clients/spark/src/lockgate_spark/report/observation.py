@@ -1,13 +1,14 @@
-"""Follow one run in mode observe, batch by batch, and give its findings at any time.
+"""Collects what happens in a run in observe mode, batch by batch, and returns its findings at any
+time.
 
-A run may last for months, so what is kept is bounded: a few numbers for each split, and a timeline
-whose neighbours are merged once it is long.
+A run may last for months, so it keeps a bounded amount of data: a few numbers for each split, and a
+timeline whose neighbouring moments are merged once it is long.
 """
 
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key
@@ -41,29 +42,28 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Before `read` offsets more are read, the first of them above `watermark` (ms)."""
+        """Note the split before a batch: `read` offsets of it are read, and the first of them is
+        above `watermark` (ms).
+        """
         if self.first is None:
             self.first = watermark + 1
         self.newest, self.before = watermark, self.offsets - read
 
     @property
     def last(self) -> int | None:
-        """The event time (ms) of its last record, at the density of those before its last batch."""
+        """The event time (ms) of the last record, estimated from the density of the records before
+        the last batch.
+        """
         if self.first is None or self.newest is None or self.newest < self.first or not self.before:
             return self.first
         return self.first + (self.newest - self.first) * self.offsets // self.before
 
 
-@dataclass(slots=True)
-class _Source:
-    budget: int | None = None
-    offsets: int = 0
-    largest: int = 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What others have counted beside: fields of `Findings` of the same names."""
+    """Figures of a run that other objects count. They are fields of `Findings` with the same
+    names.
+    """
 
     ahead: int = 0
     offsets_ahead: int = 0
@@ -73,58 +73,59 @@ class Beside:
     seen: bool = True  # as in `QueryShape`
 
 
-@dataclass(slots=True)
 class Observation:
-    """One run. `began`: wall clock in seconds. `uncounted`: why late rows are not counted; empty
-    where they are. Thread-safe.
+    """Collects the findings about one run, batch by batch. Thread-safe.
+
+    `began` is the wall clock in seconds. `uncounted` says why late rows are not counted; it is
+    empty if they are.
     """
 
-    query: str | None
-    query_id: str
-    run_id: str
-    began: float
-    uncounted: str = ""
-    in_group: bool = False
-    shape: QueryShape = field(default_factory=QueryShape)
-    _splits: dict[Key, _Split] = field(default_factory=lambda: defaultdict(_Split))
-    _reads: dict[Key, int] = field(default_factory=dict)  # the offsets of its last batch
-    _sources: dict[int, _Source] = field(default_factory=lambda: defaultdict(_Source))
-    _moments: list[Moment] = field(default_factory=list)
-    _merge: int = 1  # so many batches go into one moment
-    _view: BatchAlignment | None = None  # of the batch that is read
-    _round: set[int] = field(default_factory=set)  # the sources of that batch
-    _operators: Counter[str] = field(default_factory=Counter)
-    _progress: object = None
-    _whole: bool = True  # the lost rows of each batch are exact
-    _counted_once: bool = True
-    _repeated: bool = False  # an operator has counted a row of some batch twice
-    _early: int = 0
-    _untimed: int = 0
-    _busy: float = 0.0
-    _reads_since: float | None = None  # wall clock; None between two batches
-    _rows: int = 0
-    _batches: int = 0
-    _late: int = 0
-    _lost: int = 0
-    _lateness: int = 0
-    _out_of_orderness: int = 0
-    _too_late: int = 0
-    # A signal may come while its own thread is in here.
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    def __init__(self, query: str | None, query_id: str, run_id: str, began: float, in_group: bool = False) -> None:
+        self.uncounted = ""
+        self.shape = QueryShape()
+        self._found = Findings(
+            query=query,
+            query_id=query_id,
+            run_id=run_id,
+            state=RunState.RUNNING,
+            began=began,
+            until=began,
+            rows=0,
+            batches=0,
+            loss=Loss(Basis.STATELESS),
+            late=0,
+            in_group=in_group,
+        )
+        self._lost = 0
+        self._splits: dict[Key, _Split] = defaultdict(_Split)
+        self._reads: dict[Key, int] = {}  # the offsets of its last batch
+        self._sources: dict[int, SourceFindings] = {}
+        self._moments: list[Moment] = []
+        self._merge = 1  # so many batches go into one moment
+        self._view: BatchAlignment | None = None  # of the batch that is read
+        self._round: set[int] = set()  # the sources of that batch
+        self._operators: Counter[str] = Counter()
+        self._progress: object = None
+        self._whole = True  # the lost rows of each batch are exact
+        self._reads_since: float | None = None  # wall clock; None between two batches
+        # A signal may come while its own thread is in here.
+        self._lock = threading.RLock()
 
     def read(
         self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None, at: float
     ) -> None:
-        """Spark reads a source on from `start` to `end`. `view`: of the plan beside it; None where
-        none could be made. `at`: wall clock in seconds.
+        """Note that Spark reads a source from `start` to `end`.
+
+        `view` shows the plan made for the same batch; it is None if no plan could be made. `at` is
+        the wall clock in seconds.
         """
         with self._lock:
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
             for split, offsets in read.items():
                 self._splits[source, split].offsets += offsets
                 self._reads[source, split] = offsets
-            total, mine = sum(read.values()), self._sources[source]
-            mine.budget, mine.offsets, mine.largest = budget, mine.offsets + total, max(mine.largest, total)
+            total, mine = sum(read.values()), self._sources.get(source) or SourceFindings(source, budget, 0, 0)
+            self._sources[source] = SourceFindings(source, budget, mine.offsets + total, max(mine.largest, total))
             if total:
                 self._begin_batch(source, view, at)
 
@@ -133,14 +134,16 @@ class Observation:
             self._round.add(source)  # a further source of the same batch
             return
         self._round, self._view = {source}, view
-        self._batches += 1
         self._reads_since = at
         self._add(Moment(at, apart_ms=None if view is None else self._look(view)))
 
     def _look(self, view: BatchAlignment) -> int:
         """Return how far apart (ms) the partitions are that have something to read."""
-        self._out_of_orderness = max([self._out_of_orderness, *(each.out_of_orderness for each in view.partitions)])
-        self._too_late = max(self._too_late, view.rows_too_late)
+        self._found = replace(
+            self._found,
+            out_of_orderness_ms=max([self._found.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)]),
+            too_late=max(self._found.too_late, view.rows_too_late),
+        )
         unread = [p for p in view.partitions if p.end > p.position or p.next_event_time is not None]
         lowest = min((each.watermark for each in unread), default=0)
         for each in unread:
@@ -150,20 +153,25 @@ class Observation:
         return max((each.watermark - lowest for each in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
-        """Note the late rows of the batch that was read last. `at`: wall clock in seconds."""
+        """Note the late rows of the batch that was read last. `at` is the wall clock in seconds."""
         with self._lock:
-            for split, late in batch.late.items():
+            for split, of_split in batch.late.items():
                 mine = self._splits[source, split]
-                mine.late, mine.lost = mine.late + late, mine.lost + batch.lost.get(split, 0)
-            late, lost = sum(batch.late.values()), sum(batch.lost.values())
-            self._rows, self._late, self._lost = self._rows + batch.rows, self._late + late, self._lost + lost
-            self._early, self._untimed = self._early + batch.early, self._untimed + batch.untimed
+                mine.late, mine.lost = mine.late + of_split, mine.lost + batch.lost.get(split, 0)
+            late, lost, found = sum(batch.late.values()), sum(batch.lost.values()), self._found
+            self._lost += lost
             self._whole = self._whole and (batch.exact or not late)
-            self._counted_once = self._counted_once and (batch.counted_once or not late)
-            if batch.oldest is not None:
-                self._lateness = max(self._lateness, batch.watermark - batch.oldest)
+            below = 0 if batch.oldest is None else batch.watermark - batch.oldest
+            self._found = replace(
+                found,
+                rows=found.rows + batch.rows,
+                late=(found.late or 0) + late,
+                late_exact=found.late_exact and (batch.counted_once or not late),
+                early=found.early + batch.early,
+                untimed=found.untimed + batch.untimed,
+                lateness_ms=max(found.lateness_ms, below),
+            )
             if not self._moments:  # a batch that Spark replays has no plan in this run
-                self._batches += 1
                 self._add(Moment(at))
             last = self._moments[-1]
             self._moments[-1] = replace(
@@ -171,13 +179,14 @@ class Observation:
             )
 
     def done(self, at: float) -> None:
-        """Note that the batch that was read last is done. `at`: wall clock in seconds."""
+        """Note that the batch that was read last is done. `at` is the wall clock in seconds."""
         with self._lock:
             if self._reads_since is not None:
-                self._busy += max(0.0, at - self._reads_since)
+                self._found = replace(self._found, busy_s=self._found.busy_s + max(0.0, at - self._reads_since))
                 self._reads_since = None
 
     def _add(self, moment: Moment) -> None:
+        self._found = replace(self._found, batches=self._found.batches + 1)
         if self._moments and self._moments[-1].batches < self._merge:
             self._moments[-1] = self._moments[-1].with_next(moment)
             return
@@ -188,81 +197,76 @@ class Observation:
             self._merge *= 2
 
     def operate(self, progress: object, operators: Iterable[StateOperator]) -> None:
-        """Note the stateful operators of a progress report; the same `progress` is noted once."""
+        """Count what the stateful operators of a progress report have dropped. A second call with
+        the same `progress` does nothing.
+        """
         with self._lock:
             if progress == self._progress:
                 return
             self._progress = progress
             for operator in operators:
                 self._operators[operator.name] += operator.dropped
-                self._repeated = self._repeated or (operator.repeated and operator.dropped > 0)
+                if operator.repeated and operator.dropped > 0:
+                    self._found = replace(self._found, repeated=True)
 
     def findings(self, state: RunState, until: float, beside: Beside) -> Findings:
-        """All that is known by now. `until`: wall clock in seconds."""
+        """Return the findings so far. `until` is the wall clock in seconds."""
         with self._lock:
-            offsets = sum(source.offsets for source in self._sources.values())
-            whole = self.shape.whole and self._whole and self._counted_once
+            found, counted = self._found, not self.uncounted
+            whole = self.shape.whole and self._whole and found.late_exact
             shape = replace(self.shape, seen=beside.seen, whole=whole)
-            late = None if self.uncounted else self._late
-            dropped = Dropped(dict(self._operators), self._repeated)
-            return Findings(
-                query=self.query,
-                query_id=self.query_id,
-                run_id=self.run_id,
+            late = found.late if counted else None
+            dropped = Dropped(dict(self._operators), found.repeated)
+            return replace(
+                found,
                 state=state,
-                began=self.began,
                 until=until,
-                rows=offsets if self.uncounted else self._rows,
-                batches=self._batches,
-                loss=loss_of(late, self._lost, self._early, dropped, self._batches > 0, shape),
+                rows=found.rows if counted else sum(source.offsets for source in self._sources.values()),
+                loss=loss_of(late, self._lost, found.early, dropped, found.batches > 0, shape),
                 late=late,
                 uncounted=self.uncounted,
-                late_exact=self._counted_once,
-                early=self._early,
-                untimed=self._untimed,
-                repeated=self._repeated,
-                lateness_ms=self._lateness,
                 operators=dict(self._operators),
                 shape=shape,
                 max_drift_ms=beside.max_drift_ms,
-                out_of_orderness_ms=self._out_of_orderness,
-                too_late=self._too_late,
                 left_out=beside.left_out,
                 ahead=beside.ahead,
                 offsets_ahead=beside.offsets_ahead,
-                busy_s=self._busy,
                 failed_plans=beside.failed_plans,
-                in_group=self.in_group,
                 partitions=tuple(
                     PartitionFindings(
                         source, split, mine.offsets, mine.late, mine.lost, mine.ahead_ms, mine.first, mine.last
                     )
                     for (source, split), mine in sorted(self._splits.items())
                 ),
-                sources=tuple(
-                    SourceFindings(i, mine.budget, mine.offsets, mine.largest)
-                    for i, mine in sorted(self._sources.items())
-                ),
+                sources=tuple(mine for _, mine in sorted(self._sources.items())),
                 moments=tuple(self._moments),
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What each stateful operator says that it dropped. `repeated`: as of `StateOperator`."""
+    """The rows that each stateful operator has dropped, by its own count. `repeated` is as in
+    `StateOperator`.
+    """
 
     by_operator: Mapping[str, int]
     repeated: bool = False
 
 
 def loss_of(late: int | None, lost: int, early: int, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
-    """Return the rows lost.
-
-    `late` rows were behind the watermark (None: not counted), `lost` ones of them had their window
-    behind it, and `early` ones are before 1970. `ran`: whether a batch has run.
+    """Return the bounds on the rows lost.
 
     No more rows are lost than are late or before 1970 (`most`). An operator may report more: it
-    counts a row each time that a batch is computed, and rows that the query has multiplied.
+    counts a row each time that a batch is computed, and it counts rows that the query has
+    multiplied.
+
+    Args:
+        late: Rows behind the watermark; None if they were not counted.
+        lost: Of these, the rows whose whole window was behind it.
+        early: Rows before 1970.
+        dropped: The operators' own counts.
+        ran: Whether a batch has run.
+        shape: The parts of the query's plan that decide which rows are lost.
     """
     operators, told = dropped.by_operator, sum(dropped.by_operator.values())
     if not operators and (ran or late == 0):

@@ -1,6 +1,4 @@
-"""The findings as one page of HTML that needs nothing else: no script, no request to another
-host.
-"""
+"""The findings as one HTML page without scripts and without requests to other hosts."""
 
 from html import escape
 from importlib.resources import files

@@ -1,5 +1,5 @@
-"""The pictures of a report as plain SVG: no script, no font, no request to anywhere. Colours are
-classes of the page's style sheet, so that light and dark share one picture.
+"""The pictures of a report as plain SVG, without scripts, fonts and requests. Colours are classes
+of the page's style sheet, so that the same picture serves a light and a dark page.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MOST_BARS = 40
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The axes of a picture over the batches in their order."""
+    """The axes of a picture over a sequence of batches."""
 
     count: int
     top: float
@@ -31,7 +31,7 @@ class _Frame:
 
 
 def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
-    """Draw a bar for each moment: rows lost, or late rows if `late`."""
+    """Draw a bar for each moment, with the number of rows lost, or of late rows if `late`."""
     values = [moment.late if late else moment.lost for moment in moments]
     frame = _Frame(len(moments), _nice(max(values, default=0)))
     what = "late" if late else "lost"
@@ -48,7 +48,9 @@ def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
 
 
 def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
-    """Draw the distance between the partitions, with the delay of the watermark, in ms."""
+    """Draw the distance between the partitions over time, with the delay of the watermark, in
+    ms.
+    """
     known = [(n, moment) for n, moment in enumerate(moments) if moment.apart_ms is not None]
     most = max([moment.apart_ms or 0 for _, moment in known] + [delay_ms or 0, 1_000])
     frame = _Frame(len(moments), most * 1.08)
@@ -81,7 +83,9 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 
 
 def partition_bars(partitions: Sequence[PartitionFindings], late: bool) -> str:
-    """Draw a bar for each partition, as the rows of a table: rows lost, or late rows if `late`."""
+    """Draw a bar for each partition as rows of a table, with the rows lost, or the late rows if
+    `late`.
+    """
     most = max((partition.late if late else partition.lost for partition in partitions), default=0) or 1
     keys, rows = [(partition.source, partition.partition) for partition in partitions], []
     called = names(keys, keys)
@@ -115,7 +119,7 @@ def _times(moments: Sequence[Moment], frame: _Frame) -> str:
 
 
 def _nice(most: int) -> float:
-    """Return the top of an axis: an even number with few digits, at least `most`."""
+    """Return the top of an axis: an even number with few digits that is at least `most`."""
     if most <= 10:
         return max(2, most + most % 2)
     step = int("1" + "0" * (len(str(most)) - 2))

@@ -1,96 +1,80 @@
-"""The report of one run in mode observe: takes each batch, logs the paragraph at the end, and keeps
-the files where a folder is given. A report only informs, so nothing here raises.
+"""The report of one run in observe mode. It receives each batch, logs a paragraph at the end, and
+writes the files if a folder is given.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Protocol
 
+from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
-from lockgate_spark.report.files import ReportFiles
+from lockgate_spark.report.files import ReportFiles, folder_of
 from lockgate_spark.report.findings import BatchLoss, Findings, QueryShape, RunState, StateOperator
 from lockgate_spark.report.observation import Beside, Observation
 from lockgate_spark.report.sentences import paragraph
+from lockgate_spark.spark_run import SparkRun
 from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
 
 
-class ObservedQuery(Protocol):
-    """A run, as Spark shows it to a report."""
-
-    @property
-    def name(self) -> str | None:
-        """The query's name, if it was given one."""
-
-    @property
-    def query_id(self) -> str:
-        """Spark's id of the query."""
-
-    @property
-    def run_id(self) -> str:
-        """Spark's id of this run."""
+class ReportedRun(SparkRun, Protocol):
+    """A run with the counts of Spark's stateful operators, and with its plan."""
 
     def operators(self) -> tuple[object, Iterable[StateOperator]] | None:
-        """Which progress report is the last one, and its stateful operators; None before there is
-        one.
+        """Return the stateful operators of the last progress report, with a key that identifies the
+        report; None before the first report.
         """
 
     def shape(self) -> QueryShape:
-        """Return which rows the query can lose, by its plan, which must be known."""
+        """Return the parts of the query's plan that decide which rows it can lose. Spark must have
+        planned the query.
+        """
 
 
 class RunReport:
-    """The report of one run. `folder`: for its files, if any. `clock`: wall clock in seconds;
-    `ticks`: a monotonic clock, in seconds.
-    """
+    """The report of one run, with its files if `alignment` has a folder for them."""
 
-    def __init__(
-        self,
-        run: ObservedQuery,
-        folder: Path | None,
-        clock: Callable[[], float],
-        ticks: Callable[[], float],
-        in_group: bool = False,
-    ) -> None:
-        self._run, self._clock = run, clock
-        self._observation = Observation(run.name, run.query_id, run.run_id, clock(), in_group=in_group)
+    def __init__(self, run: ReportedRun, alignment: Alignment) -> None:
+        self._run, folder = run, folder_of(alignment.report)
+        in_group = alignment.coordinator is not None
+        self._observation = Observation(run.name, run.query_id, run.run_id, time.time(), in_group)
         self._beside: Callable[[], Beside] = Beside
         self._shaped = False
-        self._files = None if folder is None else ReportFiles(folder, run.name, run.query_id, self.findings, ticks)
+        self._files = None if folder is None else ReportFiles(folder, run.name, run.query_id, self.findings)
 
     def count_beside(self, beside: Callable[[], Beside]) -> None:
-        """Who gives the figures that others count."""
+        """Set the function that returns the figures counted by other objects."""
         self._beside = beside
 
     def not_counted(self, why: str) -> None:
-        """Late rows are not counted, and why."""
+        """Note why late rows are not counted."""
         self._observation.uncounted = why
 
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
-        """Spark reads a source on; see `Observation.read`."""
+        """Note that Spark reads a source, as `Observation.read` does."""
         if not self._shaped:
             self._shaped, self._observation.shape = True, self._run.shape()
-        self._observation.read(source, start, end, view, budget, self._clock())
+        self._observation.read(source, start, end, view, budget, time.time())
         if self._files is not None:
             self._files.refresh()
 
     def after_batch(self, source: int, batch: BatchLoss | None) -> None:
-        """Take in that a batch of a source is done. `batch`: its late rows, if counted."""
+        """Note that a batch of a source is done. `batch` has its late rows, if they are counted."""
         if batch is not None:
-            self._observation.lose(source, batch, self._clock())
-        self._observation.done(self._clock())
+            self._observation.lose(source, batch, time.time())
+        self._observation.done(time.time())
         self._look_at_operators()
         if self._files is not None:
             self._files.refresh()
 
     def findings(self, state: RunState) -> Findings:
-        """All that is known by now."""
-        return self._observation.findings(state, self._clock(), self._beside())
+        """Return the findings so far."""
+        return self._observation.findings(state, time.time(), self._beside())
 
     def finish(self, failed: bool) -> None:
-        """At the end of the run: logs the paragraph, and writes the files for the last time."""
+        """Log the paragraph at the end of the run, and write the files for the last time."""
         self._look_at_operators()
         found = self.findings(RunState.FAILED if failed else RunState.ENDED)
         level = logging.INFO if found.loss.most == 0 else logging.WARNING

@@ -17,7 +17,7 @@ _MOST_PARTITIONS = 5
 
 
 def headline(found: Findings) -> str:
-    """Say how many rows of how many were lost."""
+    """Return how many of the rows were lost."""
     loss, rows = found.loss, rows_of(found)
     if loss.most is None:
         least = f"At least {loss.least:,}" if loss.least else "An unknown number"
@@ -31,7 +31,7 @@ def headline(found: Findings) -> str:
 
 
 def meaning(found: Findings) -> str:
-    """Say what the headline means, and how exact it is."""
+    """Return what the headline means, and how exact it is."""
     loss = found.loss
     if loss.most == 0 and loss.basis is Basis.STATELESS:
         late = f" {_late(found)} rows were late all the same." if found.late else ""
@@ -52,7 +52,7 @@ def meaning(found: Findings) -> str:
 
 
 def saving(found: Findings) -> str:
-    """Say how many of the lost rows alignment would have kept."""
+    """Return how many of the lost rows alignment would have kept."""
     would: Kept = kept(found)
     if found.loss.most == 0:
         return "Alignment would have kept the same rows."
@@ -64,7 +64,7 @@ def saving(found: Findings) -> str:
 
 
 def why(found: Findings) -> str:
-    """Say why rows came late; empty if no plan was made."""
+    """Return why rows came late; empty if no plan was made."""
     apart, delay = found.apart_ms, found.shape.delay_ms
     if apart is None:
         return ""
@@ -80,7 +80,7 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Say which partitions the late rows came from, and when; empty if there were none."""
+    """Return which partitions the late rows came from, and when; empty if there were none."""
     worst = worst_first(found)
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
@@ -111,7 +111,7 @@ def paragraph(found: Findings) -> str:
 
 
 def plans(found: Findings) -> str:
-    """Say how far Spark's batches went beyond the plans."""
+    """Return how far Spark's batches went beyond the plans."""
     return (
         f"Spark read {found.batches:,} batches, {found.ahead:,} of them ahead of the plan, by {found.offsets_ahead:,} "
         "offsets in all."
@@ -155,14 +155,14 @@ def unknown(found: Findings) -> list[str]:
 
 
 def state(found: Findings) -> str:
-    """Say which run this is."""
+    """Return which run this is, and its state."""
     name = f'Query "{found.query}"' if found.query else f"Query {found.query_id}"
     return f"{name}, {span(found.began, found.until)}. {_STATES[found.state]}."
 
 
 def worst_first(found: Findings) -> list[PartitionFindings]:
-    """Return the partitions with lost rows, if these are counted, else with late ones; those with
-    most first.
+    """Return the partitions with lost rows, most first. If lost rows are not counted, use the late
+    ones.
     """
     lost = found.loss.basis is Basis.WINDOWS
     named = (s for s in found.partitions if (s.lost if lost else s.late))
@@ -170,29 +170,33 @@ def worst_first(found: Findings) -> list[PartitionFindings]:
 
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
-    """Return the partitions' names, with the source if several sources have the same name."""
+    """Return the partitions' names. The source is added if several sources have a partition with
+    the same name.
+    """
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
 
 
 def rows_of(found: Findings) -> str:
-    """How many rows were read: `1,234 rows`."""
+    """Return how many rows were read, as text: `1,234 rows`."""
     return f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share, with as many digits as it needs."""
+    """Return a share as text, with as many digits as it needs."""
     share = 100 * part / whole
     return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 
 
 def clock(at: float) -> str:
-    """Return a wall clock in seconds as text for people, in UTC."""
+    """Return a wall clock in seconds as text, in UTC."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def span(start: float, end: float) -> str:
-    """From when to when, wall clocks in seconds: `2026-01-01 10:00:00 to 10:05:00 UTC`."""
+    """Return a period as text, from two wall clocks in seconds: `2026-01-01 10:00:00 to 10:05:00
+    UTC`.
+    """
     first, last = clock(start), clock(end)
     if first == last:
         return f"{first} UTC"
@@ -208,7 +212,7 @@ def _late(found: Findings) -> str:
 
 
 def _between(found: Findings) -> list[str]:
-    """Why the rows lost have two ends, one sentence each."""
+    """Return why the bounds on the rows lost differ, one sentence for each reason."""
     said = []
     if found.repeated:
         said.append(
