@@ -86,7 +86,7 @@ def test_scheduled_runs_over_inputs_of_which_another_one_is_empty_each_time_lose
 
 
 @pytest.mark.long
-def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(
+def test_scheduled_query_waits_for_the_next_run_of_a_parked_one(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """SPARK-50046 again, between two queries of a group."""

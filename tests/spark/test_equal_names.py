@@ -22,7 +22,7 @@ KEYS = st.tuples(st.integers(0, 3), st.sampled_from(["a-0", "a-1", "b-0"]))
 
 
 @given(st.sets(KEYS, min_size=1))
-def test_no_two_splits_have_one_name_and_a_source_is_named_only_where_it_must_be(keys: set[tuple[int, str]]) -> None:
+def test_split_names_differ_and_have_a_source_only_if_needed(keys: set[tuple[int, str]]) -> None:
     found = names(keys, keys)
     assert len(set(found.values())) == len({named(key, keys) for key in keys}) == len(keys)
     for (i, split), name in found.items():

@@ -47,7 +47,7 @@ def test_a_ca_that_is_not_on_the_executor_fails_no_task() -> None:
     ]
 
 
-def test_one_request_a_reader_and_one_that_is_refused_keeps_no_other_from_being_sent() -> None:
+def test_refused_request_of_one_reader_stops_no_other() -> None:
     with serving(refused := Answer(409)) as url:
         assert len(sent(url, [row("t", 0), row("other", 0), row("t", 1)])) == 2
     assert len(refused.asked) == 2
@@ -71,7 +71,7 @@ def run_session(active: bool) -> Any:
     return AlignedRun(Alignment(), Run(active))  # type: ignore[arg-type]
 
 
-def test_a_spark_job_that_fails_fails_no_batch_unless_the_query_was_told_to_stop(spark: SparkSession) -> None:
+def test_failed_report_job_fails_no_batch_unless_the_query_stops(spark: SparkSession) -> None:
     def breaks(_: Iterable[Any]) -> Iterator[str]:
         raise RuntimeError("no package on this executor")
 

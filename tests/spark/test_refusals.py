@@ -156,7 +156,7 @@ def test_several_streams_are_taken_from_anything_that_gives_them(stream: DataFra
         align_all(3)  # type: ignore[arg-type]
 
 
-def test_options_of_a_stream_are_refused_in_a_session_without_the_extension(
+def test_stream_options_are_refused_without_the_extension(
     spark: SparkSession, kafka: KafkaBroker, stream: DataFrame
 ) -> None:
     asks = kafka_stream(spark, kafka.bootstrap, "orders", lockgate__align="true", lockgate__maxDrift="1 minute")
@@ -211,7 +211,7 @@ def test_a_real_time_trigger_is_refused(stream: DataFrame, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_a_spark_connect_server_without_the_extension_is_refused_with_what_it_lacks() -> None:
+def test_connect_server_without_the_extension_is_refused() -> None:
     """In a process of its own: one process has either a classic session or a Connect one."""
     script = """
         from pyspark.sql import SparkSession
@@ -282,7 +282,7 @@ def test_a_limit_that_is_no_number_of_offsets_is_refused(spark: SparkSession) ->
         _most_rows(limits.maxBytes(1_000_000))
 
 
-def test_streams_of_one_query_that_are_to_be_aligned_differently_are_refused(
+def test_streams_of_one_query_with_different_alignments_are_refused(
     spark: SparkSession, kafka: KafkaBroker, stream: DataFrame, topic: str, tmp_path: Path
 ) -> None:
     again = kafka_stream(spark, kafka.bootstrap, topic, startingOffsets="latest")

@@ -38,7 +38,7 @@ def test_before_the_first_plan_it_waits_for_kafka(query: Query) -> None:
     run.close()
 
 
-def test_before_the_coordinator_s_first_answer_it_waits_for_the_coordinator(query: Query) -> None:
+def test_query_waits_for_the_first_answer_of_the_coordinator(query: Query) -> None:
     with CoordinatorProcess() as gone:
         url = gone.url
     with member(url, "g", "orders", timeout="300 milliseconds") as ours:

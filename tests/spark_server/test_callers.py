@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Callable
 
 
-def test_a_session_whose_questions_are_not_answered_asks_so_many_at_once_and_holds_no_other_session(
+def test_unanswered_session_blocks_no_other_session(
     beside_the_jar: Callable[[str], list[str]],
 ) -> None:
     said = subprocess.run(beside_the_jar("ManyQuestions"), capture_output=True, text=True, check=True, timeout=120)

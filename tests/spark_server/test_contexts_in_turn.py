@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 PATIENCE_S = 400.0
 
 
-def test_each_context_of_a_driver_has_a_host_by_its_own_conf_which_ends_with_it_and_with_that_its_queries(
+def test_each_context_of_a_driver_has_its_own_host(
     beside_the_jar: Callable[[str], list[str]],
     server_jar: Path,
     kafka: KafkaBroker,

@@ -29,7 +29,7 @@ def waits(url: str, source: str) -> bool:
     return any(reader["waiting_ms"] is not None for reader in readers)
 
 
-def test_a_gated_batch_of_a_client_waits_for_the_group_and_goes_on_when_the_group_does(
+def test_gated_batch_over_connect_waits_for_the_group(
     server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     ceiling = skewed.t0_ms + 4 * HOUR_MS

@@ -30,7 +30,7 @@ def hosts_of(driver: int) -> list[int]:
     return found
 
 
-def test_queries_hold_when_their_host_is_killed_and_go_on_with_another_and_no_row_is_lost_or_doubled(
+def test_killed_host_is_replaced_and_no_row_is_lost_or_doubled(
     server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     assert server.pid is not None
@@ -67,7 +67,7 @@ def test_the_host_goes_on_at_ctrl_c_and_ends_with_a_driver_that_is_killed(
 
 
 @pytest.mark.long
-def test_a_python_without_the_package_is_an_error_that_says_what_to_install_and_where(
+def test_python_without_the_package_is_an_error_with_advice(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     bare = str(client_python())
@@ -80,7 +80,7 @@ def test_a_python_without_the_package_is_an_error_that_says_what_to_install_and_
 
 
 @pytest.mark.long
-def test_a_host_that_dies_while_it_looks_at_a_stream_is_followed_by_another_and_its_log_is_in_the_driver_s(
+def test_host_that_dies_at_a_stream_is_replaced_and_its_log_is_kept(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     python = tmp_path / "python"
@@ -100,7 +100,7 @@ def test_a_host_that_dies_while_it_looks_at_a_stream_is_followed_by_another_and_
 
 
 @pytest.mark.long
-def test_a_query_stops_though_its_host_dies_at_the_stop_and_no_other_one_starts(
+def test_query_stops_although_its_host_dies_and_no_other_starts(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     python, only = tmp_path / "python", tmp_path / "started"
@@ -115,7 +115,7 @@ def test_a_query_stops_though_its_host_dies_at_the_stop_and_no_other_one_starts(
 
 
 @pytest.mark.long
-def test_a_user_who_asks_while_the_host_is_stopped_is_answered_by_the_next_one(
+def test_call_to_a_stopped_host_is_answered_by_the_next_one(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     with ConnectServer(jars=[server_jar], env={"JAVA_TOOL_OPTIONS": "-Dlockgate.host.step.ms=250"}) as hasty:

@@ -88,7 +88,7 @@ def test_several_streams_are_planned_together_and_a_batch_knows_its_slice(said: 
     assert sum(rows for *_, rows, _ in found) == 2 * sum(skewed.counts())
 
 
-def test_a_user_whose_coordinator_never_answers_holds_no_other_user_s_stream(
+def test_silent_coordinator_of_one_user_blocks_no_other_user(
     said: Said, server: ConnectServer, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     with silent() as (url, asked):

@@ -31,7 +31,7 @@ def chosen(beside_the_jar: JavaProgram) -> Chosen:
     return choose
 
 
-def test_the_python_is_the_first_that_is_named_by_lockgate_s_conf_spark_s_conf_and_the_environment(
+def test_python_is_chosen_by_lockgate_conf_spark_conf_environment(
     chosen: Chosen,
 ) -> None:
     environment = {name: f"/by/{name}/python3" for name in ENVIRONMENT}

@@ -17,7 +17,7 @@ def test_two_builds_of_the_jar_are_equal_to_the_byte(server_jar: Path, tmp_path:
     assert again.name == f"lockgate-spark-server-{__version__}.jar"
 
 
-def test_the_jar_has_sorted_entries_of_our_own_alone_and_services_that_exist(server_jar: Path) -> None:
+def test_jar_has_only_its_own_entries_in_order(server_jar: Path) -> None:
     with zipfile.ZipFile(server_jar) as opened:
         names = opened.namelist()
         services = {name: opened.read(name).decode().strip() for name in names if "/services/" in name}

@@ -9,7 +9,7 @@ from pathlib import Path
 PYTHON = Path(__file__).with_name("programs") / "says_that_it_lives.py"
 
 
-def test_a_python_that_plans_for_long_is_left_alone_and_one_that_is_stopped_amid_a_plan_is_killed(
+def test_python_stopped_within_a_plan_is_killed_and_a_slow_one_not(
     beside_the_jar: Callable[[str], list[str]],
 ) -> None:
     command = [*beside_the_jar("SilentPython"), sys.executable, str(PYTHON)]

@@ -17,7 +17,7 @@ PATIENCE_S = 400.0
 BARE = {"spark.driver.extraClassPath": ""}
 
 
-def test_an_uploaded_jar_aligns_the_streams_of_its_session_and_no_other_session_has_it(
+def test_uploaded_jar_aligns_the_streams_of_its_session_only(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     program = (PROGRAM, tmp_path, kafka.bootstrap, skewed.name, server_jar, *jars.kafka_connector())

@@ -28,7 +28,7 @@ GROUP = {
 }
 
 
-def test_two_users_share_a_group_have_groups_of_their_own_and_leave_other_sessions_as_they_are_and_no_token_shows(
+def test_two_users_of_a_server_share_a_group_and_show_no_token(
     server_jar: Path, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     (port,) = free_ports(1)

@@ -44,7 +44,7 @@ def test_a_batch_waits_until_the_group_allows_its_lowest_event_time(
     assert "batch 2 has event times from 1970-01-01T00:01:25.000Z" in caplog.text, "the file came out of order"
 
 
-def test_stopping_a_query_that_waits_takes_a_moment_and_its_batch_is_held_again(
+def test_stopped_query_ends_at_once_and_its_batch_waits_again(
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path
 ) -> None:
     gated = Gated(spark, write_batches(tmp_path / "files", [[90_000]]), url, group)
@@ -75,7 +75,7 @@ def test_stopping_a_query_while_its_batch_is_looked_at_is_no_error_either(
     assert query.exception() is None
 
 
-def test_a_row_without_event_time_or_with_an_absurd_one_holds_no_query_and_is_handed_on(
+def test_row_without_credible_event_time_delays_no_query(
     spark: SparkSession, url: str, group: str, peer: Membership, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     batches = [[None, None], [IN_2099], [IN_2099, 30_000, None]]

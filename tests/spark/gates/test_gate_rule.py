@@ -82,9 +82,7 @@ def test_a_batch_is_reported_by_its_lowest_event_time_and_then_as_done(url: str,
         assert reported(url, group, "gated") == 49_999
 
 
-def test_the_watermark_leaves_room_for_records_that_may_still_come_out_of_order(
-    url: str, group: str, peer: Membership
-) -> None:
+def test_watermark_leaves_room_for_out_of_order_records(url: str, group: str, peer: Membership) -> None:
     with gate(url, group, max_out_of_orderness="10 seconds") as own:
         own.admit(Span(50_000, 50_000), no_wait)
         assert reported(url, group, "gated") == 39_999
@@ -131,9 +129,7 @@ def test_while_it_holds_a_batch_it_offers_to_reach_its_end(url: str, topic: str)
         assert peer.exchange(at(5 * MINUTE, reach=10 * MINUTE)) == 6 * MINUTE - 1
 
 
-def test_without_a_batch_it_is_idle_after_a_while_and_holds_nobody_until_the_next(
-    url: str, group: str, peer: Membership
-) -> None:
+def test_gate_without_batch_becomes_idle_until_the_next_one(url: str, group: str, peer: Membership) -> None:
     now = Clock()
     with gate(url, group, run=Run(interval_s=30), now=now, idle_timeout="1 minute") as own:
         own.admit(Span(0, 0), no_wait)
@@ -211,7 +207,7 @@ def test_under_available_now_it_waits_no_longer_than_max_wait(url: str, group: s
         (Run(), "1 hour", "finished"),
     ],
 )
-def test_at_the_end_it_is_finished_or_parked_and_after_a_failure_its_lease_is_kept(
+def test_end_of_run_finishes_or_parks_and_failure_keeps_the_lease(
     url: str, group: str, peer: Membership, run: Run, park: str | None, after: str
 ) -> None:
     with gate(url, group, run=run, park=park) as own:

@@ -54,7 +54,7 @@ def chained(df: DataFrame, nodes: int) -> DataFrame:
     return df
 
 
-def test_align_asks_the_jvm_no_more_often_for_a_deep_plan_than_for_a_flat_one(
+def test_deep_plan_needs_no_more_jvm_calls_than_a_flat_one(
     source: DataFrame, calls: Callable[[Callable[[], object]], int]
 ) -> None:
     align(source)  # what is compiled and imported once

@@ -38,7 +38,7 @@ def texts(session: SparkSession, *values: str | None) -> DataFrame:
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP_LTZ", "TIMESTAMP_NTZ"])
-def test_a_row_is_late_by_its_instant_whatever_timestamps_mean_in_its_session(spark: SparkSession, kind: str) -> None:
+def test_row_is_late_by_its_instant_in_any_session_time_zone(spark: SparkSession, kind: str) -> None:
     session: Any = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     session.conf.set("spark.sql.timestampType", kind)

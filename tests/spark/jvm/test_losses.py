@@ -15,7 +15,7 @@ def end_of_window(at: int, size: int, offset: int) -> int:
 
 
 @given(at=MICROS, watermark=MICROS, size=st.integers(1, 1_000), offset=st.integers(-999, 999))
-def test_a_row_is_lost_exactly_where_its_window_ends_at_or_below_the_watermark(
+def test_row_is_lost_if_its_window_ends_at_or_below_the_watermark(
     at: int, watermark: int, size: int, offset: int
 ) -> None:
     lost = at <= Tumbling(size, offset).closed_below(watermark)

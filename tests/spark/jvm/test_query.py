@@ -21,7 +21,7 @@ def of_class(name: str, **methods: Any) -> Any:
         ("SomethingNewExecution", "SomethingNewExecution: .*unknown to this version"),
     ],
 )
-def test_a_way_to_run_a_query_that_cannot_be_aligned_is_refused_with_what_to_do(execution: str, told: str) -> None:
+def test_execution_mode_that_cannot_be_aligned_is_refused_with_advice(execution: str, told: str) -> None:
     run = QueryRun(of_class(execution, trigger=lambda: of_class("ProcessingTimeTrigger")), None)
     with pytest.raises(UnsupportedQuery, match=told):
         run._refuse_modes()

@@ -28,7 +28,7 @@ def loader(spark: SparkSession) -> Iterator[Any]:
     thread.setContextClassLoader(before)
 
 
-def test_where_the_connector_has_kafka_under_another_name_its_logs_are_read_by_that(
+def test_shaded_connector_is_read_by_its_own_class_names(
     spark: SparkSession, kafka: KafkaBroker, topic: str, loader: Any
 ) -> None:
     topics.create(kafka.bootstrap, topic, 1)

@@ -10,7 +10,7 @@ from lockgate_spark.jvm.stream import Stream
 NOW_S, ASKED_S = 1_767_225_600, 600
 
 
-def test_under_available_now_the_clock_is_read_before_spark_asks_for_the_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_available_now_reads_the_clock_before_spark_asks_for_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     # A record may come while Kafka is asked: with a later time its producer would be taken to have
     # been heard out.
     clock = [NOW_S]
@@ -29,7 +29,7 @@ def test_under_available_now_the_clock_is_read_before_spark_asks_for_the_ends(mo
 
 
 @pytest.mark.parametrize(("active", "told"), [(False, ""), (True, "planning failed: KeyError: 't-0'")])
-def test_a_plan_that_fails_amid_query_stop_is_a_stop_and_any_other_one_an_error(active: bool, told: str) -> None:
+def test_failed_plan_during_query_stop_is_a_stop_and_else_an_error(active: bool, told: str) -> None:
     def closed(*_: object) -> None:
         raise KeyError("t-0")
 

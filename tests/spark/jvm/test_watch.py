@@ -24,9 +24,7 @@ def watch(spark: SparkSession, kafka: KafkaBroker) -> Watch:
     return Watch(lambda: new_kafka_log(spark.sparkContext._gateway, connector, params, "KafkaWatch"))
 
 
-def test_where_there_is_nothing_to_watch_it_waits_and_nothing_comes_until_there_is(
-    spark: SparkSession, kafka: KafkaBroker, topic: str
-) -> None:
+def test_watch_without_splits_waits_until_there_are_some(spark: SparkSession, kafka: KafkaBroker, topic: str) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, 1_767_225_600_000, None, b"x")])
     one = watch(spark, kafka)

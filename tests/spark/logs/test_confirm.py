@@ -25,7 +25,7 @@ def test_the_splits_furthest_above_the_target_are_confirmed_first(marker_in: int
     assert log.look_ups == 1
 
 
-def test_first_unread_records_are_asked_for_before_a_search_wherever_it_begins() -> None:
+def test_every_search_asks_for_first_unread_records_before() -> None:
     log, ends = KafkaSplitLog(JvmLogInMemory({"t-0": [FAR, 0, HOUR_MS, 2 * HOUR_MS]})), {"t-0": 4}
     log.set_splits(ends)
     log.begin_plan(Credible(0, 3 * HOUR_MS))

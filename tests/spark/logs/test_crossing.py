@@ -83,7 +83,7 @@ def test_a_stretch_longer_than_one_read_is_passed_over(
         assert last_below < found["t-0"].offset <= next(offset for offset, time in times if time > event_time)
 
 
-def test_an_even_log_takes_a_handful_of_reads_for_each_time_and_fewer_once_it_is_known() -> None:
+def test_even_log_takes_few_reads_and_fewer_once_it_is_known() -> None:
     log, ends = log_over([0, FAR, *range(0, 1_000_000, 10)]), {"t-0": 100_002}
     log.heads({"t-0": 0}, ends)
     asked = []
@@ -96,9 +96,7 @@ def test_an_even_log_takes_a_handful_of_reads_for_each_time_and_fewer_once_it_is
 
 
 @pytest.mark.parametrize("most", [4, kafka.MOST_READS])
-def test_a_plan_over_many_poisoned_splits_is_level_within_a_bounded_number_of_reads(
-    most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plan_over_many_poisoned_splits_is_aligned_in_bounded_reads(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka, "MOST_READS", most)
     plan, source = planned_over_poison()
     assert 0 < plan.offsets <= 7_777
@@ -128,7 +126,7 @@ def planned_over_poison() -> tuple[Plan[Key], SourceInMemory]:
     ).plan(), source
 
 
-def test_the_highest_is_that_of_credible_records_however_many_others_come_last() -> None:
+def test_highest_time_is_of_credible_records_only() -> None:
     log = log_over([5, 30, FAR, 20, *[FAR] * 50], [FAR], [7, NONE])
     assert log.highest({"t-0": 54, "t-1": 1, "t-2": 2}) == {"t-0": 20, "t-2": 7}
 

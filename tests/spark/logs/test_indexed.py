@@ -55,9 +55,7 @@ def test_in_an_ordered_log_every_answer_is_the_first_record_above_the_time(
 
 
 @given(DISORDERED, WINDOWS, st.lists(st.integers(0, 501), min_size=1, max_size=6))
-def test_a_boundary_is_off_by_no_more_than_the_disorder_and_the_index_shows_part_of_it(
-    log: list[int], window: int, times: list[int]
-) -> None:
+def test_batch_boundary_is_off_by_the_out_of_orderness_at_most(log: list[int], window: int, times: list[int]) -> None:
     made, ends = indexed(log, window=window), {"t-0": len(log)}
     made.heads({"t-0": 0}, ends)
     for event_time in times:
@@ -101,9 +99,7 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
     st.lists(st.lists(st.integers(0, 3_000), min_size=1, max_size=300).map(sorted), min_size=1, max_size=4),
     st.integers(1, 400),
 )
-def test_a_plan_over_any_log_keeps_its_bound_on_reads_and_stops_each_split_at_the_target(
-    logs: list[list[int]], budget: int
-) -> None:
+def test_plan_over_any_log_bounds_its_reads_and_stops_at_the_target(logs: list[list[int]], budget: int) -> None:
     source = SourceInMemory({f"t-{n}": log for n, log in enumerate(logs)}, budget=budget)
     source.log = IndexedSplitLog(source.jvm)
     unread = Unread.ask({0: source}, {0: source.initial()}, 10**12, Credible(0, 10**9))
@@ -136,7 +132,7 @@ def test_a_record_that_is_older_than_one_before_it_shows_the_disorder() -> None:
     assert points.disorder == 340
 
 
-def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_before_it() -> None:
+def test_sample_shows_times_that_fall_within_and_below_earlier_ones() -> None:
     points = Points()
     points.sample(0, 10, disorder=30, lowest=100, highest=500)
     assert points.disorder == 30
@@ -155,7 +151,7 @@ def test_a_stretch_of_records_shows_what_falls_in_it_and_below_the_stretches_bef
     assert points.disorder == 70  # made anew, its records are not behind the old ones
 
 
-def test_splits_take_turns_in_being_sampled_and_those_with_nothing_unread_are_left_out() -> None:
+def test_splits_with_unread_records_are_sampled_in_turn() -> None:
     logs = [[100, 50, 90] for _ in range(3 * SAMPLED)]
     log = indexed(*logs, window=3)
     positions, ends = dict.fromkeys(log.learned, 0), dict.fromkeys(log.learned, 3)
@@ -199,7 +195,7 @@ def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pyt
     assert session.view.read_limit == trusting.view.read_limit - session.disorder
 
 
-def test_a_disorder_that_grows_is_made_known_and_not_warned_of_while_plans_can_allow_for_it(
+def test_growing_out_of_orderness_is_logged_while_plans_allow_for_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, logger="lockgate")
@@ -226,7 +222,7 @@ def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None
     assert session.disorder == 7_000
 
 
-def test_plans_go_by_half_of_the_drift_at_most_where_nobody_promised_a_disorder(
+def test_plans_allow_for_out_of_orderness_up_to_half_of_the_drift(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     session = planned(Alignment(max_drift="1 minute", future_bound=None), jitter_ms=50_000)
@@ -234,7 +230,7 @@ def test_plans_go_by_half_of_the_drift_at_most_where_nobody_promised_a_disorder(
     assert "the plans allow for 30 s" in caplog.text
 
 
-def test_a_split_that_is_further_out_of_order_than_was_promised_is_shown_and_warned_of_once(
+def test_split_beyond_promised_out_of_orderness_is_warned_of_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     jittered = [10 * n + (5_000 if n % 3 else 0) for n in range(15_000)]

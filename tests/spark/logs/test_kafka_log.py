@@ -90,7 +90,7 @@ def test_before_a_record_stamped_2099_look_ups_stop_at_it(open_log: Open, kafka:
 TODAY = Credible(0, T0 + 86_400_000)
 
 
-def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(
+def test_record_that_is_not_credible_counts_with_the_next_credible_one(
     open_log: Open, kafka: KafkaBroker, topic: str
 ) -> None:
     ends = fill(kafka, topic, p0=[0, 10, FAR, 20, FAR, FAR, 30, FAR], p1=[5, 25], p2=[FAR, FAR])
@@ -108,7 +108,7 @@ def test_a_record_that_is_not_credible_goes_with_the_credible_one_behind_it(
     assert 2 <= log.learned[f"{topic}-0"].points.met(0, 8) <= 4
 
 
-def test_behind_a_record_that_was_read_and_is_not_credible_a_time_is_found_in_few_reads(
+def test_time_behind_a_record_that_is_not_credible_takes_few_reads(
     open_log: Open, kafka: KafkaBroker, topic: str
 ) -> None:
     ends = fill(kafka, topic, p0=[0, FAR, *range(10, 5_010)], p1=list(range(100)))
@@ -182,7 +182,7 @@ def test_the_highest_is_that_of_the_records_below_the_end(open_log: Open, kafka:
     assert log.highest({**ends, f"{topic}-2": 2}) == {f"{topic}-0": at(30), f"{topic}-2": at(50)}
 
 
-def test_the_highest_asked_before_the_ends_counts_once_the_ends_have_passed_it(
+def test_highest_time_asked_before_the_ends_counts_once_they_pass_it(
     open_log: Open, kafka: KafkaBroker, topic: str
 ) -> None:
     fill(kafka, topic, p0=[0, 10])
@@ -266,9 +266,7 @@ def test_splits_come_and_go(open_log: Open, kafka: KafkaBroker, topic: str) -> N
         assert log.heads(starts(mine), mine) == heads(topic, **{f"p{n}": (0, n) for n in followed})
 
 
-def test_under_available_now_what_came_later_leaves_the_knowledge_of_the_start(
-    open_log: Open, kafka: KafkaBroker, topic: str
-) -> None:
+def test_available_now_keeps_what_was_known_at_the_start(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, p0=[0], p1=[0])
     log = open_log()
     log.set_splits(ends)
@@ -302,9 +300,7 @@ def test_caught_up_begins_with_the_first_look_that_finds_nothing_left(
         assert log.learned[split].caught_up_since == since
 
 
-def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_tell(
-    open_log: Open, kafka: KafkaBroker, topic: str
-) -> None:
+def test_deleted_split_is_left_out_of_look_ups(open_log: Open, kafka: KafkaBroker, topic: str) -> None:
     ends = fill(kafka, topic, p0=[0, 10])
     log = open_log()
     log.set_splits({**ends, f"{topic}-gone-0": 5})
@@ -316,7 +312,7 @@ def test_a_split_that_has_gone_since_it_was_found_is_left_out_of_what_look_ups_t
     assert log.heads(positions, {**ends, f"{topic}-gone-0": 5}) == heads(topic, p0=(0, 0))
 
 
-def test_a_look_up_that_nobody_answers_in_time_is_asked_once_more_by_a_new_client(open_log: Open) -> None:
+def test_look_up_without_answer_is_repeated_by_a_new_client(open_log: Open) -> None:
     log = open_log(bootstrap__servers="127.0.0.1:9", default__api__timeout__ms="1000", request__timeout__ms="1000")
     log.set_splits({"topic-0": 5})
     begun = time.monotonic()

@@ -35,7 +35,7 @@ def send(producer: Producer, topic: str, *seconds: int) -> None:
     send_to(producer, topic, 0, map(at, seconds))
 
 
-def test_with_an_open_transaction_what_is_known_stands_still_until_it_is_committed(
+def test_open_transaction_stops_known_until_until_its_commit(
     open_log: Open, transactions: Producer, topic: str
 ) -> None:
     split = f"{topic}-0"
@@ -122,7 +122,7 @@ def test_a_marker_in_what_was_sampled_is_no_record_and_hides_none(
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_the_highest_is_that_of_a_record_though_markers_come_last_and_a_commit_costs_one_read(
+def test_highest_time_is_of_a_record_and_a_commit_costs_one_read(
     open_log: Open, transactions: Producer, topic: str, isolation: str
 ) -> None:
     log, split, read = open_log(isolation__level=isolation), f"{topic}-0", []
@@ -158,7 +158,7 @@ def test_an_aborted_or_open_transaction_counts_where_its_records_are_shown(
     transactions.abort_transaction(30)
 
 
-def test_what_a_plan_would_stop_at_is_looked_at_once_and_a_marker_among_it_found_out(
+def test_records_at_which_a_plan_stops_are_checked_for_markers_once(
     open_log: Open, transactions: Producer, topic: str
 ) -> None:
     minutes = (range(0, 600, 60), range(600, 1_200, 60))

@@ -62,7 +62,7 @@ def credible(jvm: JvmMarkedLog, split: str, start: int, end: int) -> list[tuple[
 
 
 @given(LOGS, st.booleans(), st.booleans(), st.sampled_from((1, 3, 50)), st.booleans(), st.data())
-def test_no_answer_of_a_plan_is_above_what_the_records_below_the_ends_justify(
+def test_no_answer_exceeds_what_the_records_below_the_ends_justify(
     drawn: list[tuple[list[Entry], list[int]]],
     committed: bool,
     in_payload: bool,
@@ -123,9 +123,7 @@ def transactions(commits: int, records: int, lag_s: int = 40, every_s: int = 8) 
 
 
 @pytest.mark.parametrize(("records", "unread"), [(1, True), (5, True), (5, False), (500, False)])
-def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_does_not_reads_nothing(
-    records: int, unread: bool
-) -> None:
+def test_steady_plan_reads_once_after_a_commit_and_else_nothing(records: int, unread: bool) -> None:
     whole = transactions(30, records)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50)
     log, size, read = KafkaSplitLog(jvm), records + 1, []
@@ -147,7 +145,7 @@ def test_in_the_steady_case_a_plan_that_finds_a_commit_reads_once_and_one_that_d
     assert read[3:] == [1, 0, 0] * 29
 
 
-def test_a_growing_log_whose_every_second_offset_is_a_marker_is_read_once_in_each_plan() -> None:
+def test_growing_log_of_markers_is_read_once_in_each_plan() -> None:
     whole = transactions(200, 1)
     jvm = JvmMarkedLog({}, entries={"t-0": []}, window=50, committed=False)
     log, read = KafkaSplitLog(jvm), []
@@ -162,7 +160,7 @@ def test_a_growing_log_whose_every_second_offset_is_a_marker_is_read_once_in_eac
     assert max(read[4:]) == 1
 
 
-def test_brokers_that_know_no_highest_timestamp_are_asked_once_and_the_last_records_are_read(
+def test_old_brokers_are_asked_for_highest_once_and_then_logs_are_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "lockgate")
@@ -201,7 +199,7 @@ def reads_as_it_grows(
     return found, reads
 
 
-def test_a_record_above_all_that_follow_it_is_found_and_what_comes_below_it_costs_no_read() -> None:
+def test_highest_record_is_found_and_lower_ones_cost_no_read() -> None:
     entries = [Entry(RECORD, 9_000 if n == 100 else n) for n in range(510)]
     assert reads_as_it_grows(entries, 500) == ([9_000] * 11, [1] + [0] * 10)
 
@@ -211,7 +209,7 @@ def test_a_marker_above_all_that_follow_it_is_looked_at_once() -> None:
     assert reads_as_it_grows(entries, 500) == ([*range(499, 510)], [2] + [1] * 10)
 
 
-def test_a_tail_without_a_credible_record_is_looked_through_once_for_each_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tail_without_credible_record_is_searched_once_for_each_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "MOST_PASSED", 2)
     jvm = JvmMarkedLog({}, entries={"t-0": [Entry(RECORD, 5)] + [Entry(RECORD, FAR)] * 40})
     log, ends = KafkaSplitLog(jvm), {"t-0": 41}
@@ -224,7 +222,7 @@ def test_a_tail_without_a_credible_record_is_looked_through_once_for_each_end(mo
     assert jvm.reads == before
 
 
-def test_where_only_markers_were_read_the_last_record_is_looked_for_below_them() -> None:
+def test_last_record_is_searched_for_below_markers() -> None:
     entries = [Entry(RECORD, n) for n in range(5)] + [Entry(MARKER, 9_000)] * 5
     jvm = JvmMarkedLog({}, entries={"t-0": entries[:8]}, knows_highest=False)
     log = KafkaSplitLog(jvm)
@@ -276,9 +274,7 @@ def late_rows(committed: bool, budget: int | None) -> int:
 
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize("budget", [None, 7])
-def test_a_live_producer_in_transactions_that_is_behind_the_clock_loses_no_row_inside_the_bounds(
-    committed: bool, budget: int | None
-) -> None:
+def test_late_producer_in_transactions_loses_no_row_within_the_bounds(committed: bool, budget: int | None) -> None:
     assert late_rows(committed, budget) == 0
 
 
@@ -311,7 +307,7 @@ def test_what_a_plan_is_cut_to_below_its_own_target_is_looked_at_too() -> None:
 
 
 @given(st.integers(0, 400), st.integers(1, 300))
-def test_what_a_look_up_has_named_is_looked_at_again_only_where_the_log_has_grown(markers: int, records: int) -> None:
+def test_result_of_look_up_is_read_again_only_if_the_log_has_grown(markers: int, records: int) -> None:
     entries = [Entry(RECORD, n) for n in range(records)] + [Entry(MARKER, 10**6)] * markers
     jvm = JvmMarkedLog({}, entries={"t-0": entries}, window=50)
     log, ends = KafkaSplitLog(jvm), {"t-0": len(entries)}

@@ -25,7 +25,7 @@ def test_one_round_stops_all_sources_at_one_event_time() -> None:
     assert one.latest_offset(1, {"b-0": 0}, 10) == {"b-0": 1}
 
 
-def test_a_follower_is_answered_from_the_leader_s_plan_though_records_came_since() -> None:
+def test_follower_is_answered_from_the_plan_of_the_leader() -> None:
     a, b = SourceInMemory({"a-0": minutes(0, 1)}), SourceInMemory({"b-0": minutes(0, 1)})
     one = session(a, b)
     one.latest_offset(0, {"a-0": 0}, None)
@@ -155,7 +155,7 @@ def test_a_live_query_waits_no_longer_than_a_step() -> None:
     assert time.now - began == pytest.approx(STEP_S)
 
 
-def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(
+def test_available_now_ends_with_a_warning_if_the_horizon_stands(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     a = SourceInMemory({"a-0": live(180), "a-1": live(180, 169)}).available_now(NOW_MS)
@@ -170,7 +170,7 @@ def test_under_available_now_a_horizon_that_stands_ends_the_run_with_a_warning(
 
 
 @pytest.mark.parametrize(("ahead_ms", "read"), [(60 * MINUTE, False), (5 * MINUTE, True)])
-def test_under_available_now_the_clock_is_waited_for_only_where_it_gets_there_soon(ahead_ms: int, read: bool) -> None:
+def test_available_now_waits_for_the_clock_only_for_a_moment(ahead_ms: int, read: bool) -> None:
     # The horizon rises with the clock, and would in the end reach whatever is stamped in the
     # future.
     time = TimeInMemory()
@@ -189,7 +189,7 @@ def test_under_available_now_the_clock_is_waited_for_only_where_it_gets_there_so
     assert time.now - began < 10
 
 
-def test_under_available_now_what_comes_after_the_start_is_left_to_the_next_run() -> None:
+def test_available_now_leaves_later_records_to_the_next_run() -> None:
     a = SourceInMemory({"a-0": minutes(0, 1)}).available_now(NOW_MS)
     one = session(a, run=RunInMemory(available_now=True))
     a.records["a-0"] += minutes(2)

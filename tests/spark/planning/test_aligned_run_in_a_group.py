@@ -41,7 +41,7 @@ def test_the_group_s_drift_is_the_query_s_own_from_the_first_plan_on(url: str, t
     one.close()
 
 
-def test_without_a_coordinator_the_splits_stay_level_where_a_query_is_to_proceed() -> None:
+def test_query_that_proceeds_in_an_outage_keeps_its_splits_aligned() -> None:
     a = SourceInMemory({"a-0": minutes(*range(100)), "a-1": minutes(*range(0, 100, 10))}, budget=11).available_now(
         NOW_MS
     )
@@ -78,7 +78,7 @@ def test_without_a_coordinator_a_query_that_is_to_fail_ends_with_an_error() -> N
         (RunInMemory(), "1 hour", "finished"),
     ],
 )
-def test_at_the_end_the_readers_are_finished_or_where_the_next_run_comes_parked_unless_the_run_failed(
+def test_end_of_run_finishes_or_parks_readers_unless_it_failed(
     url: str, group: str, run: RunInMemory, park: str | None, after: str
 ) -> None:
     a, b = SourceInMemory({"a-0": minutes(0)}), SourceInMemory({"b-0": minutes(0)})
@@ -94,7 +94,7 @@ def test_at_the_end_the_readers_are_finished_or_where_the_next_run_comes_parked_
     assert b.jvm.closed
 
 
-def test_a_scheduled_query_waits_for_the_next_run_of_another_one_that_is_parked(url: str, group: str) -> None:
+def test_scheduled_query_waits_for_the_next_run_of_a_parked_one(url: str, group: str) -> None:
     a, b = SourceInMemory({"a-0": live(100)}), SourceInMemory({"b-0": live(100, 95, 60)})
 
     def run(name: str, source: SourceInMemory, **more: Any) -> AlignedRun:
@@ -141,9 +141,7 @@ def test_a_broker_that_is_gone_at_the_end_leaves_no_lease_behind(url: str, topic
 
 
 @pytest.mark.parametrize("catch_up", ["strict", "joint"])
-def test_a_query_that_has_read_all_reports_its_last_record_and_not_the_clock_alone(
-    url: str, topic: str, catch_up: str
-) -> None:
+def test_query_that_has_read_all_reports_by_its_last_record(url: str, topic: str, catch_up: str) -> None:
     create(url, topic, max_drift_ms=10 * MINUTE, catch_up=catch_up)
     a = session(SourceInMemory({"a-0": live(180)}), membership=membership(url, topic, "a"), idle_timeout="4 hours")
     b = session(SourceInMemory({"b-0": live(175)}), membership=membership(url, topic, "b"), idle_timeout="4 hours")
@@ -207,7 +205,7 @@ def test_a_record_stamped_2099_or_1970_is_in_no_report(url: str, topic: str, rec
         one.close()
 
 
-def test_a_new_split_with_older_records_lowers_what_is_reported_and_the_others_ceiling(url: str, group: str) -> None:
+def test_new_split_with_older_records_lowers_report_and_ceiling(url: str, group: str) -> None:
     a = SourceInMemory({"a-0": minutes(*range(10))})
     one = session(a, membership=membership(url, group))
     with member(url, group, "peer") as peer:
@@ -232,7 +230,7 @@ def test_a_query_whose_splits_are_all_gone_holds_nobody_any_longer(url: str, gro
         one.close()
 
 
-def test_after_a_restart_of_both_a_query_that_has_read_all_does_not_hold_one_that_has_not(url: str, group: str) -> None:
+def test_caught_up_query_blocks_no_other_after_a_restart_of_both(url: str, group: str) -> None:
     """Quix Streams' issue 1116, between two queries."""
     a, b = SourceInMemory({"a-0": live(180)}), SourceInMemory({"b-0": live(180, 150, 120, 90)})
     read: dict[str, Offsets] = {"a": {"a-0": 0}, "b": {"b-0": 0}}

@@ -11,7 +11,7 @@ def test_a_source_without_a_split_is_answered_no_offset_and_holds_nobody() -> No
     assert one.latest_offset(1, {"b-0": 0}, None) == {"b-0": 2}
 
 
-def test_a_topic_that_comes_is_read_from_its_first_record_also_where_there_was_none_at_all() -> None:
+def test_new_topic_is_read_from_its_first_record() -> None:
     a = SourceInMemory({})
     one = session(a)
     a.comes = lambda ends, seconds: True  # type: ignore[method-assign]  # the second is over

@@ -48,14 +48,14 @@ def test_the_log_names_the_split_and_what_to_set_and_the_rows_are_counted(caplog
     assert far(world.play(30)) == set(), "its clock is mended"
 
 
-def test_a_query_that_begins_with_old_records_reads_on_beside_a_broken_clock() -> None:
+def test_query_that_begins_with_old_records_ignores_a_broken_clock() -> None:
     week = list(range(START - 7 * DAY, START, HOUR))
     world = World(lambda now: [now // 1000], before={"a-0": week, "a-1": [START // 1000]}).play(120)
     assert world.behind_s <= 5
     assert world.late["a-0"] == 0
 
 
-def test_two_broken_clocks_hold_nobody_and_neither_does_a_third_split_that_is_silent() -> None:
+def test_two_broken_clocks_and_a_silent_split_delay_no_other() -> None:
     world = World(lambda now: [now // 1000], before={"a-0": [], "a-1": [], "a-2": [START - 3 * DAY]})
     world.late["a-2"] = 0
     world.play(30).time.sleep(5.0)

@@ -34,7 +34,7 @@ def test_in_a_replay_a_source_that_is_done_holds_nobody(available_now: bool) -> 
     assert plans == [(n, Limit.BUDGET if n < 50 else Limit.END, ()) for n in (10, 20, 30, 40, 50)]
 
 
-def test_under_available_now_what_a_live_source_that_is_done_forbids_to_read_is_left_to_the_next_run(
+def test_available_now_leaves_records_beyond_a_done_source_to_next_run(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     done = SourceInMemory({"a-0": [NOW_MS - 30 * MINUTE]})

@@ -173,7 +173,7 @@ def test_a_producer_behind_by_less_than_the_driver_loses_no_row() -> None:
 # -- a producer's clock is ahead --
 
 
-def test_a_split_stopped_by_its_own_record_is_named_and_its_lost_rows_are_counted(
+def test_split_stopped_by_its_record_is_named_with_its_lost_rows(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "lockgate")
@@ -192,7 +192,7 @@ def test_a_split_stopped_by_its_own_record_is_named_and_its_lost_rows_are_counte
     assert live.late["a-1"] == 0
 
 
-def test_a_split_that_is_found_stopped_after_a_long_batch_is_behind_at_once() -> None:
+def test_split_found_stopped_after_a_long_batch_is_behind_at_once() -> None:
     stray = START + 70 * SECOND
     live = Live(lambda now: [now + HOUR] if now == stray else [now], on_time).play(60)
     while live.now < stray + SECOND:

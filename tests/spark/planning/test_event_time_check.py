@@ -56,7 +56,7 @@ def test_records_without_a_value_end_nothing_and_are_looked_at_once() -> None:
     assert source.looks == 1
 
 
-def test_an_older_record_with_an_event_time_shows_that_the_expression_is_right() -> None:
+def test_one_record_with_event_time_shows_that_the_expression_is_right() -> None:
     source = in_payload(p0=[5, NONE])
     run = AlignedRun(Alignment(), RunInMemory(), clock=lambda: 1000.0)
     run.add(0, source)
@@ -99,6 +99,6 @@ def test_kafkas_own_timestamp_is_not_looked_at() -> None:
         ("{" + ", ".join(f'"f{n}": 1' for n in range(30)) + "}", "f19 and 10 more"),
     ],
 )
-def test_a_value_is_described_by_the_names_of_its_fields_never_by_its_content(value: str, says: str) -> None:
+def test_value_is_described_by_its_field_names_only(value: str, says: str) -> None:
     assert says in _described(value)
     assert "2026" not in _described(value)

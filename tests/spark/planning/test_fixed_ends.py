@@ -104,7 +104,7 @@ def test_a_tail_without_records_below_a_fixed_end_bounds_no_run(tail: list[Entry
     st.integers(0, 12),
     st.booleans(),
 )
-def test_two_runs_lose_no_row_whatever_was_open_aborted_or_compacted_between_them(
+def test_two_runs_lose_no_row_with_open_or_aborted_transactions(
     entries: list[tuple[int, Kind]], opened: int, commits: bool
 ) -> None:
     age, other = 110, []

@@ -76,7 +76,7 @@ def test_from_the_beginning_of_its_log_every_window_is_whole() -> None:
     assert Reader(feed(a_0=EVERY_5_S, a_1=[200])).read().whole == [(0, 4)]
 
 
-def test_a_query_that_begins_amid_an_hour_does_not_have_it_and_has_those_behind_it() -> None:
+def test_hour_in_which_a_query_begins_is_incomplete_and_later_ones_not() -> None:
     one = Reader(feed({"a-0": 444}, a_0=EVERY_5_S)).read()
     assert one.torn == [(0, 1, ("a-0",))]
     assert one.whole == [(1, 4)]
@@ -87,13 +87,13 @@ def test_a_query_that_begins_with_an_hour_has_it() -> None:
 
 
 @pytest.mark.parametrize("begin", [444, 720])
-def test_a_log_of_which_the_beginning_was_deleted_does_not_tell_what_it_held_of_the_hour(begin: int) -> None:
+def test_log_without_its_beginning_leaves_the_hour_incomplete(begin: int) -> None:
     one = Reader(feed(a_0=EVERY_5_S).trim("a-0", begin)).read()
     assert one.torn == [(begin // 720, begin // 720 + 1, ("a-0",))]
     assert one.whole == [(begin // 720 + 1, 4)]
 
 
-def test_records_left_of_the_hour_before_show_that_the_next_one_is_whole_as_far_as_disorder_reaches() -> None:
+def test_records_of_the_hour_before_show_that_the_next_is_complete() -> None:
     starts = {"a-0": 720}
     assert Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700)).read().whole == [(1, 4)]
     one = Reader(feed(starts, a_0=EVERY_5_S).trim("a-0", 700), max_out_of_orderness="1 minute").read()
@@ -105,7 +105,7 @@ def test_a_straggler_before_the_start_betrays_that_the_hour_had_begun() -> None:
     assert Reader(feed({"a-0": 721}, a_0=log)).read().torn == [(1, 2, ("a-0",))]
 
 
-def test_where_nothing_before_the_start_has_an_event_time_the_hour_is_whole() -> None:
+def test_hour_is_complete_if_no_record_before_it_has_an_event_time() -> None:
     source = feed({"a-0": 10}, a_0=EVERY_5_S)
     source.records["a-0"][:0] = [-1] * 10
     assert Reader(source).read().whole == [(0, 4)]
@@ -130,7 +130,7 @@ def test_a_split_that_is_new_begins_at_0_and_leaves_windows_whole() -> None:
     assert one.read().whole == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
-def test_deleting_unread_records_tears_the_windows_up_to_the_first_record_that_is_left() -> None:
+def test_deleted_unread_records_make_windows_incomplete() -> None:
     one = Reader(feed(a_0=EVERY_5_S, a_1=EVERY_5_S, budget=1_600)).read(1)
     one.source.trim("a-1", 2 * 720 + 100)
     one.read()
@@ -145,7 +145,7 @@ def test_deleting_records_that_were_read_tears_nothing() -> None:
     assert one.again().read().torn == []
 
 
-def test_after_a_restart_a_torn_window_is_torn_still_and_one_that_is_whole_is_whole() -> None:
+def test_restart_keeps_which_windows_are_complete() -> None:
     one = Reader(feed({"a-1": 2 * 720 + 100}, a_0=EVERY_5_S, a_1=EVERY_5_S, budget=1_500)).read(1).again().read()
     assert one.torn == [(0, 2, ("a-1",)), (2, 3, ("a-1",))]
     assert one.whole == [(3, 4)]
@@ -159,7 +159,7 @@ def test_deleting_records_while_the_query_is_away_tears_their_windows() -> None:
     assert one.whole == [(0, 1), (2, 4)]
 
 
-def test_a_batch_that_is_done_again_is_not_complete_where_records_of_it_were_deleted_meanwhile() -> None:
+def test_replayed_batch_with_deleted_records_is_incomplete() -> None:
     one = Reader(feed(a_0=EVERY_5_S, a_1=EVERY_5_S, budget=1_600)).read(2)
     logged = {0: dict(one.position)}
 
@@ -174,7 +174,7 @@ def test_a_batch_that_is_done_again_is_not_complete_where_records_of_it_were_del
     assert (again.complete, again.missing_from) == (False, ("a-1",))
 
 
-def test_records_that_a_query_without_slices_has_read_ahead_are_missing_from_their_windows() -> None:
+def test_records_read_before_without_slices_are_missing_from_windows() -> None:
     one = Reader(feed({"a-0": 100, "a-1": 2 * 720 + 100}, a_0=EVERY_5_S, a_1=EVERY_5_S))
     run = RunInMemory(logged={0: dict(one.position)}, kept=one.kept)
     one._run = session(one.source, run=run, **one.alignment)
@@ -183,7 +183,7 @@ def test_records_that_a_query_without_slices_has_read_ahead_are_missing_from_the
     assert one.whole == [(3, 4)]
 
 
-def test_after_a_change_of_window_the_part_of_one_that_is_left_is_not_whole_and_those_behind_it_are() -> None:
+def test_changed_window_size_leaves_only_the_first_window_incomplete() -> None:
     one = Reader(feed(a_0=EVERY_5_S, budget=800)).read(1).again(slice="2 hours")
     one.source.budget = None
     assert one.read().whole == [(0, 1), (2, 4)]

@@ -26,7 +26,7 @@ class SlowBroker(SourceInMemory):
         return self.now / 1000
 
 
-def test_a_split_that_is_caught_up_is_known_until_the_moment_before_the_broker_was_asked() -> None:
+def test_caught_up_split_is_known_until_just_before_the_request() -> None:
     # The record of a-1 was stamped while the broker was asked: a-0 may have got one as old in that
     # time.
     source = SlowBroker({"a-0": [NOW_MS - 2 * MINUTE], "a-1": [NOW_MS - 2 * MINUTE, NOW_MS + 5 * MINUTE]})

@@ -37,7 +37,7 @@ def test_the_first_batch_waits_for_nothing() -> None:
     assert not is_put_off(plan(1), None)
 
 
-def test_a_small_batch_is_put_off_until_it_has_grown_or_the_delay_has_passed() -> None:
+def test_small_batch_waits_until_it_has_grown_or_the_delay_is_over() -> None:
     assert is_put_off(plan(9), 1.0)
     assert not is_put_off(plan(10), 2.0)
     assert is_put_off(plan(9), 59.0)
@@ -64,7 +64,7 @@ def sizes(query: WindowedCount) -> list[int]:
     return [size for made in query.plans if (size := sum(split.end - split.position for split in made.partitions))]
 
 
-def test_a_query_on_kafka_waits_for_its_minimum_and_no_longer_than_its_delay(
+def test_kafka_query_waits_for_its_minimum_up_to_its_delay(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     now = int(time.time() * 1000)

@@ -28,7 +28,7 @@ def said(
     return [(record.levelname, record.getMessage()) for record in caplog.records]
 
 
-def test_a_kafka_source_left_out_under_one_watermark_is_refused_with_its_name_and_the_line_that_aligns_it() -> None:
+def test_unaligned_kafka_source_under_one_watermark_is_refused() -> None:
     with pytest.raises(UnsupportedQuery) as error:
         check_origins([on(ALIGNED, FORGOTTEN)], False, Alignment())
     for part in ('withWatermark("ts", …)', "KafkaV2[Subscribe[payments]]", LINE, 'Alignment(other_event_time="warn")'):
@@ -51,14 +51,14 @@ def test_an_expression_over_both_is_no_other_than_a_union_of_both() -> None:
         check_origins([on(both)], False, Alignment())
 
 
-def test_a_stream_that_align_cannot_take_is_warned_of_with_what_can_be_done(caplog: pytest.LogCaptureFixture) -> None:
+def test_stream_that_cannot_be_aligned_is_warned_of_with_advice(caplog: pytest.LogCaptureFixture) -> None:
     ((level, text),) = said(caplog, on(ALIGNED, RATE))
     assert level == "WARNING"
     assert "RateStream" in text
     assert "its own withWatermark" in text
 
 
-def test_under_a_watermark_of_its_own_it_makes_nobody_else_late_and_is_only_mentioned(
+def test_unaligned_stream_with_its_own_watermark_is_only_mentioned(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ((level, text),) = said(caplog, on(ALIGNED), on(FORGOTTEN), on(RATE))
@@ -76,7 +76,5 @@ def test_where_spark_goes_by_the_highest_watermark_it_is_warned_of(caplog: pytes
 @pytest.mark.parametrize(
     "found", [[on(ALIGNED)], [on(ALIGNED, ALIGNED), on(ALIGNED)], [on(ALIGNED, STATIC)], [on(FORGOTTEN)], []]
 )
-def test_nothing_is_said_where_aligned_streams_stand_alone_or_have_no_watermark(
-    caplog: pytest.LogCaptureFixture, found: list[QueryWatermark]
-) -> None:
+def test_aligned_streams_alone_bring_no_warning(caplog: pytest.LogCaptureFixture, found: list[QueryWatermark]) -> None:
     assert said(caplog, *found, highest=True) == []

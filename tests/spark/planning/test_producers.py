@@ -33,7 +33,7 @@ def test_nothing_is_lost_of_one_that_was_at_it_before_the_query_started() -> Non
     assert world.play(60).late == {"a-0": 0, "a-1": 0}
 
 
-def test_a_silent_split_costs_no_second_with_any_delay_and_all_that_was_there_is_read_at_once() -> None:
+def test_silent_split_delays_no_read_with_any_watermark_delay() -> None:
     world = World(nothing, before={"a-0": [START - SECOND] * 10, "a-1": []})
     world.batch()
     assert world.position["a-0"] >= 10, "as processAllAvailable() wants it"
@@ -44,7 +44,7 @@ def test_a_silent_split_costs_no_second_with_any_delay_and_all_that_was_there_is
         assert world.session.view.limited_by is Limit.END
 
 
-def test_under_available_now_all_that_was_there_is_read_though_a_split_is_silent() -> None:
+def test_available_now_reads_all_although_a_split_is_silent() -> None:
     source = {"a-0": [START - SECOND] * 10, "a-1": [START - 40 * MINUTE]}
     world = World(nothing, run=RunInMemory(available_now=True), before=source)
     world.source.available_now(START)
@@ -53,7 +53,7 @@ def test_under_available_now_all_that_was_there_is_read_though_a_split_is_silent
     assert world.position == {"a-0": 10, "a-1": 1}
 
 
-def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anything_is_read() -> None:
+def test_available_now_learns_a_late_producer_before_it_reads() -> None:
     ago = range(START - 10 * MINUTE, START, SECOND)
     source = {"a-0": list(ago), "a-1": [t - 30 * MINUTE for t in ago]}
     world = World(lags(30 * MINUTE), run=RunInMemory(available_now=True), before=source)
@@ -66,7 +66,7 @@ def test_under_available_now_a_producer_that_is_behind_shows_itself_before_anyth
     assert "are left for the next run: a-1 has" in world.session.left
 
 
-def test_a_producer_that_commits_every_minute_is_learned_by_its_first_commit_and_loses_nothing_after_it() -> None:
+def test_producer_that_commits_every_minute_is_learned_by_one_commit() -> None:
     world = World(commits(MINUTE)).play(180)
     lost = world.late["a-1"]
     assert lost <= 60
@@ -74,7 +74,7 @@ def test_a_producer_that_commits_every_minute_is_learned_by_its_first_commit_and
     assert world.late == {"a-0": 0, "a-1": lost}
 
 
-def test_rows_further_behind_than_their_producer_ever_was_are_counted_and_learned_from(
+def test_rows_later_than_their_producer_ever_was_are_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     wakes = START + 60 * SECOND
@@ -138,7 +138,7 @@ def test_rows_in_time_after_a_restart_are_not_counted_as_late() -> None:
     assert world.session.view.rows_too_late == 0
 
 
-def test_a_restart_goes_by_what_the_run_before_had_learned_and_waits_for_nobody(
+def test_restart_uses_kept_lags_and_does_not_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wakes = START + 30 * SECOND
@@ -168,7 +168,7 @@ def test_max_lag_bounds_how_long_a_silent_split_is_waited_for() -> None:
     assert world.behind_s <= 2 * 60 - 20 + 5
 
 
-def test_an_idle_timeout_that_is_set_is_a_promise_with_a_price_that_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_idle_timeout_is_logged_with_its_cost(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "lockgate")
     world = World(nothing, idle_timeout="1 minute").play(150)
     assert world.behind_s == pytest.approx(40, abs=6)
@@ -188,7 +188,7 @@ def test_a_lag_beyond_an_idle_timeout_that_is_set_is_said_once(caplog: pytest.Lo
     assert "idle_timeout is 1 min, so" in said
 
 
-def test_records_appended_while_the_query_was_away_show_no_lag_of_the_producer() -> None:
+def test_records_appended_between_two_runs_show_no_lag() -> None:
     world = World(nothing, before={"a-0": [START - 5 * HOUR], "a-1": [START - 5 * HOUR]})
     world.play(10)
     assert world.session.view is not None
@@ -206,7 +206,7 @@ def sparse(now: int) -> list[int]:
     return [] if now % (2 * SECOND) else [now - 30 * SECOND - (10_200 if n % 5 == 0 else 0)]
 
 
-def test_nothing_is_lost_of_a_sparse_split_that_lags_and_is_out_of_order_though_nobody_said_so() -> None:
+def test_sparse_late_out_of_order_split_loses_nothing() -> None:
     world = World(sparse).play(200)
     assert world.late == {"a-0": 0, "a-1": 0}
     assert world.session.view is not None
@@ -215,7 +215,7 @@ def test_nothing_is_lost_of_a_sparse_split_that_lags_and_is_out_of_order_though_
     )
 
 
-def test_care_with_few_records_costs_half_of_the_drift_behind_a_split_that_lags() -> None:
+def test_few_compared_records_cost_half_of_the_drift_behind_a_late_split() -> None:
     def lags_now_and_then(now: int) -> list[int]:
         return [now - 2 * MINUTE] if now % (10 * SECOND) == 0 else []
 

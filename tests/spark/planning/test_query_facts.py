@@ -25,9 +25,7 @@ def facts(url: str, group: str, source: str = "orders", subtask: int = 0) -> dic
 
 
 @pytest.mark.parametrize(("older", "newer"), [("a-0", "a-1"), ("a-1", "a-0")])
-def test_a_paused_reader_says_which_of_its_records_is_deleted_first_and_when(
-    url: str, topic: str, older: str, newer: str
-) -> None:
+def test_paused_reader_reports_which_record_is_deleted_first(url: str, topic: str, older: str, newer: str) -> None:
     create(url, topic, update_interval_ms=10)
     a = SourceInMemory({"a-0": minutes(0, 1, 2, 3, 4, 7, 8), "a-1": minutes(0, 1, 2, 3, 4, 6, 8)})
     a.jvm.config = KEPT_FOR_A_YEAR
@@ -97,7 +95,7 @@ class Ignoring(Requests):
         return await super().handle_async_request(request)
 
 
-def test_a_coordinator_that_ignores_facts_is_answered_to_as_one_that_takes_them(url: str, topic: str) -> None:
+def test_coordinator_that_ignores_reader_stats_changes_nothing(url: str, topic: str) -> None:
     ends = []
     for group, transport in ((topic, Requests()), (f"{topic}-before", Ignoring())):
         create(url, group)
@@ -128,7 +126,7 @@ def test_a_coordinator_that_ignores_facts_is_answered_to_as_one_that_takes_them(
         ([(0, 0), (600, 60_000), (1_200, 60_000)], 0),
     ],
 )
-def test_pace_is_the_rise_of_the_watermark_over_the_last_minute_or_the_last_batch(
+def test_event_time_rate_covers_the_last_minute_or_the_last_batch(
     points: list[tuple[float, int]], expected: int | None
 ) -> None:
     pace, found = WatermarkPace(), None

@@ -58,7 +58,7 @@ def test_a_slice_that_was_cut_off_while_it_was_kept_is_forgotten(memory: TwoText
     assert Slices(WINDOW, memory, {0: {"t-0": 10}}, {}).replayed == BatchSlice(0, 100, complete=True)
 
 
-def test_a_source_that_has_no_offset_in_the_checkpoint_leaves_the_others_their_slice(memory: TwoTexts) -> None:
+def test_source_without_logged_offset_keeps_the_slice_of_the_others(memory: TwoTexts) -> None:
     # No topic matches its pattern yet: Spark logs nothing of it.
     Slices(WINDOW, memory, None, {}).take(plan(10, 99), 0, Unread({}, {}, {0: {"t-0": 0}, 1: {}}), 0)
     assert Slices(WINDOW, memory, {0: {"t-0": 10}}, {}).replayed == BatchSlice(0, 100, complete=True)
@@ -71,7 +71,7 @@ def test_on_a_checkpoint_without_slices_the_first_one_is_not_complete(memory: Tw
     assert slices.take(plan(30, 299), 200, NOTHING_LEFT, 0) == BatchSlice(200, 300, complete=True)
 
 
-def test_a_window_handed_out_before_the_checkpoint_went_on_without_slices_is_not_handed_out_again(
+def test_window_is_not_repeated_after_batches_without_slices(
     memory: TwoTexts,
 ) -> None:
     taken(memory, 100, 300)
@@ -80,7 +80,7 @@ def test_a_window_handed_out_before_the_checkpoint_went_on_without_slices_is_not
     assert slices.take(plan(50, 499), 400, NOTHING_LEFT, 0) == BatchSlice(400, 500, complete=True)
 
 
-def test_with_a_source_that_the_checkpoint_does_not_have_the_first_slice_is_not_complete(memory: TwoTexts) -> None:
+def test_first_slice_with_a_new_source_is_incomplete(memory: TwoTexts) -> None:
     taken(memory, 100)
     two = Unread({}, {}, {0: {"t-0": 0}, 1: {}})
     slices = Slices(WINDOW, memory, {0: {"t-0": 20}}, {})

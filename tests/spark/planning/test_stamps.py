@@ -54,7 +54,7 @@ def test_the_oldest_stamp_is_found_to_the_minute_and_from_below(heads: dict[str,
     assert 0 <= stamp - told[0] <= MINUTE
 
 
-def test_it_is_told_when_it_is_known_to_a_hundredth_and_each_chance_asks_little() -> None:
+def test_oldest_stamp_is_returned_once_known_to_a_hundredth() -> None:
     stamps, requests, told = OldestStamp(), asked(LOGS), list[int | None]()
     for _ in range(6):
         before = requests.made
@@ -69,7 +69,7 @@ def test_it_is_told_when_it_is_known_to_a_hundredth_and_each_chance_asks_little(
     assert requests.made == before, "a minute is exact enough"
 
 
-def test_the_stamp_follows_the_records_that_are_read_and_those_that_are_read_again() -> None:
+def test_oldest_stamp_follows_records_that_are_read_or_replayed() -> None:
     stamps, requests = OldestStamp(), asked(LOGS)
     for heads, days in (({"a-0": 0}, 3), ({"a-0": 1}, 1), ({"a-0": 0}, 3), ({"a-0": 0, "a-1": 0}, 4), ({"a-0": 1}, 1)):
         told = found(stamps, requests, heads)
@@ -103,9 +103,7 @@ def plans(membership_of: Membership | None) -> None:
     one.close()
 
 
-def test_with_event_time_in_the_payload_it_is_known_when_retention_deletes_a_paused_record(
-    url: str, topic: str
-) -> None:
+def test_deletion_time_is_known_with_event_time_in_the_payload(url: str, topic: str) -> None:
     create(url, topic, update_interval_ms=10)
     plans(membership(url, topic))
     shown = inspect(url, topic)["readers"][0]["facts"]

@@ -39,7 +39,7 @@ def told(caplog: pytest.LogCaptureFixture, run: RunInMemory, **alignment: object
 
 
 @pytest.mark.parametrize(("highest", "delay"), [(False, 20 * MINUTE), (True, 5 * MINUTE)])
-def test_the_longest_of_several_delays_counts_and_under_the_policy_max_the_shortest(highest: bool, delay: int) -> None:
+def test_longest_delay_counts_and_with_policy_max_the_shortest(highest: bool, delay: int) -> None:
     assert delay_of(RunInMemory(found=[on(KAFKAS, minutes=5), on(KAFKAS, minutes=20)], highest=highest)) == delay
 
 
@@ -77,7 +77,7 @@ def test_without_a_drift_of_the_user_s_own_it_is_no_longer_than_the_delay(
         (Alignment(max_drift="2 minutes"), 10**9, 120_000, 60_000),
     ],
 )
-def test_in_the_payload_the_delay_has_to_hold_the_disorder_beside_the_drift(
+def test_payload_delay_must_cover_drift_and_out_of_orderness(
     alignment: Alignment, seen: int, drift: int, disorder: int
 ) -> None:
     bounds = own_bounds(alignment, 2 * MINUTE, seen, in_payload=True)
@@ -90,7 +90,7 @@ def test_a_disorder_that_was_seen_takes_half_of_a_group_s_drift_at_most() -> Non
     assert (bounds.max_drift, bounds.disorder) == (10_000, 5_000)
 
 
-def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_that_has_doubled(
+def test_short_delay_is_warned_of_again_once_the_need_has_doubled(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     short = DelayCheck()
@@ -108,7 +108,7 @@ def test_a_delay_that_is_too_short_for_drift_and_disorder_is_said_again_once_tha
     assert "in addition to an out-of-orderness of 1 s in the payload" in lines[0]
 
 
-def test_a_delay_that_is_too_short_is_said_with_both_figures_and_both_remedies(
+def test_short_delay_warning_has_both_figures_and_both_remedies(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     said = told(caplog, RunInMemory(found=[on(KAFKAS, minutes=5)]), max_drift="10 minutes")
@@ -121,7 +121,7 @@ def test_a_delay_within_the_disorder_cannot_be_mended_by_the_drift(caplog: pytes
     assert "max_drift must stay above max_out_of_orderness (2 min)" in said
 
 
-def test_an_idle_timeout_beyond_the_delay_loses_nothing_and_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_idle_timeout_beyond_the_delay_brings_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     assert "delay" not in told(caplog, RunInMemory(found=[on(KAFKAS, minutes=5)]), idle_timeout="4 hours")
 
 
@@ -145,9 +145,7 @@ def test_the_policy_max_is_offered_where_it_loses_nothing(
 
 
 @pytest.mark.parametrize(("origin", "payload"), [(PARSED, False), (KAFKAS, True)])
-def test_a_watermark_on_another_event_time_than_the_aligned_one_is_refused_with_what_to_do(
-    origin: Origin, payload: bool
-) -> None:
+def test_watermark_on_another_event_time_is_refused_with_advice(origin: Origin, payload: bool) -> None:
     with pytest.raises(UnsupportedQuery, match=r'withWatermark\("ts", …\) uses .*event_time.*other_event_time="warn"'):
         check_event_time(RunInMemory(found=[on(origin)]), [payload], Alignment())
 

@@ -31,7 +31,7 @@ def test_the_wait_is_short_where_nothing_was_appended_lately(silent: Traces) -> 
     assert silent.watch_s(START, HOUR, DAY) == SHORT_WATCH_S
 
 
-def test_a_record_that_kafka_stamped_lately_is_waited_for_whatever_its_event_time() -> None:
+def test_recent_kafka_stamp_is_waited_for_with_any_event_time() -> None:
     assert replace(LATELY, newest=START - 20 * HOUR, stamped_at=START - MINUTE).watch_s(START, HOUR, DAY) == WATCH_S
 
 
@@ -76,7 +76,7 @@ def test_a_first_plan_waits_by_what_the_log_tells(newest: int, apart: int, confi
     assert slept_s(newest, apart, config) == pytest.approx(seconds, abs=0.25)
 
 
-def test_a_slow_producer_three_hours_behind_loses_nothing_at_the_first_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_producer_three_hours_behind_loses_nothing_at_the_first_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here the clock goes on by ten seconds with each one that is waited: a record in 40 s."""
     monkeypatch.setattr(startup_grace, "WATCH_S", 1.0)
     monkeypatch.setattr(startup_grace, "LONGEST_WATCH_S", 60.0)

@@ -96,7 +96,7 @@ def test_no_more_rows_are_lost_than_were_late_or_before_1970(
     assert not (loss.exact and early and loss.basis is Basis.WINDOWS)
 
 
-def test_sources_of_one_plan_are_one_batch_and_each_split_has_its_own_figures() -> None:
+def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
     one, plan = observation(), view(split(0, "a-0", HOUR), split(1, "b-0", 3 * HOUR))
     one.read(0, {"a-0": 0}, {"a-0": 5}, plan, 100, at=101.0)
     one.read(1, {"b-0": 2}, {"b-0": 5}, plan, None, at=101.0)
@@ -133,7 +133,7 @@ def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
     assert (seen(one).batches, seen(one).moments) == (0, ())
 
 
-def test_a_replayed_batch_whose_windows_were_not_known_makes_the_loss_inexact() -> None:
+def test_replayed_batch_with_unknown_windows_makes_the_loss_inexact() -> None:
     one = observation()
     one.shape = QueryShape(HOUR, whole=True)
     one.operate(1, [StateOperator(SAVE, 2)])

@@ -71,7 +71,7 @@ def test_a_long_run_s_files_are_made_anew_every_half_minute_and_at_the_end(tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lockgate-observed.html", "lockgate-observed.json"]
 
 
-def test_a_report_that_cannot_be_made_leaves_the_last_one_whole_and_is_warned_of_once(
+def test_failed_report_keeps_the_last_one_and_is_warned_of_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     fails = [False]
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written_leaves_no_part_behind(tmp_path: Path, cap
     assert [path.name for path in tmp_path.iterdir()] == ["lockgate-observed.json"]
 
 
-def test_queries_of_one_process_have_files_of_their_own_and_a_restart_takes_the_same(tmp_path: Path) -> None:
+def test_each_query_has_its_own_files_also_after_a_restart(tmp_path: Path) -> None:
     def path(query: str | None, query_id: str) -> str:
         return ReportFiles(tmp_path, query, query_id, found, Clock()).path.name
 

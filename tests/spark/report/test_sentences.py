@@ -80,7 +80,7 @@ def test_the_paragraph_says_where_when_why_and_what_to_do() -> None:
     assert "Spark read 7 batches, 6 of them ahead of the plan, by 1,653 offsets" in said
 
 
-def test_a_drift_above_the_delay_is_advised_against_and_without_a_delay_none_is_advised() -> None:
+def test_advised_drift_is_at_most_the_delay() -> None:
     assert options(replace(FOUND, max_drift_ms=60 * MINUTE))["max_drift"] == "10 minutes"
     assert options(FOUND)["max_drift"] == "5 minutes"
     assert options(replace(FOUND, max_drift_ms=0))["max_drift"] == "10 minutes"
@@ -93,7 +93,7 @@ def test_without_a_budget_one_is_advised_by_the_speed_of_the_run() -> None:
     assert options(FOUND)["maxOffsetsPerTrigger"] == "1200"
 
 
-def test_the_delay_that_would_do_without_alignment_is_in_whole_minutes_above_the_oldest_late_row() -> None:
+def test_delay_needed_without_alignment_is_in_whole_minutes() -> None:
     assert options(FOUND)["withWatermark"] == "1 hour 42 minutes"
 
 

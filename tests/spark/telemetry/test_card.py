@@ -26,7 +26,7 @@ AHEAD = split("a-1", 25 * MINUTE, PlannedState.PAUSED, since=940.0)
 DONE = split("a-2", 99 * MINUTE, PlannedState.CAUGHT_UP, unread=False)
 
 
-def test_the_split_that_is_furthest_ahead_comes_first_with_its_drift_and_its_state() -> None:
+def test_split_furthest_ahead_comes_first_with_drift_and_state() -> None:
     lines = str(status(LEVEL, AHEAD, DONE)).splitlines()
     assert lines[0] == "orders: It reads."
     assert [line.split()[0] for line in lines[1:]] == ["a-1", "a-0", "a-2"]
@@ -43,7 +43,7 @@ def test_bars_and_the_mark_of_the_drift_have_one_scale() -> None:
     assert "The dashed line is max_drift, 10 min." in page
 
 
-def test_the_table_takes_its_colours_from_the_notebook_in_whatever_mode_the_browser_is() -> None:
+def test_table_takes_its_colours_from_the_notebook() -> None:
     page = status(LEVEL, AHEAD)._repr_html_()
     assert re.findall(r"<table style=\"[^\"]*color:inherit;font:inherit\"", page)
     assert not re.findall(r"[;\" ]color:#", page)
@@ -67,7 +67,7 @@ def test_names_are_text_in_a_notebook_and_nothing_is_loaded_or_run() -> None:
     assert "url(" not in page
 
 
-def test_a_notebook_shows_the_first_forty_splits_and_says_how_many_there_are_more() -> None:
+def test_notebook_shows_forty_splits_and_the_number_of_others() -> None:
     many = status(*(split(f"a-{n}", n, PlannedState.ACTIVE) for n in range(100)))
     assert many._repr_html_().count("<tr") == 40
     assert "60 more partitions are not shown" in many._repr_html_()

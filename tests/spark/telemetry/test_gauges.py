@@ -74,7 +74,7 @@ def test_event_times_are_numbers_and_one_without_bound_has_no_value() -> None:
     assert shown(replace(ALONE, partitions=(), target=watermark.MIN), "targetMs", "watermarkMs") == [None, None]
 
 
-def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_holds() -> None:
+def test_gauges_show_drift_to_the_group_and_whether_it_blocks() -> None:
     assert shown(GROUPED, "groupWatermarkMs", "driftMs", "blockedByGroup") == [20_000, 10_000, 1]
     assert shown(replace(GROUPED, paused=()), "blockedByGroup") == [0], (
         "it has read all that there is below the ceiling"
@@ -85,14 +85,14 @@ def test_in_a_group_it_is_told_how_far_the_query_is_ahead_of_it_and_whether_it_h
     ("coordination", "away", "proceeding"),
     [(Coordination.CONNECTED, 0, 0), (Coordination.HOLDING, 1, 0), (Coordination.PROCEEDING, 1, 1)],
 )
-def test_in_an_outage_it_is_told_whether_the_query_holds_or_goes_on_without_the_group(
+def test_gauges_show_whether_a_query_proceeds_in_an_outage(
     coordination: Coordination, away: int, proceeding: int
 ) -> None:
     assert shown(replace(GROUPED, coordinator=coordination), "coordinatorAway", "proceeding") == [away, proceeding]
 
 
 @pytest.mark.parametrize("unknown", [None, watermark.MIN, watermark.MAX])
-def test_a_group_that_nobody_has_reported_to_or_nobody_holds_is_unknown_and_not_0(unknown: int | None) -> None:
+def test_unknown_group_watermark_is_no_gauge_of_0(unknown: int | None) -> None:
     assert shown(replace(GROUPED, group_watermark=unknown), "groupWatermarkMs", "driftMs") == [None, None]
 
 

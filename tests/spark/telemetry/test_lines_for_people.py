@@ -56,9 +56,7 @@ def test_such_a_line_is_seen(line: str) -> None:
     assert RAW.search(line)
 
 
-def test_a_query_that_waits_for_its_group_and_through_an_outage_speaks_to_people(
-    topic: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_waits_for_group_and_coordinator_are_readable(topic: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", "lockgate")
     now = Clock()
     with (
@@ -105,7 +103,7 @@ def test_a_query_before_the_coordinator_s_first_answer_speaks_to_people(
     assert "it has not answered yet" in found[-1]
 
 
-def test_a_query_that_waits_for_a_silent_split_or_a_whole_window_speaks_to_people(
+def test_waits_for_a_silent_split_or_a_window_are_readable(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("DEBUG", "lockgate")

@@ -17,7 +17,7 @@ class Clock:
         return NOW_MS / 1000 + 60 * self.minutes
 
 
-def test_a_split_paused_for_long_is_never_taken_for_idle_and_is_read_on_without_loss() -> None:
+def test_split_paused_for_long_is_not_idle_and_loses_nothing() -> None:
     clock, ahead = Clock(), NOW_MS + 60 * MINUTE
     a = SourceInMemory({"a-0": [NOW_MS - MINUTE], "a-1": [NOW_MS - MINUTE, ahead, ahead + MINUTE]})
     one = session(a, clock=clock, max_drift="10 minutes", idle_timeout="1 minute")

@@ -82,7 +82,7 @@ def test_late_rows_are_told_in_all_and_by_split() -> None:
     }
 
 
-def test_one_line_comes_where_something_has_changed_and_none_within_ten_seconds(
+def test_change_is_logged_at_most_every_ten_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "lockgate")

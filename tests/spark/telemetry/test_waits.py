@@ -109,7 +109,7 @@ def test_a_wait_that_ends_by_itself_within_seconds_is_no_warning(caplog: pytest.
     assert "MIN" not in caplog.text
 
 
-def test_waits_batch_after_batch_are_one_finding_and_only_a_long_one_is_logged_again(
+def test_waits_batch_after_batch_are_logged_again_only_if_long(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     played(caplog, *([GROUP] * 10 + [None]) * 20)
@@ -118,7 +118,7 @@ def test_waits_batch_after_batch_are_one_finding_and_only_a_long_one_is_logged_a
     assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING", "INFO", "INFO"]
 
 
-def test_the_first_answer_of_the_coordinator_is_waited_for_with_the_line_of_the_outage_alone(
+def test_wait_for_the_first_answer_logs_the_outage_line_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     played(caplog, *[for_coordinator(None)] * 12, None)
@@ -218,9 +218,7 @@ def test_each_logged_wait_has_one_line_at_its_beginning_and_one_at_its_end(
         ),
     ],
 )
-def test_a_query_that_an_operator_has_paused_says_who_since_when_and_how_it_goes_on(
-    pause: SourcePause, said: str
-) -> None:
+def test_query_paused_by_an_operator_shows_who_when_and_how_to_resume(pause: SourcePause, said: str) -> None:
     assert sentence("orders", for_operator("g", pause), 0.0) == said
 
 
