@@ -116,7 +116,7 @@ FLOORS = {
     ),
     "lockgate_spark": (
         {"errors", "event_times", "query_watermark", "running", "spark_lines"},
-        {"packages", "stopping"},
+        {"packages", "spark_run"},
         {"config"},
         {"conf", "ineffective"},
         {"logs", "group"},

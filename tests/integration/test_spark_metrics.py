@@ -117,7 +117,7 @@ class Run:
 
 
 def gauges_of(spark: SparkSession, run: Run) -> SparkGauges:
-    return SparkGauges(run, spark.sparkContext._gateway)  # type: ignore[arg-type]
+    return SparkGauges(run, spark._jvm)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -1,15 +1,16 @@
 """The wait of a batch in foreachBatch."""
 
+from types import SimpleNamespace
+
 import pytest
 from pyspark.sql import SparkSession
 
 from lockgate_spark.errors import Stopped
-from lockgate_spark.jvm.batch import check_running
-from support.runs import RunInMemory
+from lockgate_spark.jvm.query import QueryRun
 
 
-def test_a_query_that_was_told_to_stop_waits_no_longer_though_no_interrupt_shows(spark: SparkSession) -> None:
+def test_stopped_query_waits_no_longer_though_no_interrupt_shows(spark: SparkSession) -> None:
     # So it is where Python's threads are not pinned to the JVM's.
-    check_running(spark, RunInMemory())
+    QueryRun(SimpleNamespace(isActive=lambda: True), spark._jvm).check_active()
     with pytest.raises(Stopped, match="InterruptedException"):
-        check_running(spark, RunInMemory(active=False))
+        QueryRun(SimpleNamespace(isActive=lambda: False), spark._jvm).check_active()

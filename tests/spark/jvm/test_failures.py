@@ -61,10 +61,10 @@ def test_the_traceback_is_in_the_log_at_debug(
     (record,) = [record for record in caplog.records if record.exc_info]
     assert (record.name, record.levelno) == ("lockgate", logging.DEBUG)
     assert record.exc_info is not None
-    assert "aligned_run" in [frame.name for frame in traceback.extract_tb(record.exc_info[2])]
+    assert "toMicroBatchStream" in [frame.name for frame in traceback.extract_tb(record.exc_info[2])]
 
 
-def test_a_query_that_spark_cannot_start_is_refused_with_the_sentence_alone(stream: DataFrame, tmp_path: Path) -> None:
+def test_query_that_spark_cannot_start_is_refused_in_one_sentence(stream: DataFrame, tmp_path: Path) -> None:
     writer = align(stream).writeStream.format("noop").option("checkpointLocation", str(tmp_path))
     with pytest.raises(IllegalArgumentException) as error:
         writer.trigger(continuous="1 second").start()
@@ -72,7 +72,7 @@ def test_a_query_that_spark_cannot_start_is_refused_with_the_sentence_alone(stre
     assert "\n" not in str(error.value)
 
 
-def test_a_topic_that_is_missing_is_named_with_the_brokers_and_with_the_near_one(
+def test_missing_topic_is_named_with_brokers_and_similar_topic(
     spark: SparkSession, kafka: KafkaBroker, tmp_path: Path
 ) -> None:
     topics.create(kafka.bootstrap, "payments-made", 1)

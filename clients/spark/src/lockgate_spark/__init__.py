@@ -1,4 +1,4 @@
-"""lockgate for Spark: splits that run ahead in event time wait for the ones behind.
+"""lockgate for Spark: partitions that run ahead in event time wait for those that are behind.
 
 df = lockgate_spark.align(spark.readStream.format("kafka")….load())
 """

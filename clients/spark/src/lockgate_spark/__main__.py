@@ -1,4 +1,6 @@
-"""The command `python -m lockgate_spark doctor`: 0 if `align` works with this Spark, 1 if not."""
+"""The command `python -m lockgate_spark doctor`. It exits with 0 if `align` works with this Spark,
+and with 1 if not.
+"""
 
 import sys
 
@@ -6,7 +8,7 @@ import lockgate_spark
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; 2 for any other one."""
+    """Run the command. Return 2 if it is any other one than `doctor`."""
     if arguments != ["doctor"]:
         print("usage: python -m lockgate_spark doctor", file=sys.stderr)
         return 2

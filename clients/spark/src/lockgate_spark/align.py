@@ -1,7 +1,7 @@
-"""`align` and `align_all`, which keep the partitions of Kafka sources aligned in event time, and
-`alignment_of`, which shows the plan of a batch.
+"""The public functions `align`, `align_all`, `alignment_of` and `slice_of`.
 
-Modules that need py4j are imported only for a classic session: a client of Spark Connect has none.
+Modules that need py4j are imported only for a classic session, because a Spark Connect client has
+no py4j.
 """
 
 from collections.abc import Iterable
@@ -43,8 +43,7 @@ def align(df: DataFrame, alignment: Alignment | None = None) -> DataFrame:
         CoordinatorRefused: The coordinator rejects the group's settings or the token.
 
     """
-    check_alignment(alignment, "align(df")
-    return _align_all([df], alignment)[0]
+    return _align_all([df], alignment, "align(df")[0]
 
 
 def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> list[DataFrame]:
@@ -58,15 +57,15 @@ def align_all(dfs: Iterable[DataFrame], alignment: Alignment | None = None) -> l
         >>> joined = orders.join(payments, "order_id")
 
     """
-    check_alignment(alignment, "align_all([…]")
     if hasattr(dfs, "sparkSession"):
         raise UnsupportedQuery("align_all(df): expected several DataFrames; write align(df), or align_all([df, …])")
     if not isinstance(dfs, Iterable):
         raise UnsupportedQuery(f"align_all: expected several DataFrames, not {type(dfs).__name__}")
-    return _align_all(list(dfs), alignment)
+    return _align_all(list(dfs), alignment, "align_all([…]")
 
 
-def _align_all(dfs: list[DataFrame], alignment: Alignment | None) -> list[DataFrame]:
+def _align_all(dfs: list[DataFrame], alignment: Alignment | None, call: str) -> list[DataFrame]:
+    check_alignment(alignment, call)
     for df in dfs:
         if not hasattr(df, "sparkSession"):  # older Sparks have several classes, and are refused below
             raise UnsupportedQuery(

@@ -1,5 +1,5 @@
-"""Errors that only the Spark client has, and the one that stops a query for Spark. Errors shared
-with other clients are in `lockgate_http.errors`.
+"""Errors of the Spark client. `lockgate_http.errors` has the errors that it shares with other
+clients.
 
     lockgate_http.errors.AlignmentError
     ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
@@ -22,12 +22,12 @@ class WaitedTooLong(AlignmentError):
 
 
 class Stopped(Exception):
-    """`query.stop()` was called, while a batch waited at a gate.
+    """Raised if `query.stop()` was called while a batch waited at a gate.
 
     Spark then does not commit the batch, and ends the query without an error. It recognises a stop
-    by py4j's words for an InterruptedException, which this error's text repeats. py4j's own error
-    will not do, since its text has a Java stack: over so long a text Spark's regular expression
-    (`StreamExecution.PROXY_ERROR`) overflows the stack.
+    by py4j's text for an InterruptedException, so this error has the same text. py4j's own error
+    cannot be used, because its text contains a Java stack trace: on such a long text, Spark's
+    regular expression (`StreamExecution.PROXY_ERROR`) overflows the stack.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Ranges of event time: which event times take part in the alignment, and which a batch holds."""
+"""Ranges of event time: the credible one, and that of a batch."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,20 +11,20 @@ TIME = "__lockgate_event_time"
 
 @dataclass(frozen=True, slots=True)
 class Credible:
-    """The event times (ms) that take part in the alignment: `earliest` to `latest`, both included.
-    Kafka's -1 is no time.
+    """The range of event times (ms) that alignment considers, from `earliest` to `latest`
+    inclusive. Kafka's -1 is never in it.
     """
 
     earliest: int = 0
     latest: int = MAX
 
     def has(self, event_time: int) -> bool:
-        """Return whether this event time takes part."""
+        """Return whether an event time is in the range."""
         return self.earliest <= event_time <= self.latest
 
 
 class Span(NamedTuple):
-    """The event times of a batch that take part in the alignment, ms, both included."""
+    """The lowest and the highest credible event time of a batch, in ms."""
 
     lowest: int
     highest: int

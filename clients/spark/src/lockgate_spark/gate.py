@@ -1,5 +1,6 @@
-"""`gate`, which holds whole batches in foreachBatch until the group allows them. It works with any
-source; `align` pauses partitions instead, where Spark asks a Kafka source for its `latestOffset`.
+"""The public function `gate`, which makes each batch wait in foreachBatch until its group allows
+it. It works with any source. `align`, in contrast, pauses single partitions of a Kafka source, when
+Spark calls its `latestOffset`.
 """
 
 from dataclasses import replace
@@ -69,8 +70,8 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """Return the alignment with its event time. Raise `ConfigurationError` for options that need
-    lockgate to plan the batches, which a gate does not.
+    """Return the alignment with `event_time` set. Raise `ConfigurationError` for options that a
+    gate cannot fulfil, because it does not plan the batches.
     """
     if alignment.slice is not None:
         raise ConfigurationError(

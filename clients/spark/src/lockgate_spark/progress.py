@@ -1,4 +1,6 @@
-"""`report_progress`, by which executors report to the group how far a batch has got."""
+"""The public function `report_progress`, which lets executors report the progress of a batch to the
+group.
+"""
 
 from pyspark.sql import DataFrame
 

@@ -1,5 +1,5 @@
-"""The `withWatermark`s of a query and the columns under them, as `jvm.watermarks` reads them from
-the query's plan.
+"""The `withWatermark` calls of a query, and the columns that they use. `jvm.watermarks` reads them
+from the query's plan.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,11 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """A stream that is not aligned. `text`: as Spark names it. `reader`: the code that reads it,
-    where it is Kafka and could be aligned.
+    """A stream that is not aligned.
+
+    Attributes:
+        text: The stream, as Spark names it.
+        reader: The code that reads it, if it is a Kafka stream and so could be aligned.
     """
 
     text: str
@@ -21,9 +24,14 @@ class Unaligned:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a column is made of in one source. `aligned`: the source is. `column`: its column that
-    is passed through as it is, else None. `text`: as SQL. `source`: the index of that source, where
-    it is aligned; None where it is made of several. `unaligned`: the streams under it that are not.
+    """The source of a watermark's column, in one branch of a union.
+
+    Attributes:
+        aligned: Whether an aligned source is among the column's sources.
+        column: Name of the source's column if it is passed on unchanged; None for an expression.
+        text: The expression, as SQL.
+        source: Index of the aligned source; None if there are several.
+        unaligned: The streams that the column is made of and that are not aligned.
     """
 
     aligned: bool
@@ -35,7 +43,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
-    """A `withWatermark(column, delay)`. More than one origin: a union."""
+    """A `withWatermark(column, delay)` in a query. It has several origins if a union is below
+    it.
+    """
 
     column: str
     delay_ms: int
@@ -43,25 +53,25 @@ class QueryWatermark:
 
     @property
     def aligned(self) -> bool:
-        """Return whether it stands on an aligned source."""
+        """Whether an aligned source is below it."""
         return any(origin.aligned for origin in self.origins)
 
     @property
     def unaligned(self) -> tuple[Unaligned, ...]:
-        """The streams under it that are not aligned, each once."""
+        """The streams below it that are not aligned, without repetitions."""
         return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
 
 
 class Checkpointed(Protocol):
-    """The watermarks of a query, from its checkpoint and its plan."""
+    """The watermarks of a query, read from its checkpoint and its plan."""
 
     def logged_watermark(self) -> int | None:
-        """Spark's own watermark (ms) in the checkpoint; None without one."""
+        """Return Spark's own watermark (ms) in the checkpoint; None if it has none."""
 
     def watermarks(self) -> list[QueryWatermark]:
-        """Return the query's own `withWatermark`s."""
+        """Return the `withWatermark` calls of the query."""
 
     def takes_highest(self) -> bool:
-        """Return whether Spark takes the highest of several watermarks:
+        """Return whether Spark uses the highest of several watermarks, by
         `multipleWatermarkPolicy=max`.
         """

@@ -1,4 +1,4 @@
-"""The registry of what runs in this process for Spark's queries: the aligned runs and the gates."""
+"""The registry of the aligned runs and gates of this process."""
 
 import threading
 from collections.abc import Callable
@@ -6,18 +6,18 @@ from typing import Protocol, TypeVar
 
 
 class Running(Protocol):
-    """An aligned run or a gate, which belongs to one run of one query."""
+    """An aligned run or a gate. It belongs to one run of one query."""
 
     @property
     def closed(self) -> bool:
-        """Return whether it has ended."""
+        """Whether it has ended."""
 
 
 R = TypeVar("R", bound=Running)
 
 
 class Registry:
-    """What runs, by its kind, Spark's query id and Spark's run id. Thread-safe."""
+    """The aligned runs and gates of a process, by Spark's query id and run id. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[type, str, str], Running] = {}
@@ -25,7 +25,9 @@ class Registry:
         self._lock = threading.RLock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
-        """Return what this run has of a kind. `make` makes it at the first call."""
+        """Return the object of this kind that belongs to a run. The first call for a run makes it
+        by `make`.
+        """
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:
                 del self._running[ended]
@@ -37,15 +39,19 @@ class Registry:
             return one
 
     def of_query(self, kind: type[R], query_id: str | None) -> R | None:
-        """Return what a query has of a kind in its present run; None if it has none."""
+        """Return the object of this kind that belongs to a query's present run; None if there is
+        none.
+        """
         return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
 
     def ended(self, kind: type[R], query_id: str) -> R | None:
-        """Return what a query had of a kind in its last run, while this is remembered."""
+        """Return the object of this kind that belonged to a query's last run, as long as it is
+        kept.
+        """
         return next((one for key, one in reversed(self._of_kind(kind)) if key[1] == query_id and one.closed), None)
 
     def all_of(self, kind: type[R]) -> list[R]:
-        """All of a kind; some may have ended."""
+        """Return all objects of this kind. Some may have ended."""
         return [one for _, one in self._of_kind(kind)]
 
     def _of_kind(self, kind: type[R]) -> list[tuple[tuple[type, str, str], R]]:

@@ -1,7 +1,7 @@
-"""What lines of Spark name differently, for classic sessions: 3.5 beside 4.
+"""The differences between Spark 3.5 and Spark 4 in a classic session.
 
-This is the only module of a query that distinguishes versions of Spark. The others use members that
-all lines have. It needs no py4j, because a client of Spark Connect imports it, too.
+No other module that a query runs distinguishes versions of Spark: they use members that all
+versions have. This module does not import py4j, because a Spark Connect client imports it, too.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def is_connect(df: object) -> bool:
 
 
 def settings_of(spark: Any) -> Mapping[str, str]:
-    """Return all of a session's conf."""
+    """Return all settings of a session's conf."""
     if not SPARK_3:
         return spark.conf.getAll  # type: ignore[no-any-return]
     settings = spark._jsparkSession.conf().getAll()
@@ -26,28 +26,30 @@ def settings_of(spark: Any) -> Mapping[str, str]:
 
 
 def column_of(jvm: Any, expression: Any) -> Any:
-    """Return Spark's `Column`, in Java, of a Catalyst expression."""
+    """Return a Java `Column` for a Catalyst expression."""
     sql = jvm.org.apache.spark.sql
     return sql.Column(expression) if SPARK_3 else sql.classic.ExpressionUtils.column(expression)
 
 
 def session_of(execution: Any) -> Any:
-    """Return the session, in Java, in which a run makes its batches."""
+    """Return the Java session in which a run executes its batches."""
     return _field(execution, "sparkSessionForStream") if SPARK_3 else execution.sparkSessionForStream()
 
 
 def start_offsets(execution: Any) -> Any:
-    """Return where the next batch of a run starts, by source."""
+    """Return where a run's next batch starts, for each source."""
     return execution.committedOffsets() if SPARK_3 else execution.getStartOffsetsOfLatestBatch()
 
 
 def options_of(leaf: Any) -> Any:
-    """Return the options of a Kafka source in the plan of a run, a Java map."""
+    """Return the options of a Kafka source in a run's plan, as a Java map."""
     return _field(leaf.scan(), "options") if SPARK_3 else leaf.relation().options()
 
 
 def _field(java: Any, name: str) -> Any:
-    """Return the value of a private field, of the object's class or of one that it extends."""
+    """Return the value of a private field. The field may belong to a superclass of the object's
+    class.
+    """
     owner = java.getClass()
     while name not in [str(each.getName()) for each in owner.getDeclaredFields()]:
         owner = owner.getSuperclass()

@@ -1,5 +1,5 @@
-"""`status`: what an aligned query is doing right now and what it waits for, as fields for programs,
-a sentence for people, and a table for notebooks.
+"""The public function `status`. It returns what an aligned query is doing and what it waits for, as
+fields, as a sentence, and as a table for notebooks.
 """
 
 from dataclasses import dataclass
@@ -131,7 +131,7 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
 
 
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
-    """Return the status of a query that waits, else None."""
+    """Return the status of a query that waits; None if it does not."""
     present = of.present
     if present is None:
         return None

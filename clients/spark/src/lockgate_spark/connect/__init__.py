@@ -1,8 +1,7 @@
-"""What a client of Spark Connect does, which has no JVM and no py4j: it asks the server's extension
-by a hint on a DataFrame. Used by the ways in. The answers are made by the room `host`.
+"""The client's side of Spark Connect. A client has no JVM and no py4j, so it asks the server's
+extension by a hint on a DataFrame. The public functions use this room; `host` makes the answers.
 """
 
-from lockgate_spark.connect.batches import slice_of, status_of, view_of
-from lockgate_spark.connect.streams import align_all
+from lockgate_spark.connect.streams import align_all, slice_of, status_of, view_of
 
 __all__ = ["align_all", "slice_of", "status_of", "view_of"]

@@ -29,7 +29,8 @@ LACKS = (
 def ask(df: Any, question: str, **given: object) -> Any:
     """Return the extension's answer to a question about `df`.
 
-    Raises the error of the extension, and `UnsupportedQuery` if the server has none.
+    Raises the error that the extension reports, and `UnsupportedQuery` if the server has no
+    extension.
     """
     with translated():
         rows = hinted(df, question, **given).limit(1).collect()
@@ -40,13 +41,13 @@ def ask(df: Any, question: str, **given: object) -> Any:
 
 
 def hinted(df: Any, question: str, **given: object) -> Any:
-    """Return `df` with a question; what the extension makes of it takes its place."""
+    """Return `df` with a question as a hint. The extension replaces it by the answer."""
     return df.hint(HINT, question, json.dumps(given))
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the client's own error instead of the Spark error that carries its sentence."""
+    """Raise lockgate's own error instead of the Spark error that contains its message."""
     try:
         yield
     except PySparkException as error:

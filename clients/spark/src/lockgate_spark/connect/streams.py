@@ -1,22 +1,27 @@
-"""`align` in a session of Connect: a hint with the alignment, as options, on the DataFrame. A token
-goes by the session's conf, for plans show in Spark's UI.
+"""The requests of a Connect client: to align streams, for the plan of a batch, and for the status
+of a query.
+
+To align a stream, its DataFrame gets a hint with the alignment as options. A token travels in the
+session's conf instead, because Spark's UI shows plans.
 """
 
 import json
 import secrets
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from lockgate_spark.conf import TOKEN_NAME, TOKENS, as_options
 from lockgate_spark.config import Alignment
 from lockgate_spark.connect.asking import HINT, ask, translated
+from lockgate_spark.telemetry.batch_slice import BatchSlice
+from lockgate_spark.telemetry.json_views import from_json
+from lockgate_spark.telemetry.view import BatchAlignment
 
 
 def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
     """Align streams of a Connect session, as the public `align_all` does.
 
-    The server checks them at once, so that its errors are raised here rather than when the query
-    starts.
+    The server checks them at once, so that errors are raised here and not when the query starts.
     """
     ask(dfs[0].sparkSession.range(1), "hello")
     options = json.dumps(_options(dfs[0].sparkSession.conf, alignment))
@@ -27,6 +32,21 @@ def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
     return aligned
 
 
+def view_of(batch: Any) -> BatchAlignment | None:
+    """Return the server's answer to the public `alignment_of(batch)`."""
+    return cast(BatchAlignment | None, from_json(BatchAlignment, ask(batch, "view")))
+
+
+def slice_of(batch: Any) -> BatchSlice | None:
+    """Return the server's answer to the public `slice_of(batch)`."""
+    return cast(BatchSlice | None, from_json(BatchSlice, ask(batch, "slice")))
+
+
+def status_of(query: Any) -> Any:
+    """Return the status of a query from the server, as JSON."""
+    return ask(query._session.range(1), "status", query_id=str(query.id))
+
+
 def _options(conf: Any, alignment: Alignment) -> dict[str, str]:
     token = None if alignment.coordinator is None else alignment.coordinator.token
     options = as_options(alignment)
@@ -34,7 +54,7 @@ def _options(conf: Any, alignment: Alignment) -> dict[str, str]:
 
 
 def _name_of(token: str, conf: Any) -> str:
-    """Return the name under which the session's conf has the token."""
+    """Return the name under which the token is in the session's conf. Put it there if it is not."""
     known = (key for key, value in conf.getAll.items() if key.startswith(TOKENS) and value == token)
     name = next(known, TOKENS + secrets.token_hex(4)).removeprefix(TOKENS)
     conf.set(TOKENS + name, token)

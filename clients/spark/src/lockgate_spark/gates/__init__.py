@@ -1,4 +1,3 @@
-"""Gates: whole batches of a query on any source wait until the query's group allows them.
-Used by `lockgate_spark.gate`, the public function.
-The rule and its reasons stand in `gates.rule`.
+"""Gates: whole batches of a query on any source wait until the query's group allows them. The
+public function `lockgate_spark.gate` uses this room; `gates.rule` has the rule and its reasons.
 """

@@ -1,26 +1,32 @@
-"""The foreachBatch functions that `gate` returns: one holds batches, one only observes."""
+"""The foreachBatch functions that `gate` returns: one makes batches wait, the other only
+observes.
+"""
 
 import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
 
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate_http.calls.client import CoordinatorClient
+from lockgate_http.errors import AlignmentError
 from lockgate_spark.config import Alignment, credible_at
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
 from lockgate_spark.gates.looks import look, persisted
 from lockgate_spark.gates.observed import ObservedGate
-from lockgate_spark.gates.sides import BatchRun, Side, side_of
 from lockgate_spark.group.joining import joined
 from lockgate_spark.ineffective import warn_of_trigger
 from lockgate_spark.running import running
-from lockgate_spark.stopping import stoppable
+from lockgate_spark.spark_lines import is_connect
+from lockgate_spark.spark_run import SparkRun, stoppable
+from lockgate_spark.telemetry.gauges import Gauges
 from lockgate_spark.telemetry.left_out import bound
 
 log = logging.getLogger("lockgate")
@@ -29,9 +35,43 @@ Work = Callable[[DataFrame, int], object]
 """A foreachBatch function."""
 
 
+class _Session(Protocol):
+    """What a gate needs of a session: the module for a classic one, or the one for Connect."""
+
+    def run_of(self, batch: Any) -> Any:
+        """Return the run of the batch's query, a `SparkRun`. Raises `UnsupportedQuery`."""
+
+    def gauges_of(self, run: Any) -> Gauges | None:
+        """Return the gauges of a run, if it has any."""
+
+    def event_times(self, batch: Any, event_time: str) -> Any:
+        """Return the event times of a batch, as the column `TIME`."""
+
+
+def _session_of(batch: Any) -> _Session:
+    if is_connect(batch):
+        from lockgate_spark.gates import over_connect
+
+        return over_connect
+    from lockgate_spark.jvm import batch as classic
+
+    return classic
+
+
+@contextmanager
+def _log_errors_briefly() -> Iterator[None]:
+    """Log an error of lockgate as one sentence. Spark shows it later, below Python's traceback."""
+    try:
+        yield
+    except AlignmentError as error:
+        log.debug("a foreachBatch function failed", exc_info=error)
+        log.error("%s: %s", type(error).__name__, error)
+        raise
+
+
 class _WithEventTimes:
-    """A foreachBatch function that reads the event times of each batch before `fn` gets it. One
-    object may serve several queries, and several runs of one.
+    """A foreachBatch function that reads the event times of each batch before it calls `fn`. One
+    object may serve several queries, and several runs of one query.
     """
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
@@ -39,7 +79,7 @@ class _WithEventTimes:
         self._warned = False
 
     def _inspect(self, batch: DataFrame, batch_id: int) -> Span | None:
-        times = side_of(batch).times(batch, self._event_time)
+        times = _session_of(batch).event_times(batch, self._event_time)
         span, left_out = look(times, self._event_time, credible_at(self._alignment, int(time.time() * 1000)))
         if left_out and not self._warned:
             self._warned = True
@@ -55,34 +95,34 @@ class _WithEventTimes:
 
 
 class GatedFunction(_WithEventTimes):
-    """Hands each batch on once the query's group allows it."""
+    """Passes each batch to the user's function once the query's group allows it."""
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
-        side = side_of(batch)
-        with side.log_errors_briefly():
-            run = side.run_of(batch)
-            gate = self._gate(batch, run, side)
+        session = _session_of(batch)
+        with _log_errors_briefly():
+            run = session.run_of(batch)
+            gate = self._gate(run, session)
 
         def step() -> None:
             gate.membership.wait_for_change(STEP_MS)
-            side.check_running(batch, run)
+            run.check_active()
 
         with persisted(batch):
-            with side.log_errors_briefly(), stoppable(run):
+            with _log_errors_briefly(), stoppable(run):
                 gate.admit(self._inspect(batch, batch_id), step, batch_id)
             self._fn(batch, batch_id)
             gate.done()
 
-    def _gate(self, batch: DataFrame, run: BatchRun, side: Side) -> Gate:
+    def _gate(self, run: SparkRun, session: _Session) -> Gate:
         def make() -> Gate:
-            if side.in_group(run):
+            if run.in_group:
                 raise UnsupportedQuery(
                     "the query is already aligned in a group by align(): remove either gate() or align()"
                 )
             warn_of_trigger(self._alignment, run.available_now)
             membership = joined(self._alignment, run)
             assert membership is not None  # there is a coordinator, and nothing is only observed
-            made = Gate(self._alignment, run, membership, shown=side.gauges(batch, run))
+            made = Gate(self._alignment, run, membership, shown=session.gauges_of(run))
             threading.Thread(target=made.watch, name=f"lockgate-gate-{membership.source}", daemon=True).start()
             return made
 
@@ -90,7 +130,7 @@ class GatedFunction(_WithEventTimes):
 
 
 class ObservedFunction(_WithEventTimes):
-    """Hands each batch on at once, and logs whether a gate would have held it."""
+    """Passes each batch on at once, and logs whether a gate would have delayed it."""
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
         super().__init__(fn, alignment, event_time)
@@ -111,7 +151,7 @@ class ObservedFunction(_WithEventTimes):
 
 @atexit.register
 def _see_out() -> None:
-    """Wait, before the process ends, for the last report of each gate whose run has ended: a script
+    """Wait for the last report of each gate whose run has ended, before the process ends. A script
     may end right after its query.
     """
     for gate in running.all_of(Gate):

@@ -1,12 +1,11 @@
-"""One run of one gated query: its batches wait, as a whole, until its group allows them. The rule
-is in `gates.rule`.
+"""One run of a gated query, whose batches wait until the group allows them. The rule is in
+`gates.rule`.
 """
 
 import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from lockgate import watermark
 from lockgate.duration import spoken, spoken_s
@@ -17,6 +16,7 @@ from lockgate_http.group.source_status import SourceStatus
 from lockgate_spark.config import Alignment, bounds_of
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.rule import GateState
+from lockgate_spark.spark_run import SparkRun
 from lockgate_spark.telemetry.gauges import Gauges, gauges
 from lockgate_spark.telemetry.view import BatchAlignment
 from lockgate_spark.telemetry.waits import Waits, check_max_wait, for_member
@@ -28,36 +28,26 @@ _LOOK_AGAIN_S = 1.0
 _LAST_WORD_S = 10.0
 
 
-class GatedRun(Protocol):
-    """The run of a query, as Spark knows it."""
-
-    @property
-    def available_now(self) -> bool:
-        """Return whether the run ends when it has read what was there at its start."""
-
-    @property
-    def interval_s(self) -> float:
-        """How far apart its triggers are; 0 where one follows the other."""
-
-    def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, at most that long; return whether it has come."""
-
-    def failed(self) -> bool:
-        """Return whether the run has ended with an error."""
-
-
 class Gate:
-    """One run of one gated query. `now`: seconds, monotonic. `clock`: wall clock in seconds.
-    `shown`: its gauges, if any.
+    """One run of a gated query.
 
-    `view`: the view with which the present batch was let through; None where the batch has no event
-    times.
+    Args:
+        alignment: The query's settings.
+        run: The run, as Spark shows it.
+        membership: The query's place in its group.
+        now: A monotonic clock, in seconds.
+        clock: The wall clock, in seconds.
+        shown: Gauges to keep up to date, if there are any.
+
+    Attributes:
+        view: The view with which the present batch was passed on; None if the batch has no event
+            times.
     """
 
     def __init__(
         self,
         alignment: Alignment,
-        run: GatedRun,
+        run: SparkRun,
         membership: Membership,
         now: Callable[[], float] = time.monotonic,
         clock: Callable[[], float] = time.time,
@@ -79,15 +69,16 @@ class Gate:
 
     @property
     def closed(self) -> bool:
-        """Return whether the run has ended, and the group knows."""
+        """Whether the run has ended and its end was reported to the group."""
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
-        """Wait until a batch may be handed on; one without event times (None) may be at once.
+        """Wait until a batch may be passed on. A batch without event times (`span` is None) may be
+        at once.
 
-        `step` waits a moment, and raises an error to end the wait. `batch_id` is Spark's, for the
-        log. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and `WaitedTooLong`
-        under AvailableNow.
+        `step` waits a moment, and raises an error to end the wait. `batch_id` is Spark's number of
+        the batch, for the log. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and
+        `WaitedTooLong` under AvailableNow.
         """
         began = self._now()
         with self._lock:
@@ -110,7 +101,9 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """Note that the admitted batch was processed. An error is left to the next batch."""
+        """Note that the batch passed on last was processed. An error of the report appears with the
+        next batch.
+        """
         with self._lock:
             self._busy = False
             if self._state.batch is None:
@@ -119,13 +112,15 @@ class Gate:
             self._report()
 
     def tick(self) -> None:
-        """Report between batches whether the gate is idle. Raise nothing."""
+        """Report between two batches whether the gate is idle. Errors are only logged."""
         with self._lock:
             if not self._busy:
                 self._report()
 
     def watch(self) -> None:
-        """Ticks until the run has ended, then closes the gate. Needs a thread of its own."""
+        """Call `tick` until the run has ended, then close the gate. It needs a thread of its
+        own.
+        """
         try:
             while not self.run.ends_within(_LOOK_AGAIN_S):
                 self.tick()
@@ -136,9 +131,9 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Report the end of the run: its reader is finished, or parks.
+        """Report the end of the run: its reader is finished, or parks until the next run.
 
-        The reader of a run that `failed` keeps its lease for the restart.
+        If the run has failed, its reader keeps the lease for the restart.
         """
         self.waits.close()
         with self._lock:
@@ -149,7 +144,9 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """Wait until the group has received the end of the run; return at once if it goes on."""
+        """Wait until the end of the run was reported to the group; return at once if the run goes
+        on.
+        """
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)
 
@@ -181,8 +178,8 @@ class Gate:
     # -- what a user sees --
 
     def _check_order(self, span: Span, batch_id: int) -> None:
-        """Warn of a batch below the report by more than the drift, and of further ones only where
-        they lie twice as far below.
+        """Warn if a batch lies below the reported watermark by more than the drift. Warn again only
+        if a later batch lies twice as far below it.
         """
         below, drift = self._state.below_report(span), self.membership.max_drift or self._bounds.max_drift
         if below <= max(drift, 2 * self._below):
@@ -207,7 +204,9 @@ class Gate:
             check_max_wait(self.alignment, waited_s, what, self.membership.last)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
-        """`held_s`: for how long the batch has been held so far; None: it is handed on."""
+        """Set the gauges. `held_s` is how long the batch has waited so far; None if it is passed
+        on.
+        """
         if self._shown is not None:
             self._shown.show(
                 {**gauges(view), "blockedByGroup": int(held_s is not None), "pausedMs": round((held_s or 0.0) * 1000)}

@@ -1,4 +1,4 @@
-"""A batch inside foreachBatch: its event times, in any session."""
+"""The event times of a batch in foreachBatch, in a classic session and over Connect."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,11 @@ _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 
 class Looked(NamedTuple):
-    """The event times of a batch. `span`: None where no row has a credible one; `left_out`: the
-    number of rows without one.
+    """The event times of a batch.
+
+    Attributes:
+        span: Their range; None if no row has a credible event time.
+        left_out: The number of rows without a credible event time.
     """
 
     span: Span | None
@@ -23,8 +26,10 @@ class Looked(NamedTuple):
 
 
 def look(times: DataFrame, event_time: str, credible: Credible) -> Looked:
-    """Look at the event times of a batch, in one aggregate. `times`: the column `TIME` alone, made
-    by the SQL expression `event_time`. Raises `ConfigurationError`.
+    """Compute the range of a batch's event times in one aggregate.
+
+    `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
+    `ConfigurationError` for an expression of another type than TIMESTAMP or BIGINT.
     """
     kind = times.schema[0].dataType.typeName()
     if kind not in _MILLIS:
@@ -44,8 +49,8 @@ def look(times: DataFrame, event_time: str, credible: Credible) -> Looked:
 
 @contextmanager
 def persisted(batch: DataFrame) -> Iterator[None]:
-    """Persist the batch, so that several passes over it read its source once. A batch that is
-    already persisted stays as it is.
+    """Persist the batch, so that its source is read only once. A batch that is already persisted
+    stays persisted.
     """
     level = batch.storageLevel
     ours = not level.useMemory and not level.useDisk

@@ -1,6 +1,6 @@
-"""A gate in mode observe: it logs which batches it would hold, and holds none.
+"""A gate in observe mode. It logs which batches a gate would delay, and delays none.
 
-It joins no group: a reader that reports would hold other queries.
+It does not join the group, because a reader that reports would make other queries wait.
 """
 
 import logging
@@ -17,8 +17,8 @@ log = logging.getLogger("lockgate")
 
 
 class ObservedGate:
-    """Counts the batches that one gate would hold. `ask`: the group's present event. Logs a line
-    when a batch would be held, and one when the next would not.
+    """Counts the batches that a gate would delay. It logs the first batch that would have to wait,
+    and the first one after it that would not. `ask` returns the group's present event.
     """
 
     def __init__(self, ask: Callable[[], WatermarkAlignmentEvent]) -> None:
@@ -27,7 +27,7 @@ class ObservedGate:
         self._would_hold = self._failed = False
 
     def see(self, span: Span | None) -> None:
-        """Compare a batch that passes with the group's read limit. Raise nothing."""
+        """Compare a batch with the group's read limit. Errors are only logged."""
         if span is None:
             return
         try:

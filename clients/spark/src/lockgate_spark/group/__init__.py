@@ -1,3 +1,3 @@
-"""A query's way into its group. Its place there is kept by `lockgate_http`, as for all clients.
-Used by the ways in and by `gates`.
+"""The way of a query into its group. After that, `lockgate_http` keeps its place there, as for all
+clients. The public functions and `gates` use this room.
 """

@@ -1,5 +1,6 @@
 """The host: a process beside a driver that has no Python of its own, or none that can be reached
-(Spark Connect, Scala, Java, SQL, pipelines). The jar `lockgate-spark-server` starts it, and Spark's
-threads ask it what `align` would have asked the client in a classic session. Nobody imports it.
-The Java side, with the start and the end of the process, is in `clients/spark-server`.
+(Spark Connect, Scala, Java, SQL, pipelines). The jar `lockgate-spark-server` starts it. Spark's
+threads call it where, in a classic session, they would call the Python that has called `align`. No
+other room imports it. `clients/spark-server` has the Java side, with the start and the end of the
+process.
 """

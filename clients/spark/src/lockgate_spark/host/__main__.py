@@ -1,7 +1,7 @@
-"""`python -m lockgate_spark.host`, as `HostProcess.java` starts it.
+"""`python -m lockgate_spark.host`, the command by which `HostProcess.java` starts the host.
 
-The process ends with the driver, also where that is killed: the driver holds the other end of its
-standard input.
+The host ends with the driver, even if the driver is killed: the driver holds the other end of the
+host's standard input.
 """
 
 import logging
@@ -17,8 +17,8 @@ from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Attach to the driver, and answer until it ends. Ends at once beside a jar of another version:
-    what the two say to each other is no protocol that stays.
+    """Attach to the driver, and answer until it ends. Exit at once if the jar has another version
+    than this package, since the two have no stable protocol.
     """
     here, jar = __version__, os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def end_with_the_driver() -> None:
-    """Wait for the driver's end, so that runs in mode observe still write their report."""
+    """Wait for the driver's end, write the reports of runs in observe mode, and exit."""
     sys.stdin.buffer.read()
     try:
         write_all()

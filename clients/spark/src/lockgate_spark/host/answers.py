@@ -1,7 +1,7 @@
-"""What the host answers: which alignment a stream gets, and the plans of each run.
+"""The host's answers: the alignment of a stream, and the plans of each run.
 
-A table that the jar has made keeps what was asked for, and what its plan has in the JVM. So another
-host can go on where this one has ended.
+The options and the conf that a stream was aligned with are stored in its table in the JVM, and so
+is what its plan needs there. Therefore a new host can continue where another one has ended.
 """
 
 import json
@@ -20,7 +20,7 @@ from lockgate_spark.host.questions import answer_to
 from lockgate_spark.jvm.batch import event_times
 from lockgate_spark.jvm.failures import Selected
 from lockgate_spark.jvm.late import CountingPlace, LateRows
-from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
+from lockgate_spark.jvm.opening import PlannedSource, check_before, check_session
 from lockgate_spark.jvm.relation import rewritten
 from lockgate_spark.jvm.stand_in import JavaCallback
 from lockgate_spark.jvm.stream import Stream, opened
@@ -31,14 +31,14 @@ _LEFT = "round"
 
 
 class _Decorated(NamedTuple):
-    """An aligned table, as a plan reads it."""
+    """An aligned table and the count of its late rows, if there is one."""
 
     java_proxy: Any
     late: LateRows | None
 
 
 class HostAnswers(JavaCallback):
-    """Answers the Java class `Host`. One object serves all sessions of the driver."""
+    """The answers to the Java class `Host`. One object serves all sessions of the driver."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
@@ -47,17 +47,19 @@ class HostAnswers(JavaCallback):
         self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
     def lives(self) -> None:
-        """Say by any answer that this process lives. Each thread of Java is answered by a thread of
-        its own, so no plan holds this answer.
+        """Show by any answer that this process is alive. Java calls are answered on threads of
+        their own, so a long plan does not delay it.
         """
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that reads a Kafka source, aligned; None if it is not to be aligned."""
+        """Return the plan that reads a Kafka source aligned; None if the source is not to be
+        aligned.
+        """
         return self._aligned(relation, options, conf, session)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return an aligned table, for a source that no plan shows; None if alignment was not asked
-        for.
+        """Return an aligned table for a source whose plan is not known; None if its options do not
+        ask for alignment.
         """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
@@ -74,7 +76,7 @@ class HostAnswers(JavaCallback):
         return self._driver.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """Return what replaces a DataFrame with a hint: an aligned plan, the event times of its
+        """Return what replaces a DataFrame that has a hint: an aligned plan, the event times of its
         rows, or an answer.
         """
         if question == "align":
@@ -121,7 +123,9 @@ class HostAnswers(JavaCallback):
         )
 
     def _bare(self, table: Any) -> Any:
-        """Spark's own table of one that the session's conf alone has aligned: code may say more."""
+        """Return Spark's own table instead of one that was aligned only because of the session's
+        conf, so that options in the code can align it anew.
+        """
         made = self._driver.table_of(table)
         return table if made is None or not made.options().isEmpty() else made.spark()
 
@@ -130,8 +134,14 @@ class HostAnswers(JavaCallback):
     ) -> Stream:
         """Open a stream of a run.
 
-        `stand_in` is Spark's object in its place, and `kept` what the run keeps. `ends_fixed_at` is
-        when `availableNow` fixed the source's ends (ms), if another host did.
+        Args:
+            stand_in: The Java object that Spark calls in place of its own stream.
+            java: Spark's own stream.
+            checkpoint: Path of the source in the query's checkpoint.
+            table: The aligned table that the stream reads.
+            options: The source's options.
+            ends_fixed_at: When `availableNow` fixed the source's ends (ms), if another host did.
+            kept: A Java map of the run, which outlives this process.
         """
         alignment = _asked(table)
         assert alignment is not None  # else the jar would have no such table
@@ -145,7 +155,7 @@ class HostAnswers(JavaCallback):
             alignment = replace(alignment, late_rows="ignore")
         source = PlannedSource.of(spark, table.spark(), alignment, place)
         late = None if source.late is None else self._late.setdefault(source.late.place.name, source.late)
-        run = aligned_run(spark, checkpoint, source.joint, KeptRound(kept))
+        run = source.open(checkpoint, KeptRound(kept))
         gateway, selected = self._driver.gateway, Selected.by(options)
         stream = opened(
             run,
@@ -157,13 +167,15 @@ class HostAnswers(JavaCallback):
 
 
 class KeptRound:
-    """A `Round`, kept in the driver. `kept`: a Java map of the run."""
+    """A `Round` in a Java map of the run, which outlives this process."""
 
     def __init__(self, kept: Any) -> None:
         self._kept = kept
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        """Return the leader, and the answers of its last plan."""
+        """Return the leader and the answers that Spark has not asked for; None before the first
+        plan.
+        """
         text = self._kept.get(_LEFT)
         if text is None:
             return None

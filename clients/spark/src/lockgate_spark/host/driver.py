@@ -1,6 +1,4 @@
-"""The driver in which the host's queries run, as PySpark sees it: a context and sessions that exist
-already.
-"""
+"""The driver's SparkContext and sessions, which exist already, as PySpark objects of the host."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,14 +9,14 @@ from pyspark.sql import SparkSession
 
 
 class Driver:
-    """A driver that the host is attached to."""
+    """The driver that the host is attached to."""
 
     def __init__(self, gateway: Any, context: SparkContext) -> None:
         self.gateway, self._context = gateway, context
 
     @classmethod
     def attached(cls) -> "Driver":
-        """Connect to the driver that started this process; the environment has its address and
+        """Connect to the driver that started this process. The environment contains its address and
         secret.
         """
         gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
@@ -33,11 +31,11 @@ class Driver:
         return driver
 
     def register(self, answers: object) -> None:
-        """From now on Java asks `answers`."""
+        """Make `answers` the object that Java calls."""
         self.gateway.entry_point.register(answers)
 
     def session(self, java: Any) -> SparkSession:
-        """Return a session of the driver."""
+        """Return the PySpark session of a Java session."""
         return SparkSession(self._context, java)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
@@ -45,11 +43,13 @@ class Driver:
         return self.gateway.entry_point.table(table, options, conf, session)
 
     def table_of(self, proxy: Any) -> Any | None:
-        """Return the `AlignedTable` that Spark reads by this proxy; None for any other table."""
+        """Return the `AlignedTable` that Spark reads through this proxy; None for any other
+        table.
+        """
         return self.gateway.entry_point.tableOf(proxy)
 
     def java_map(self, values: Mapping[str, str]) -> Any:
-        """Return a Java map that outlives this process."""
+        """Return the values as a Java map, which outlives this process."""
         made = self.gateway.jvm.java.util.TreeMap()
         for key, value in values.items():
             made.put(key, value)

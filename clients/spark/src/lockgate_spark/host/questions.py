@@ -1,6 +1,6 @@
-"""What the host answers a client of Connect that asks by a hint."""
+"""The host's answers to a Connect client, which asks by a hint."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -13,69 +13,36 @@ from lockgate_spark.running import running
 from lockgate_spark.status import AlignmentStatus, QueryState, status
 from lockgate_spark.telemetry.json_views import to_json
 
-Given = Mapping[str, Any]
+_OF_A_RUN = ("query_id", "run_id", "name", "available_now", "interval_s", "in_group")
 
 
-def answer_to(question: str, given: Given, spark: Any, plan: Any) -> Any:
-    """Return the answer as JSON. `plan` is that of the DataFrame with the hint.
+def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) -> Any:
+    """Return the answer as JSON. `plan` is the plan of the DataFrame that has the hint.
 
-    Raises `UnsupportedQuery` for a question of another version.
+    Raises `UnsupportedQuery` for a question that only another version of lockgate asks.
     """
-    if question not in _ANSWERS:
+    if question == "hello":
+        return __version__
+    if question == "status":
+        return to_json(_status(given["query_id"], spark))
+    if question not in ("query", "view", "slice"):
         raise UnsupportedQuery(
             f"the server's lockgate is {__version__}, and has no answer to {question!r}: use the same "
             "version in the client and on the server"
         )
-    return _ANSWERS[question](given, spark, plan)
-
-
-def _hello(given: Given, spark: Any, plan: Any) -> Any:
-    return __version__
-
-
-def _view(given: Given, spark: Any, plan: Any) -> Any:
-    run = _run_of(spark, plan)
-    return None if run is None else to_json(run.view)
-
-
-def _slice(given: Given, spark: Any, plan: Any) -> Any:
-    run = _run_of(spark, plan)
-    return None if run is None else to_json(run.slice)
-
-
-def _query(given: Given, spark: Any, plan: Any) -> Any:
-    """Return what a gate needs of the run whose batch it gets."""
     run = QueryRun.of_plan(spark, plan)
-    if run is None:
-        raise UnsupportedQuery("this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch")
-    aligned = running.of_query(AlignedRun, run.query_id)
-    return {
-        "query_id": run.query_id,
-        "run_id": run.run_id,
-        "name": run.name,
-        "available_now": run.available_now,
-        "interval_s": run.interval_s,
-        "in_group": aligned is not None and aligned.membership is not None,
-    }
+    if question == "query":
+        if run is None:
+            raise UnsupportedQuery(
+                "this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch"
+            )
+        return {name: getattr(run, name) for name in _OF_A_RUN}
+    aligned = None if run is None else running.of_query(AlignedRun, run.query_id)
+    return None if aligned is None else to_json(getattr(aligned, question))
 
 
-def _status(given: Given, spark: Any, plan: Any) -> Any:
-    # A session sees its own queries alone.
-    query = spark._jsparkSession.streams().get(given["query_id"])
+def _status(query_id: str, spark: Any) -> AlignmentStatus:
+    query = spark._jsparkSession.streams().get(query_id)  # only the session's own queries
     if query is None:
-        return to_json(AlignmentStatus(given["query_id"], QueryState.ENDED, "The query has ended."))
-    return to_json(status(StreamingQuery(query)))
-
-
-def _run_of(spark: Any, plan: Any) -> AlignedRun | None:
-    run = QueryRun.of_plan(spark, plan)
-    return None if run is None else running.of_query(AlignedRun, run.query_id)
-
-
-_ANSWERS: dict[str, Callable[[Given, Any, Any], Any]] = {
-    "hello": _hello,
-    "view": _view,
-    "slice": _slice,
-    "query": _query,
-    "status": _status,
-}
+        return AlignmentStatus(query_id, QueryState.ENDED, "The query has ended.")
+    return status(StreamingQuery(query))

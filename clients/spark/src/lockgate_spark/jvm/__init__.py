@@ -1,5 +1,4 @@
-"""Spark's side in the JVM: py4j proxies around Spark's Kafka source, and the internals they need.
-Used by `align`, `gates` and `progress`; Spark itself calls the proxies of `stream`.
-The way of a plan through them is in docs/internals/architecture.md; which call decides, in
-`jvm.stream`.
+"""The JVM's side of the client: py4j proxies around Spark's Kafka source, and the internals of
+Spark that they need. `align`, `gates`, `progress` and `host` use this room, and Spark itself calls
+the proxies of `stream`. docs/internals/architecture.md shows how a plan passes through them.
 """

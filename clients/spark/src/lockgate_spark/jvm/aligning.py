@@ -1,5 +1,5 @@
-"""`align` in a classic session: a proxy takes the place of each Kafka source in the plan of a
-DataFrame.
+"""`align` in a classic session: in the plan of a DataFrame, each Kafka source is replaced by a
+proxy.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from lockgate_spark.conf import configured, refuse_options
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.opening import PlannedSource, aligned_run, check_before, check_session
+from lockgate_spark.jvm.opening import PlannedSource, check_before, check_session
 from lockgate_spark.jvm.relation import with_tables
 from lockgate_spark.jvm.stream import Table
 from lockgate_spark.spark_lines import settings_of
@@ -23,28 +23,20 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
     for df in dfs:
         _check(df)
     spark = dfs[0].sparkSession
-    alignment = configured(alignment, settings_of(spark))
-    check_before(spark, alignment)
-    return [_align(df, alignment) for df in dfs]
-
-
-def _align(df: DataFrame, alignment: Alignment) -> DataFrame:
-    spark = df.sparkSession
     gateway: Any = spark.sparkContext._gateway
+    settled = configured(alignment, settings_of(spark))
+    check_before(spark, settled)
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
 
     def aligned(table: Any, options: Any) -> Table:
         refuse_options(dict(options))
-        planned = PlannedSource.of(spark, table, alignment)
-        return Table(
-            table,
-            gateway,
-            lambda checkpoint: aligned_run(spark, checkpoint, planned.joint),
-            planned.event_time,
-            planned.late,
-        )
+        planned = PlannedSource.of(spark, table, settled)
+        return Table(table, gateway, planned.open, planned.event_time, planned.late)
 
-    return with_tables(df, gateway, aligned, lambda table, plan: plan if table.late is None else table.late.over(plan))
+    def counted(table: Table, plan: Any) -> Any:
+        return plan if table.late is None else table.late.over(plan)
+
+    return [with_tables(df, gateway, aligned, counted) for df in dfs]
 
 
 def _check(df: DataFrame) -> None:
@@ -56,6 +48,6 @@ def _check(df: DataFrame) -> None:
     if not isinstance(df.sparkSession.sparkContext._gateway, ClientServer):
         raise UnsupportedQuery(
             "PYSPARK_PIN_THREAD=false: Spark's Kafka source answers only on Spark's own thread, and Python "
-            "reaches that only with pinned"
-            " threads. Leave the variable out, for true is the default, or leave align() out"
+            "reaches that only with pinned threads. Leave the variable out, for true is the default, or leave "
+            "align() out"
         )

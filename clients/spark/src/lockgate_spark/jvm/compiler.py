@@ -1,8 +1,8 @@
-"""Compiles the client's Java classes in the driver, by the Janino that Spark brings for its own
+"""Compiles the client's Java classes in the driver with Janino, which Spark itself uses for
 generated code.
 
-So one call from Python asks Kafka for all splits, and there is no jar to build, ship or match to a
-Scala version.
+So one call from Python can ask Kafka about all splits, and no jar has to be built, shipped, or
+matched to a Scala version.
 """
 
 import uuid
@@ -17,18 +17,19 @@ _constructors: dict[tuple[int, str], Any] = {}
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
-    """Make a `KafkaLog`, or another `kind`, over Kafka's client params (a Java map), loaded by the
-    class loader of the Java object `beside`.
+    """Make a `KafkaLog`, or another `kind` of object, over Kafka's client params (a Java map).
+
+    Its class is loaded by the class loader of the Java object `beside`.
     """
     return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shading: str = "") -> Any:
-    """Return an object of the class `kind`, whose source is in the Python `package`, made by its
-    only constructor, of one argument.
+    """Return an object of the class `kind`, made by its only constructor, which takes one argument.
 
-    Its class is loaded by the class loader of the Java object `beside`, and sees the same classes.
-    `shading`: the prefix of Kafka's class names.
+    The source of the class is in the Python `package`. The class is loaded by the class loader of
+    the Java object `beside`, and so can use the same classes. `shading` is a vendor's prefix of
+    Kafka's class names.
     """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone. So a class that is compiled has a name of
@@ -43,15 +44,17 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
 
 
 def _shading(params: Any) -> str:
-    """Return a vendor's prefix of Kafka's class names (`kafkashaded.org.apache.kafka…`). The
-    connector's own params show it, in the name of the class that reads keys.
+    """Return a vendor's prefix of Kafka's class names (`kafkashaded.org.apache.kafka…`). It shows
+    in the connector's own params, in the name of the class that deserialises keys.
     """
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
     return before if kafka else ""
 
 
 def compiled(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:
-    """Compile the source of `kind` to a class of this `name`; return its constructor."""
+    """Compile the source of `kind` to a class of this `name`, and return the constructor of the
+    class.
+    """
     source = files(package).joinpath(f"{kind}.java").read_text(encoding="utf-8").replace(_KAFKA, shading + _KAFKA)
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setTargetVersion(_JAVA_8)

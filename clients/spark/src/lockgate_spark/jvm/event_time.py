@@ -1,5 +1,5 @@
-"""Event time in the payload: a Spark SQL expression over Kafka's columns, evaluated in the driver
-on single records.
+"""Event time in the payload: a Spark SQL expression over Kafka's columns, which the driver
+evaluates for single records.
 
 Spark itself resolves, checks and optimises the expression, in a plan over an empty table with the
 source's columns; no job runs. The result is compiled as in any query, with the session's time zone
@@ -38,9 +38,9 @@ OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    `true`: one of the conditions above. Spark computes what occurs twice in an expression once and
-    first, also from inside a `try`, where its failure would end the query. It leaves alone what
-    stands under a condition.
+    `true` is one of the conditions above. It is needed because Spark computes a repeated part of an
+    expression only once, before the rest, and even if it is inside a `try`; there, a failure would
+    end the query. Spark does not do so with an expression that is under a condition.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
@@ -49,8 +49,11 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """An expression that is fit to be event time. `micros`: it gives microseconds (TIMESTAMP), not
-    milliseconds (BIGINT).
+    """An expression that can serve as event time.
+
+    Attributes:
+        text: The expression, as SQL.
+        micros: Whether it gives microseconds (TIMESTAMP) instead of milliseconds (BIGINT).
     """
 
     text: str
@@ -62,7 +65,7 @@ class EventTime:
 
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
-        """Compile `text` over the columns of Spark's Kafka table; None if it is Kafka's own
+        """Compile `text` over the columns of Spark's Kafka table. Return None if it is Kafka's own
         timestamp.
 
         Raises `ConfigurationError` with the reason if it cannot be event time.
@@ -89,20 +92,20 @@ class EventTime:
         return made
 
     def read_by(self, kafka_log: Any) -> Any:
-        """`kafka_log`, a `KafkaLog` in the JVM, with this expression as its event time."""
+        """Set this expression as the event time of a Java `KafkaLog`, and return the log."""
         kafka_log.setEventTime(self.projection(), self.headers, self.micros)
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """Return the event time (ms) of the rows of any DataFrame with the source's columns; null
-        where the expression is null or fails.
+        """Return the event time (ms) of the rows of any DataFrame with the source's columns. It is
+        null where the expression is null or fails.
         """
         column = unless_it_fails(spark, self.text, OF_KAFKA)
         return F.unix_millis(column) if self.micros else column
 
     def projection(self) -> Any:
-        """Spark's compiled form, from a row with the source's columns to a row with the event time.
-        For one thread.
+        """Return the compiled expression, which maps a row with the source's columns to a row with
+        the event time. Only one thread may use it.
         """
         return self.jvm.org.apache.spark.sql.catalyst.expressions.UnsafeProjection.create(
             self.expressions, self.attributes
@@ -110,8 +113,8 @@ class EventTime:
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Return whether the one expression of this plan gives microseconds. Raises
-    `ConfigurationError` where it is not fit.
+    """Return whether the only expression of this plan gives microseconds. Raises
+    `ConfigurationError` if it cannot be event time.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     plain = (

@@ -1,11 +1,10 @@
-"""Errors on their way to Spark: one sentence, with the cause; the traceback goes to the log at
-DEBUG.
+"""Errors on their way to Spark. Each becomes one sentence with its cause, and its traceback is
+logged at DEBUG.
 """
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -34,7 +33,7 @@ _CALLBACKS = ("py4j.clientserver", "py4j.java_gateway")
 
 
 def java_cause(error: BaseException) -> Any | None:
-    """Return the Java error that `error` or one of its causes stands for; None without one."""
+    """Return the Java error behind `error` or behind one of its causes; None if there is none."""
     while error is not None:
         if isinstance(error, Py4JJavaError):
             return error.java_exception
@@ -45,7 +44,7 @@ def java_cause(error: BaseException) -> Any | None:
 
 
 def root(java: Any) -> Any:
-    """Return the cause of a Java error that has no cause itself."""
+    """Return the innermost cause of a Java error."""
     for _ in range(20):
         cause = java.getCause()
         if cause is None:
@@ -55,7 +54,7 @@ def root(java: Any) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """Return the error as one line: its kind, and its text without any stack."""
+    """Return the error as one line: its kind, and its text without a stack trace."""
     if isinstance(error, AlignmentError):
         return _short(f"{type(error).__name__}: {error}")
     java = java_cause(error)
@@ -67,7 +66,9 @@ def sentence(error: BaseException) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether the error says that its thread was interrupted, as `query.stop()` does."""
+    """Return whether an error was caused by the interrupt that `query.stop()` sends to the query's
+    thread.
+    """
     while error is not None:
         if isinstance(error, Py4JError | PySparkException) and any(name in str(error) for name in _INTERRUPTED):
             return True
@@ -77,8 +78,13 @@ def is_interrupt(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What a source reads, by its options: `option`, such as subscribe, with its value `text`, from
-    `brokers`. `given`: all of the options.
+    """The selection of topics that a source reads, by its options.
+
+    Attributes:
+        brokers: The value of kafka.bootstrap.servers.
+        option: Name of the option that selects, such as subscribe.
+        text: The value of that option.
+        given: All options of the source.
     """
 
     brokers: str
@@ -88,7 +94,7 @@ class Selected:
 
     @classmethod
     def by(cls, options: Any) -> "Selected":
-        """From the options of the source, a Java map that knows no upper and lower case."""
+        """Make it from the source's options, a Java map whose keys are case-insensitive."""
         names = (name for name in ("subscribe", "assign", "subscribePattern") if options.containsKey(name))
         option = next(names, "subscribe")
         return cls(
@@ -99,13 +105,14 @@ class Selected:
         )
 
     def sets_tasks(self) -> bool:
-        """Return whether the options say how many tasks read a batch."""
+        """Return whether the options set the number of tasks of a batch."""
         return any(name.lower() in ("minpartitions", "maxrecordsperpartition") for name in self.given)
 
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
-        """`KafkaFailed` in the place of an error of Kafka's client, and `ConfigurationError` of one
-        that a value of an option has made, caused by it; any other error as it is. `topics`: those
-        that the brokers have.
+        """Return the error that best explains `error` to the user.
+
+        It is `KafkaFailed` for an error of Kafka's client, `ConfigurationError` for an error caused
+        by the value of an option, and `error` itself otherwise. `topics` lists the brokers' topics.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:
@@ -137,7 +144,9 @@ class Selected:
         return made
 
     def _quoted(self, text: str) -> str:
-        """Return the options whose value ends Java's error, which names no option."""
+        """Return the options whose value ends the text of Java's error, which does not name the
+        option.
+        """
         ends = text.rstrip('"')
         return ", ".join(
             f"{name}={value}" for name, value in self.given.items() if ends.endswith((f'"{value}', f": {value}"))
@@ -168,24 +177,10 @@ class Selected:
         return []
 
 
-@contextmanager
-def log_errors_briefly() -> Iterator[None]:
-    """Log an error of the client inside a foreachBatch function as one sentence.
-
-    Spark shows it later, below the Python traceback that PySpark's callback prints.
-    """
-    quiet_callbacks()
-    try:
-        yield
-    except AlignmentError as error:
-        log.debug("a foreachBatch function failed", exc_info=error)
-        log.error("%s", sentence(error))
-        raise
-
-
 class _NotOurs(logging.Filter):
-    """py4j logs each error of a callback with its traceback, at ERROR. Spark shows it, too. So the
-    client's own errors, and those that `query.stop()` causes, are logged at DEBUG.
+    """Filters py4j's log. py4j logs each error of a callback with its traceback, at ERROR, and
+    Spark shows the error, too. So lockgate's own errors, and those caused by `query.stop()`, are
+    logged at DEBUG instead.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -200,7 +195,7 @@ _not_ours = _NotOurs()
 
 
 def quiet_callbacks() -> None:
-    """Keep errors that Spark shows itself, or that are not useful, out of py4j's log."""
+    """Keep errors that Spark shows itself, and errors of a stopped query, out of py4j's log."""
     for name in _CALLBACKS:
         logging.getLogger(name).addFilter(_not_ours)  # a second time does nothing
 

@@ -1,7 +1,7 @@
-"""The members of Spark that are not its public API and that this room uses, as data.
+"""The members of Spark that this room uses and that are not Spark's public API, as data.
 
-Whoever touches another one adds it here: `tests/spark/jvm/test_members.py` compares this list with
-the sources. What Java files use is not listed, because compiling them shows it.
+If code uses another member, add it here: `tests/spark/jvm/test_members.py` compares this list with
+the sources. Members used by Java files are not listed, because compiling these files shows them.
 """
 
 from typing import NamedTuple
@@ -11,9 +11,16 @@ ALIGN = "align()"
 
 
 class Members(NamedTuple):
-    """Members of one class. `owner`: its name below `org.apache.spark`, in one of several lines of
-    Spark; `names`: with `|` between those of which a line has one; none for a class of which only
-    the name or the constructor is used.
+    """Members of one class of Spark.
+
+    Attributes:
+        owner: Name of the class below `org.apache.spark`. If versions of Spark have different names
+            for
+            it, `|` separates them.
+        names: Names of the members; `|` separates the names of one member in different versions.
+            Empty if
+            only the class itself or its constructor is used.
+        needed_for: What does not work without them.
     """
 
     owner: str

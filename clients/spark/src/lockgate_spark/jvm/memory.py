@@ -1,4 +1,4 @@
-"""Two small files beside a query's checkpoint, on whatever file system it lies."""
+"""Two small files beside a query's checkpoint, on any file system that Spark supports."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ FOLDER = "lockgate"
 
 
 class CheckpointMemory:
-    """Files `<name>0` and `<name>1` in `<checkpoint>/lockgate`, written alternately. One of them is
-    always whole, so no rename has to be atomic.
+    """The files `<name>0` and `<name>1` in `<checkpoint>/lockgate`. They are written alternately,
+    so one of them is always complete, and no atomic rename is needed.
     """
 
     def __init__(self, execution: Any, jvm: Any, name: str = "") -> None:
@@ -20,12 +20,12 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """Return the texts of the files that exist; for one that cannot be read, the error."""
+        """Return the texts of the files that exist. The text of an unreadable file is its error."""
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Write the file of an even or an odd `number`."""
+        """Write the first file if `number` is even, else the second one."""
         out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())

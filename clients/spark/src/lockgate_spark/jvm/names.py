@@ -1,13 +1,23 @@
-"""Names of Java classes and fields, asked of the objects themselves."""
+"""Helpers for Java and Scala objects."""
 
+from collections.abc import Iterator
 from typing import Any
 
 
 def class_name(java: Any) -> str:
-    """Return the simple name of a Java object's class, without the `$` of a Scala object."""
+    """Return the simple name of a Java object's class, without the `$` at the end of a Scala
+    object's.
+    """
     return str(java.getClass().getSimpleName()).rstrip("$")
 
 
 def option(scala_option: Any) -> Any:
     """Return the content of a Scala `Option`; None if it is empty."""
     return scala_option.get() if scala_option.isDefined() else None
+
+
+def each(scala: Any) -> Iterator[Any]:
+    """Yield the elements of a Scala collection."""
+    iterator = scala.iterator()
+    while iterator.hasNext():
+        yield iterator.next()

@@ -1,18 +1,19 @@
 """The offsets of a run's sources, from Spark's offset log and its progress.
 
-Spark numbers a query's sources in the order of the plan. Where all sources have names (source
-evolution, from 4.2 on), it uses the names. The log has two formats:
+Spark numbers a query's sources in the order of the plan. If all sources have names (source
+evolution, from Spark 4.2 on), it uses the names. The log has two formats:
 
-* format 1 has offsets by place in the plan; a source that is used twice has two places;
-* format 2 (`OffsetMap`) has offsets by an id: the source's name, else one of its places.
+* Format 1 lists offsets by the source's place in the plan; a source that is used twice has two
+  places.
+* Format 2 (`OffsetMap`) has offsets by an id, which is the source's name or one of its places.
 
-Both hold a Scala `Option` for each source, empty where it had no offset.
+Both contain a Scala `Option` for each source, which is empty if the source had no offset.
 """
 
 from functools import cached_property
 from typing import Any
 
-from lockgate_spark.jvm.names import class_name, option
+from lockgate_spark.jvm.names import class_name, each, option
 from lockgate_spark.jvm.watermarks import source_index
 from lockgate_spark.spark_lines import session_of, start_offsets
 
@@ -20,8 +21,8 @@ EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 class SourceOffsets:
-    """The sources of one run, once Spark has opened all of them; offsets are Spark's own objects.
-    `source`: its index.
+    """The offsets of one run's sources, as Spark's own objects. Spark must have opened all sources.
+    A `source` is given by its index.
     """
 
     def __init__(self, execution: Any, jvm: Any) -> None:
@@ -29,15 +30,17 @@ class SourceOffsets:
 
     def index(self, stream: Any) -> int:
         """Return the index of the source that this stream reads."""
-        return next(index for index, each in self._streams.items() if self._same(each, stream))
+        return next(index for index, one in self._streams.items() if self._same(one, stream))
 
     def started(self, source: int) -> Any | None:
-        """Where the next batch of a source starts; None where the query has read nothing of it."""
+        """Return where the next batch of a source starts; None if the query has not read it yet."""
         stream = self._streams.get(source)
         return None if stream is None else option(start_offsets(self._execution).get(stream))
 
     def logged(self, source: int) -> Any | None:
-        """Where the log's last batch ends for a source; None without one."""
+        """Return where the last logged batch ends for a source; None if the log has no offset for
+        it.
+        """
         entry = option(self._execution.offsetLog().getLatest())
         stream = self._streams.get(source)
         if entry is None or stream is None:
@@ -45,25 +48,25 @@ class SourceOffsets:
         logged = entry._2()
         if class_name(logged) == "OffsetMap":
             by_id = logged.offsetsMap()
-            logged_ids = [each for each in self._ids(stream) if by_id.contains(each)]
+            logged_ids = [one for one in self._ids(stream) if by_id.contains(one)]
             return option(by_id.apply(logged_ids[0])) if logged_ids else None
         offsets, place = logged.offsets(), self._places(stream)[0]
         return option(offsets.apply(place)) if place < offsets.size() else None
 
     def _ids(self, stream: Any) -> list[str]:
         by_id = self._execution.sourceIdMap()
-        ids = [str(name) for name in _each(by_id.keys())]
+        ids = [str(name) for name in each(by_id.keys())]
         return [name for name in ids if self._same(by_id.apply(name), stream)]
 
     def _places(self, stream: Any) -> list[int]:
-        return [place for place, other in enumerate(_each(self._execution.sources())) if self._same(other, stream)]
+        return [place for place, other in enumerate(each(self._execution.sources())) if self._same(other, stream)]
 
     @cached_property
     def _streams(self) -> dict[int, Any]:
         if str(session_of(self._execution).conf().get(EVOLUTION, "false")).lower() == "true":
             by_id = self._execution.sourceIdMap()
-            return {source_index(str(name)): by_id.apply(name) for name in _each(by_id.keys())}
-        return dict(enumerate(_each(self._execution.sources().distinct())))
+            return {source_index(str(name)): by_id.apply(name) for name in each(by_id.keys())}
+        return dict(enumerate(each(self._execution.sources().distinct())))
 
     def _same(self, one: Any, other: Any) -> bool:
         # py4j calls a proxy's `equals` in Python, where Java objects have other names
@@ -72,16 +75,8 @@ class SourceOffsets:
 
 
 def metadata(entry: Any) -> Any | None:
-    """Return the metadata of the batch in an entry of the log; None without any. Spark's versions
-    name the field differently, so it is taken by its position.
+    """Return the metadata of the batch in a log entry; None if there is none. Spark's versions name
+    this field differently, so it is read by its position.
     """
     element = entry.productElement(1)
     return element if class_name(entry) == "OffsetMap" else option(element)
-
-
-def _each(scala: Any) -> list[Any]:
-    iterator = scala.iterator()
-    elements = []
-    while iterator.hasNext():
-        elements.append(iterator.next())
-    return elements

@@ -1,14 +1,12 @@
-"""Opens what a query's aligned sources need, whoever asks: `align` in a classic session, or the
-host of any other one.
-"""
+"""Opens what a query's aligned sources need, for `align` in a classic session and for the host."""
 
 import logging
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from lockgate_http.errors import ConfigurationError
-from lockgate_spark.config import EPOCH, Alignment
+from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.ineffective import warn_of_options
@@ -30,9 +28,7 @@ _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
 def check_session(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if no stream of a session can be aligned. `spark`: a classic
-    session.
-    """
+    """Raise `UnsupportedQuery` if no stream of a classic session can be aligned."""
     check_spark(spark)
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
         raise UnsupportedQuery(
@@ -41,32 +37,53 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """Check what can be checked before the query runs. Raises `ConfigurationError` and
-    `CoordinatorRefused`.
+    """Check an alignment before its query runs, by each of `CHECKS`.
+
+    Raises `ConfigurationError` and `CoordinatorRefused`.
     """
-    if alignment.slice_zone not in (None, EPOCH):
-        check_zone(spark._jvm, str(alignment.slice_zone))
+    for check in CHECKS:
+        check(spark, alignment)
+
+
+def _check_report(_: Any, alignment: Alignment) -> None:
     if alignment.mode == "observe":
         log.info("mode observe: Spark reads what it would read without lockgate; plans are made but not applied")
         if folder_of(alignment.report) is not None:
             write_at_the_end()
-    elif alignment.coordinator is not None:
+
+
+def _check_group(_: Any, alignment: Alignment) -> None:
+    if alignment.mode != "observe" and alignment.coordinator is not None:
         check_coordinator(alignment)
+
+
+CHECKS: tuple[Callable[[Any, Alignment], None], ...] = (check_zone, _check_report, _check_group)
+"""Checks of an alignment before its query runs, in a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
-    """What the plans of one source need. `joint`: the alignment without the event time, which is
-    the source's own, while the plan is common. `late`: the count of its late rows, if there is one.
+    """An aligned source, before a query opens it.
+
+    Attributes:
+        spark: The session.
+        joint: The alignment without `event_time`. It is the same for all sources of a query,
+            because they
+            share one plan.
+        event_time: The source's own event time; None for Kafka's timestamp.
+        late: The count of its late rows, if there is one.
     """
 
+    spark: Any
     joint: Alignment
     event_time: EventTime | None
     late: LateRows | None
 
     @classmethod
     def of(cls, spark: Any, table: Any, alignment: Alignment, place: CountingPlace | None = None) -> "PlannedSource":
-        """For Spark's Kafka table. `place`: where its plan counts late rows already."""
+        """Make it for Spark's Kafka table. `place` is given if the source's plan counts late rows
+        already.
+        """
         expression = alignment.event_time
         event_time = None if expression is None else EventTime.over(spark, table, expression)
         late = None
@@ -74,41 +91,37 @@ class PlannedSource:
             micros = event_time is None or event_time.micros
             text = expression if event_time is not None and expression else "timestamp"
             late = LateRows(spark, text, micros, alignment.mode == "observe", place)
-        return cls(replace(alignment, event_time=None), event_time, late)
+        return cls(spark, replace(alignment, event_time=None), event_time, late)
 
+    def open(self, checkpoint: str, round_: Round | None = None) -> AlignedRun:
+        """Return the aligned run of the query that opens this source with this checkpoint.
 
-def aligned_run(spark: Any, checkpoint: str, alignment: Alignment, round_: Round | None = None) -> AlignedRun:
-    """Return the aligned run of the query that opens its source with this checkpoint.
+        Each run of a query has its own, so an aligned DataFrame may be started twice. `round_` is
+        given if another process has planned for the same run before.
+        """
+        run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
 
-    It belongs to the run, so an aligned DataFrame may be started twice. `round_` is what another
-    process has planned for the same run.
-    """
-    run = QueryRun.opening(spark, checkpoint)
+        def make() -> AlignedRun:
+            warn_of_options(alignment, run.available_now)
+            report = RunReport(run, alignment) if alignment.mode == "observe" else None
+            member = joined(alignment, run)
+            return AlignedRun(alignment, run, member, gauges=spark_gauges(run), report=report, round_=round_)
 
-    def make() -> AlignedRun:
-        warn_of_options(alignment, run.available_now)
-        gauges = spark_gauges(run, spark.sparkContext._gateway)
-        report = None
-        if alignment.mode == "observe":
-            folder, in_group = folder_of(alignment.report), alignment.coordinator is not None
-            report = RunReport(run, folder, time.time, time.monotonic, in_group)
-        return AlignedRun(alignment, run, joined(alignment, run), gauges=gauges, report=report, round_=round_)
-
-    aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
-    if aligned.alignment != alignment:
-        aligned.end()
-        raise ConfigurationError(_unequal(aligned.alignment, alignment))
-    return aligned
+        aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
+        if aligned.alignment != alignment:
+            aligned.end()
+            raise ConfigurationError(_unequal(aligned.alignment, alignment))
+        return aligned
 
 
 def aligned_run_of(batch: Any) -> AlignedRun | None:
-    """Return the aligned run that handed out `batch`; None if its query is not aligned."""
+    """Return the aligned run that planned `batch`; None if its query is not aligned."""
     return running.of_query(AlignedRun, query_id_of(batch))
 
 
 def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:
-    """Return whether to count rows behind Spark's watermark: if the user asks for it, and in mode
-    observe if the query can run with the count.
+    """Return whether to count rows below Spark's watermark: if the user asks for it, and in observe
+    mode if the session's conf allows it.
     """
     if alignment.late_rows is not None:
         return alignment.late_rows == "count"

@@ -1,13 +1,13 @@
-"""Executors report their progress, in a classic session.
+"""Progress reports from Spark's executors, in a classic session.
 
-A small aggregate has one row for each split. The task that makes it sends it over HTTP, so that the
-rest of the group learns of a long batch before it is committed. The aggregate reads the batch's
-Kafka columns once more, unless the batch is persisted.
+A small aggregate has one row for each split, and the task that computes it sends the row over HTTP.
+So the group receives the progress of a long batch before the batch is committed. The aggregate
+reads the batch's Kafka columns once more, unless the batch is persisted.
 
-**The report** of a split is the highest event time in the batch − disorder − 1. Event time is as in
-the plan (Kafka's timestamp, or `Alignment(event_time)`), without the records that the plan leaves
-out. The report only helps other queries, so an error on its way fails neither task nor batch. The
-driver logs the first failure, and logs when reports are accepted again.
+**The report** of a split is the highest event time in the batch − disorder − 1. Event time is the
+same as in the plan (Kafka's timestamp, or `Alignment(event_time)`), and records that the plan
+leaves out do not count. The report only helps other queries, so a failed report fails neither the
+task nor the batch. The driver logs the first failure, and logs when reports succeed again.
 """
 
 import logging
@@ -32,7 +32,7 @@ from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.opening import aligned_run_of
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.planning.aligned_run import AlignedRun
-from lockgate_spark.stopping import stoppable
+from lockgate_spark.spark_run import stoppable
 from lockgate_spark.telemetry.view import BatchAlignment
 
 log = logging.getLogger("lockgate")
@@ -70,8 +70,8 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return one row for each split, in one partition: topic, partition, end (offset), rows,
-    event_time (the highest that takes part, ms, or null).
+    """Return one row for each split, in one partition: topic, partition, end (offset), rows, and
+    event_time, the highest credible one in ms, or null.
     """
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
@@ -90,8 +90,8 @@ def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Da
 
 
 def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Column:
-    """Event time in ms. Sources of one query may have different ones; they are told apart by their
-    topics.
+    """Return the event time in ms. If sources of the query have different event times, a row's
+    topic decides.
     """
     found = {i: _in_ms(batch, source.event_time) for i, source in aligned.sources.items()}
     first, *others = found
@@ -107,8 +107,8 @@ def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
 
 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
-    """Who reads each split. One that two sources of the query read is nobody's: a row does not tell
-    by which of them it came.
+    """Return the reader of each split. A split that two sources of the query read is left out,
+    because its rows do not show which of them has read it.
     """
     times = Counter(each.partition for each in view.partitions)
     sources = {each.source for each in view.partitions}
@@ -123,8 +123,8 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Make the function that runs in the task: it sends one request for each reader from the rows
-    of the aggregate, and yields why one was rejected.
+    """Return the function that runs in the task. It sends one request for each reader from the rows
+    of the aggregate, and yields the reason for each rejected one.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:
@@ -154,7 +154,9 @@ def _sender(
 
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Why a report was not taken; None where all were."""
+    """Run the job that sends the reports. Return the first reason for a rejected one; None if all
+    were accepted.
+    """
     try:
         with stoppable(aligned.run):
             refused = rows.rdd.mapPartitions(send).collect()
@@ -167,7 +169,7 @@ def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
 
 
 def _log_change(aligned: AlignedRun, why: str | None) -> None:
-    """One warning when reports begin to fail, and a line when they are taken again."""
+    """Log a warning when reports begin to fail, and a line when they succeed again."""
     assert aligned.membership is not None
     failed, aligned.progress_fails = aligned.progress_fails, why is not None
     if why is not None and not failed:

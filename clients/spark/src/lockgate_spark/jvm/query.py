@@ -1,11 +1,12 @@
 """The run of a streaming query, read from Spark's `StreamExecution` in the JVM.
 
-A run is identified by the checkpoint of a source that it opens, or by a batch that it hands out.
+A run is found by the checkpoint of a source that it opens, or by a batch that it has planned.
 
-Spark also names the query in local properties of the thread that runs it. Python can read them only
-where its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default), so that py4j runs a
-callback on the same thread. Without pinning, and on threads that a user has started inside
-foreachBatch, a batch is identified by its session: Spark makes one for each run.
+Spark also stores the query's id in local properties of the thread that runs it. Python can read
+them only if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default), because py4j
+then runs a callback on the same thread. Without pinning, and on threads that a user has started
+inside foreachBatch, the batch's session identifies the run, since Spark makes a session for each
+run.
 """
 
 import json
@@ -18,18 +19,20 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
-from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.counted import CountedPlace
 from lockgate_spark.jvm.losses import Tumbling, query_shape, windows_of
 from lockgate_spark.jvm.memory import CheckpointMemory
-from lockgate_spark.jvm.names import class_name, option
+from lockgate_spark.jvm.names import class_name, each, option
 from lockgate_spark.jvm.offsets import SourceOffsets, metadata
 from lockgate_spark.jvm.watermarks import query_watermarks
 from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
 from lockgate_spark.report.findings import QueryShape, StateOperator
+from lockgate_spark.running import running
 from lockgate_spark.spark_lines import session_of
 
 QUERY_ID = "sql.streaming.queryId"
@@ -61,16 +64,17 @@ _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leav
 
 @dataclass(frozen=True)
 class QueryRun:
-    """One run of one query. Raises `UnsupportedQuery` where the way it runs cannot be aligned."""
+    """One run of one query. Raises `UnsupportedQuery` if it is executed in a way that cannot be
+    aligned.
+    """
 
     execution: Any
     jvm: Any
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
-        """Return the run that opens the source with this checkpoint, whichever session started it.
-
-        `spark`: any session of the application.
+        """Return the run that opens the source with this checkpoint. `spark` may be any session of
+        the application.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -84,13 +88,11 @@ class QueryRun:
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run that handed out `batch`, in its foreachBatch function, whichever session
-        started it.
-        """
+        """Return the run of `batch`, which is the argument of a foreachBatch function."""
         session = batch.sparkSession
         query_id = query_id_of(batch)
-        running = session._jsparkSession.sharedState().activeStreamingQueries()
-        execution = running.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
+        active = session._jsparkSession.sharedState().activeStreamingQueries()
+        execution = active.get(session._jvm.java.util.UUID.fromString(query_id)) if query_id else None
         if execution is None:
             raise UnsupportedQuery(
                 "this batch is of no streaming query that runs; a gate goes to writeStream.foreachBatch"
@@ -99,14 +101,12 @@ class QueryRun:
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run that handed out a batch, by the batch's logical plan; None for any other
-        plan.
+        """Return the run of a batch with this logical plan; None if the plan is not of a batch.
 
-        A client of Connect sees a batch in another session than the run's own.
+        It is needed for Spark Connect, where a client sees the batch in another session than the
+        run's.
         """
-        leaves = plan.collectLeaves().iterator()
-        while leaves.hasNext():
-            leaf = leaves.next()
+        for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":
                 execution = _running_in(spark, leaf.otherCopyArgs().apply(0))
                 if execution is not None:
@@ -115,12 +115,12 @@ class QueryRun:
 
     @property
     def batch_id(self) -> int:
-        """The number of the batch that runs, or ran last."""
+        """The number of the present batch, or of the last one."""
         return int(self.execution.lastExecution().currentBatchId())
 
     @property
     def query_id(self) -> str:
-        """Spark's id of the query; it lives in the checkpoint."""
+        """Spark's id of the query, which is in the checkpoint."""
         return str(self.execution.id().toString())
 
     @property
@@ -136,27 +136,47 @@ class QueryRun:
 
     @property
     def available_now(self) -> bool:
-        """Return whether the run ends once it has read all that existed at its start."""
+        """Whether the run ends once it has read all that existed at its start."""
         return class_name(self.execution.trigger()) == "AvailableNowTrigger"
 
     @property
     def interval_s(self) -> float:
-        """The time between two triggers: `ProcessingTime`'s interval; 0 where batches follow each
-        other at once.
-        """
+        """The interval of a `ProcessingTime` trigger; 0 if batches follow each other at once."""
         trigger = self.execution.trigger()
         return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
 
+    @property
+    def in_group(self) -> bool:
+        """Whether `align` has put the query's sources into a group."""
+        aligned = running.of_query(AlignedRun, self.query_id)
+        return aligned is not None and aligned.membership is not None
+
     def is_active(self) -> bool:
-        """Return false once `query.stop()` was called."""
+        """Return False once `query.stop()` was called."""
         return bool(self.execution.isActive())
+
+    def check_active(self) -> None:
+        """Raise `Stopped` after `query.stop()`; call it on the query's own thread.
+
+        If Python's threads are not pinned to the JVM's, only the run's state shows it, not an
+        interrupt.
+        """
+        if not self.is_active():
+            raise Stopped()
+        try:
+            # py4j runs a callback on Spark's thread, which stop() interrupts
+            self.jvm.java.lang.Thread.sleep(1)
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getName() != "java.lang.InterruptedException":
+                raise
+            raise Stopped() from None  # without py4j's text
 
     def failed(self) -> bool:
         """Return whether the run has ended with an error."""
         return bool(self.execution.exception().isDefined())
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, at most that long; return whether it has come.
+        """Wait for the end of the run, at most that long. Return whether it has ended.
 
         Do not call it on the query's own thread.
         """
@@ -166,13 +186,13 @@ class QueryRun:
             return True  # it has ended with an error
 
     def logged_offsets(self, source: int) -> Offsets | None:
-        """Where the checkpoint's last batch ends in this source; None without one."""
+        """Return where the checkpoint's last batch ends for this source; None if there is none."""
         logged = self._sources.logged(source)
         return None if logged is None else parse(logged.json())
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Where Spark starts the next batch of this source; None where it reads the source for the
-        first time.
+        """Return where Spark starts the next batch of this source; None if the source was never
+        read.
         """
         started = self._sources.started(source)
         return None if started is None else parse(started.json())
@@ -182,14 +202,14 @@ class QueryRun:
         return CheckpointMemory(self.execution, self.jvm, name)
 
     def logged_watermark(self) -> int | None:
-        """Spark's own watermark (ms) in the checkpoint; None without one."""
+        """Return Spark's own watermark (ms) in the checkpoint; None if it has none."""
         entry = option(self.execution.offsetLog().getLatest())
         batch = None if entry is None else metadata(entry._2())
         return None if batch is None else int(batch.batchWatermarkMs()) or None
 
     def late_below(self) -> int:
-        """Return the watermark (ms) at or below which Spark drops rows of the next batch: the one
-        that is logged with the batch before it.
+        """Return the watermark (ms) at or below which Spark drops rows of the next batch. Spark has
+        logged it with the batch before.
         """
         log = self.execution.offsetLog()
         logged = option(log.getLatestBatchId())
@@ -202,7 +222,7 @@ class QueryRun:
         return 0 if batch is None else int(batch.batchWatermarkMs())
 
     def watermarks(self) -> list[QueryWatermark]:
-        """Return the query's own `withWatermark`s."""
+        """Return the `withWatermark` calls of the query."""
         return self._watermarks
 
     @cached_property
@@ -214,13 +234,13 @@ class QueryRun:
         return query_watermarks(self.execution.logicalPlan(), self.jvm, self._sources.index)
 
     def last_batch(self) -> int | None:
-        """Return the number of the last batch; None before there is one."""
+        """Return the number of the last batch; None before the first one."""
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
     def counted(self, name: str, stand_in: Any) -> list[CountedPlace]:
-        """Return what the last batch has counted by `DataFrame.observe` of this name, for each
-        place in its plan that reads the stream of this half.
+        """Return the rows that the last batch has counted by the `DataFrame.observe` of this name.
+        There is one result for each place in its plan that reads the stream behind `stand_in`.
         """
         plan = self.execution.lastExecution().executedPlan()
         places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, stand_in)
@@ -230,8 +250,8 @@ class QueryRun:
         ]
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
-        """Which progress report is the last one, and its stateful operators; None before there is
-        one.
+        """Return the stateful operators of the last progress report, with a key that identifies the
+        report; None before the first report.
         """
         last = self.execution.lastProgress()
         if last is None:
@@ -241,27 +261,33 @@ class QueryRun:
         return (int(last.batchId()), str(last.timestamp())), found
 
     def windows(self) -> Tumbling | None:
-        """Return the windows by which the query drops late rows, where each row comes to them."""
+        """Return the windows by which the query drops late rows; None if not every row reaches
+        them.
+        """
         return windows_of(self.execution.logicalPlan())
 
     def shape(self) -> QueryShape:
-        """Return which rows the query can lose, by its plan, which must be known."""
+        """Return the parts of the query's plan that decide which rows it can lose. Spark must have
+        planned the query.
+        """
         return query_shape(self.execution.logicalPlan(), self._watermarks)
 
     def takes_highest(self) -> bool:
-        """Return whether Spark takes the highest of several watermarks:
-        `multipleWatermarkPolicy=max`, by the configuration in the checkpoint.
+        """Return whether Spark uses the highest of several watermarks
+        (`multipleWatermarkPolicy=max`), by the configuration in the checkpoint.
         """
         return self._conf(POLICY).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        """Return the clocks of a time zone; None stands for the zone that the session had when the
-        query started.
+        """Return the time zone of this name. For None, return the session's time zone at the
+        query's start.
         """
         return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
 
     def _conf(self, key: str) -> str:
-        """Return a key's value in the query's own session, which the checkpoint may have set."""
+        """Return a key's value in the query's own session, to which the checkpoint may have
+        restored it.
+        """
         return str(session_of(self.execution).conf().get(key))
 
     def _refuse_modes(self) -> None:
@@ -274,8 +300,8 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return an operator of a progress report. Its figures are sums over all tasks, also over those
-    that computed a partition again, which the number of opened stores shows.
+    """Return an operator of a progress report. Its figures are sums over all tasks. They include
+    tasks that computed a partition again, which shows in the number of opened stores.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
@@ -284,8 +310,8 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Spark's id of the query whose batch this is, inside its foreachBatch function; None for any
-    other DataFrame.
+    """Return Spark's id of the query that `batch` belongs to, inside its foreachBatch function;
+    None for any other DataFrame.
     """
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)
@@ -296,19 +322,25 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """Return the query of this session, which Spark makes for each run; None without one."""
+    """Return the query that runs in this session; None if there is none. Spark makes a session for
+    each run.
+    """
     return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """Return the first running query of the application that matches; None without one."""
-    running = spark._jsparkSession.sharedState().activeStreamingQueries()
-    executions = (running.get(query_id) for query_id in list(running))  # None: the query has ended meanwhile
+    """Return the first running query of the application for which `fits` is true; None if there is
+    none.
+    """
+    active = spark._jsparkSession.sharedState().activeStreamingQueries()
+    executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile
     return next((one for one in executions if one is not None and fits(one)), None)
 
 
 def parse(offsets: str) -> Offsets:
-    """Spark's JSON of Kafka offsets, `{"topic": {"0": 5}}`, by split name."""
+    """Return the offsets by split name from Spark's JSON of Kafka offsets, such as `{"topic": {"0":
+    5}}`.
+    """
     return {
         f"{topic}-{partition}": offset
         for topic, of_topic in json.loads(offsets).items()
@@ -317,7 +349,9 @@ def parse(offsets: str) -> Offsets:
 
 
 def render(offsets: Offsets) -> str:
-    """Offsets by split name, as Spark's JSON of Kafka offsets: the inverse of `parse`."""
+    """Return offsets by split name as Spark's JSON of Kafka offsets. It is the inverse of
+    `parse`.
+    """
     by_topic: dict[str, dict[str, int]] = {}
     for split, offset in offsets.items():
         topic, _, partition = split.rpartition("-")

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.names import class_name
+from lockgate_spark.jvm.names import class_name, each
 
 Decorate = Callable[[Any, Any], Any]
 """Makes an aligned table, with its `java_proxy`, out of Spark's and the stream's options."""
@@ -20,8 +20,9 @@ Over = Callable[[Any, Any], Any]
 
 
 def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
-    """`df` with every Kafka source's table decorated. Raises `UnsupportedQuery` for any other
-    source, or where there is none.
+    """Return `df` with an aligned table in place of each Kafka source's table.
+
+    Raises `UnsupportedQuery` if there is another source, or none.
     """
     plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate, over)
     # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
@@ -30,51 +31,37 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
 
 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bare = lambda table: table) -> Any:
-    """Return a logical plan in which the table of every Kafka source is decorated.
+    """Return a logical plan in which each Kafka source's table is replaced by an aligned one.
 
-    `bare` gives Spark's own table for one that may be decorated again. Raises `UnsupportedQuery` as
-    above.
+    `bare` returns Spark's own table if the given one may be aligned again. The plan may be hundreds
+    of nodes deep, so the JVM traverses it and not Python: once to find the leaves, and once to
+    replace them. Raises `UnsupportedQuery` as `with_tables` does.
     """
-    return _Rewriter(gateway, decorate, over, bare).rewrite(plan)
-
-
-class _Rewriter:
-    def __init__(self, gateway: Any, decorate: Decorate, over: Over, bare: Bare) -> None:
-        self._gateway, self._decorate, self._over, self._bare = gateway, decorate, over, bare
-        # a source that is used twice stays one source
-        self._done = gateway.jvm.java.util.LinkedHashMap()
-
-    def rewrite(self, plan: Any) -> Any:
-        """Replace the sources. The plan may be hundreds of nodes deep, so Spark walks it, not
-        Python: once to find the leaves, and once to replace them.
-        """
-        leaves = plan.collectLeaves().iterator()
-        while leaves.hasNext():
-            self._take(leaves.next())
-        # A Scala map is a partial function, such as Spark's own rules are.
-        return plan.transformUp(self._gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(self._done))
-
-    def _take(self, leaf: Any) -> None:
+    jvm = gateway.jvm
+    done = jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source
+    for leaf in each(plan.collectLeaves()):
         if class_name(leaf) == "StreamingRelationV2":
-            _check(leaf, self._bare(leaf.table()), self._gateway.jvm)
-            if not self._done.containsKey(leaf):
-                self._done.put(leaf, self._aligned(leaf))
+            table = bare(leaf.table())
+            _check(leaf, table, jvm)
+            if not done.containsKey(leaf):
+                aligned = decorate(table, leaf.extraOptions().asCaseSensitiveMap())
+                done.put(leaf, over(aligned, _reading(leaf, aligned.java_proxy, jvm)))
         # a CTERelationRef refers to a part of the same plan, whose leaves are walked there
         elif class_name(leaf) != "CTERelationRef" and leaf.isStreaming():
             raise UnsupportedQuery(_not_kafka(leaf))
+    # A Scala map is a partial function, such as Spark's own rules are.
+    return plan.transformUp(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(done))
 
-    def _aligned(self, relation: Any) -> Any:
-        table = self._decorate(self._bare(relation.table()), relation.extraOptions().asCaseSensitiveMap())
-        identity = self._gateway.jvm.java.lang.System.identityHashCode
-        # Without the V1 relation Spark cannot fall back to a source that cannot be aligned.
-        replaced = {
-            identity(relation.table()): table.java_proxy,
-            identity(relation.v1Relation()): self._gateway.jvm.scala.Option.empty(),
-        }
-        values = self._gateway.jvm.java.util.ArrayList()  # a Java array would refuse a proxy
-        for value in map(relation.productElement, range(relation.productArity())):
-            values.add(replaced.get(identity(value), value))
-        return self._over(table, relation.makeCopy(values.toArray()))
+
+def _reading(relation: Any, table: Any, jvm: Any) -> Any:
+    """Return a copy of the relation that reads another table."""
+    identity = jvm.java.lang.System.identityHashCode
+    # Without the V1 relation Spark cannot fall back to a source that cannot be aligned.
+    replaced = {identity(relation.table()): table, identity(relation.v1Relation()): jvm.scala.Option.empty()}
+    values = jvm.java.util.ArrayList()  # a Java array would refuse a proxy
+    for value in map(relation.productElement, range(relation.productArity())):
+        values.add(replaced.get(identity(value), value))
+    return relation.makeCopy(values.toArray())
 
 
 def _check(relation: Any, table: Any, jvm: Any) -> None:

@@ -1,7 +1,7 @@
-"""A query's gauges in Spark's own metrics system, for any sink that is configured there.
+"""A query's gauges in Spark's metrics system, for any sink that is configured there.
 
-They exist where Spark's own gauges of a streaming query do: if `spark.sql.streaming.metricsEnabled`
-is set.
+They exist if Spark's own gauges of a streaming query do, that is, if
+`spark.sql.streaming.metricsEnabled` is set.
 """
 
 import logging
@@ -18,7 +18,7 @@ _SWITCH = "spark.sql.streaming.metricsEnabled"
 
 
 def metrics_system(jvm: Any) -> Any:
-    """Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
+    """Return Spark's metrics system (`org.apache.spark.metrics.MetricsSystem`)."""
     # Method handles, since py4j resolves all methods of a class before it calls one. Some methods
     # of SparkEnv name classes that are not in PySpark 4.3.
     load, handles, typed = (
@@ -33,17 +33,17 @@ def metrics_system(jvm: Any) -> Any:
 
 
 class SparkGauges:
-    """The gauges of one run. If the metrics system refuses them, the query goes on, with a
-    warning.
+    """The gauges of one run. If the metrics system rejects them, a warning is logged and the query
+    continues.
     """
 
-    def __init__(self, run: QueryRun, gateway: Any) -> None:
+    def __init__(self, run: QueryRun, jvm: Any) -> None:
         self._run, self._refused = run, False
-        self._system = metrics_system(gateway.jvm)
+        self._system = metrics_system(jvm)
         # Spark removes all sources whose names begin with this one's. The ending keeps the sources
         # of other queries, whose names may begin with this query's name.
         name = f"lockgate.{run.name or run.query_id}.alignment"
-        self._source = new_java(gateway.jvm, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
+        self._source = new_java(jvm, self._system, "lockgate_spark.jvm", "AlignmentGauges", name)
         self._system.registerSource(self._source)
 
     def show(self, values: Values) -> None:
@@ -67,14 +67,14 @@ class SparkGauges:
             )
 
 
-def spark_gauges(run: QueryRun, gateway: Any) -> Gauges | None:
-    """Return the registered gauges of a run; None if they are switched off, or the metrics system
-    cannot be reached.
+def spark_gauges(run: QueryRun) -> Gauges | None:
+    """Return the gauges of a run, registered. Return None if they are switched off, or if the
+    metrics system cannot be reached.
     """
     try:
         if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":
             return None
-        return SparkGauges(run, gateway)
+        return SparkGauges(run, run.jvm)
     except Exception as error:
         log.warning("cannot register lockgate's gauges in Spark's metrics system: %s", error)
         return None

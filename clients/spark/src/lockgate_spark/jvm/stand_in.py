@@ -1,8 +1,9 @@
-"""The Python half of `StandIn.java`: answers some methods of an object of Spark.
+"""The Python half of `StandIn.java`, which answers some methods of an object of Spark.
 
-Spark calls the Java half. That asks Python for the methods in `ANSWERS`, and Spark's own object for
-all others. An error never leaves Python as one, since py4j would make Python's whole traceback the
-message that Spark shows. It crosses as one sentence, which the Java half throws.
+Spark calls the Java half. It passes the methods in `ANSWERS` on to Python, and all others to
+Spark's own object. A Python error never reaches Java as an exception, since py4j would put Python's
+whole traceback into the message that Spark shows. Instead Python returns one sentence, and the Java
+half throws it.
 """
 
 import logging
@@ -20,7 +21,7 @@ _STOPPED = ""
 
 
 class JavaCallback:
-    """Answers calls of Java, by the name of the method."""
+    """Answers calls from Java, by the name of the method."""
 
     class Java:
         implements = ("java.util.function.BiFunction",)
@@ -30,7 +31,9 @@ class JavaCallback:
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def apply(self, method: str, arguments: Iterable[Any]) -> Any:
-        """Answer a call by Java: a text is an error, an empty one means a stopped query."""
+        """Answer a call from Java. A text as result means an error, and an empty text means a
+        stopped query.
+        """
         try:
             result = getattr(self, method)(*arguments)
         except Exception as error:
@@ -38,15 +41,17 @@ class JavaCallback:
         return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
 
     def is_stopped(self) -> bool:
-        """Return whether the query was told to stop, so that an error may be its consequence."""
+        """Return whether the query was stopped. An error may then be a consequence of the stop."""
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """Return the error that best describes what happened, made from `error`."""
+        """Return the error that explains `error` best to the user."""
         return error
 
     def because(self, cause: Any) -> None:
-        """Tell Java the cause, a Java error, of the error that the next answer is."""
+        """Pass a Java error to the Java half, as the cause of the error that the next answer
+        reports.
+        """
 
     def _told(self, method: str, error: Exception) -> str:
         if self.is_stopped() or is_interrupt(error):
@@ -61,7 +66,7 @@ class JavaCallback:
 
     def _lend(self, result: Any) -> Any:
         """Return a result to Java, and keep it for a while. py4j drops Java's reference as soon as
-        Python drops its own; if Java has not fetched the result yet, it would get null.
+        Python drops its own, so a result that Java has not fetched yet would be null.
         """
         self._lent.append(result)
         return result
@@ -77,10 +82,15 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """Answers the methods `ANSWERS` in the place of Spark's object `_java`. `INTERFACES`: those by
-    which Spark calls the object. `stand_in`: a Java half that is there already, and calls this
-    object.
-    `tasks`: changes the tasks that Spark has planned for a batch, a function in Java.
+    """Answers the methods `ANSWERS` in place of an object of Spark.
+
+    Spark calls it by one of `INTERFACES`.
+
+    Args:
+        java: Spark's own object.
+        gateway: py4j's gateway to the JVM.
+        stand_in: The Java half, if it exists already and calls this object.
+        tasks: A Java function that changes the tasks that Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()

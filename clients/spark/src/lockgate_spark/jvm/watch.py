@@ -1,4 +1,4 @@
-"""Waits for the next record of a Kafka source, in the JVM."""
+"""The wait for the next record of a Kafka source."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ _LIST_MS = 10_000  # the longest wait for the brokers' list of topics
 
 
 class Watch:
-    """A lazy `KafkaWatch.java`: a query that never waits for records opens none. `open_`: makes
-    one.
+    """A `KafkaWatch.java` that `open_` makes at the first use, since a query that never waits for
+    records needs none.
     """
 
     def __init__(self, open_: Callable[[], Any]) -> None:
@@ -17,8 +17,8 @@ class Watch:
         self._ends: Mapping[str, int] | None = None
 
     def comes(self, ends: Mapping[str, int], seconds: float) -> bool:
-        """Wait at most that many seconds for a record at or beyond the ends of the splits, and
-        return whether one has come. Raises the JVM's errors.
+        """Wait for a record at or beyond the ends of the splits, for at most `seconds`. Return
+        whether one has come. Raises the JVM's errors.
         """
         java = self._opened()
         if ends != self._ends:
@@ -27,7 +27,7 @@ class Watch:
         return bool(java.comes(int(seconds * 1000)))
 
     def topics(self) -> list[str]:
-        """Return the topics that the source's client may see. Raises the JVM's errors."""
+        """Return the topics that the source's client may describe. Raises the JVM's errors."""
         return str(self._opened().topics(_LIST_MS)).splitlines()
 
     def _opened(self) -> Any:

@@ -1,7 +1,7 @@
-"""The query's own `withWatermark`s, read from its plan, and the source columns behind them.
+"""The `withWatermark` calls of a query, read from its plan, and the source columns behind them.
 
-`PlanColumns.java` follows a column down to its source by Catalyst's expression ids, through
-projections, aliases, unions and joins. So a renamed `timestamp` is still Kafka's. The result of an
+`PlanColumns.java` follows a column to its source by Catalyst's expression ids, through projections,
+aliases, unions and joins. So a renamed `timestamp` is still Kafka's timestamp, but the result of an
 expression over it is not.
 """
 
@@ -42,11 +42,11 @@ NAMED = 2**32
 
 
 def source_index(checkpoint: str) -> int:
-    """Return the index of a source, by the path of its checkpoint: `<checkpoint>/sources/<index>`,
-    or `…/<name>` for a source with a name.
+    """Return the index of a source from the path of its checkpoint. The path is
+    `<checkpoint>/sources/<index>`, or `…/<name>` for a source with a name.
 
-    A name gives the same index in each run, whatever other sources the query has. In a group the
-    index identifies the reader.
+    A name gives the same index in each run, no matter which other sources the query has. In a
+    group, the index identifies the reader.
     """
     name = checkpoint.rstrip("/").rpartition("/")[2]
     number = int(name) if name.isdecimal() else NAMED
@@ -54,8 +54,8 @@ def source_index(checkpoint: str) -> int:
 
 
 def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
-    """Return the origin of a leaf's column. `leaf`: None if the column could not be followed to
-    one.
+    """Return the origin of a leaf's column. `leaf` is None if the column could not be followed to
+    its source.
     """
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
@@ -68,7 +68,7 @@ def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
 
 
 def _reader(leaf: Any, stream: Any) -> str | None:
-    """Return the code that makes a Kafka source, with the option that selects its topics; None for
+    """Return the code that reads a Kafka source, with the option that selects its topics; None for
     other sources.
     """
     if class_name(stream) != "KafkaMicroBatchStream":
@@ -82,7 +82,7 @@ def _reader(leaf: Any, stream: Any) -> str | None:
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """Return the origin of an expression: the sources of all its columns together."""
+    """Return the origin of an expression, from the origins of all its columns."""
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}

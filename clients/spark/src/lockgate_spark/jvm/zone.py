@@ -1,5 +1,5 @@
-"""A time zone from the JVM's own tables, which Spark's functions use too, so that a slice and
-`date_trunc` never differ.
+"""Time zones from the JVM's own tables. Spark's functions use the same tables, so a window-aligned
+batch and `date_trunc` never differ.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from pyspark.errors import PySparkException
 
 from lockgate.plan.windows import Zone
 from lockgate_http.errors import ConfigurationError
+from lockgate_spark.config import EPOCH, Alignment
 
 SESSION_ZONE = "spark.sql.session.timeZone"
 _UNTIL_MS = 4_102_444_800_000  # 2100
@@ -30,9 +31,10 @@ def zone_of(jvm: Any, name: str) -> Zone:
     return Zone(before, tuple(changes))
 
 
-def check_zone(jvm: Any, name: str) -> None:
-    """Raise `ConfigurationError` for a time zone that Spark does not have."""
-    _rules(jvm, name)
+def check_zone(spark: Any, alignment: Alignment) -> None:
+    """Raise `ConfigurationError` for a `slice_zone` that Spark does not have."""
+    if alignment.slice_zone not in (None, EPOCH):
+        _rules(spark._jvm, str(alignment.slice_zone))
 
 
 def _rules(jvm: Any, name: str) -> Any:

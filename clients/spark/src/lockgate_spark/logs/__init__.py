@@ -1,4 +1,4 @@
-"""The logs of a source's splits: the answers to a plan's questions about their unread records.
-Used by `planning`, `telemetry` and `jvm`, by way of `unread.Unread` and `kafka.KafkaSplitLog`.
-The theory is in `kafka` (look-ups), `crossing` (search by reading) and `highest` (horizons).
+"""The logs of a source's splits, which answer a plan's questions about unread records. `planning`,
+`telemetry` and `jvm` use them through `unread.Unread` and `kafka.KafkaSplitLog`. The theory is in
+`kafka` (look-ups by time), `crossing` (search by reading) and `highest` (the highest event times).
 """

@@ -1,9 +1,9 @@
-"""How far in event time a source's logs go before the offsets at which they are read: which windows
-may have begun there.
+"""The event time that a source's logs had reached before the offsets at which the query begins to
+read. It shows which windows may have begun there.
 
-The last record before such an offset tells, for what lies before a record can be later than it by
-no more than `disorder`; that holds for what was deleted, too. A thousand records of each split are
-looked through in any case, whatever was promised.
+The last record before such an offset is enough, because a record before it is later by at most
+`disorder`. This also holds for deleted records. A thousand records of each split are inspected in
+any case, even if the user has promised a smaller out-of-orderness.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,12 @@ from lockgate_spark.logs.requests import Offsets
 def highest_before(
     log: KafkaSplitLog, begins: Offsets, positions: Offsets, disorder: int, round_up: Callable[[int], int]
 ) -> dict[str, int | None]:
-    """By split an event time; no record before its position is later than the highest of these by
-    more than `disorder` (ms). None where the log holds none before; a split in which the last one
-    lies too far back is left out. `round_up`: to what a time may be rounded.
+    """Return an event time for each split, such that no record before the split's position is later
+    than the highest of these by more than `disorder` (ms).
+
+    It is None for a split whose log has no record before the position. A split is left out if its
+    last record lies too far back. `round_up` returns the time to which an event time may be
+    rounded.
     """
     tails = {split: Tail(position) for split, position in positions.items()}
     while open_ := {split: tail for split, tail in tails.items() if not tail.done and tail.blank > begins[split]}:
@@ -38,7 +41,9 @@ def highest_before(
 
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
-    """By split the first event time above this one in a stretch of offsets."""
+    """Return the first event time above this one in a stretch of offsets, for each split that has
+    one.
+    """
     if not stretches or event_time >= log.credible.latest:
         return {}
     readings = log.find(Credible(event_time + 1, log.credible.latest), stretches)

@@ -1,9 +1,9 @@
-"""Whether a split's log is in order across a cut: the proof that a window which ends there is
-complete.
+"""The check that a split's log is in order where a batch ends, and so that a window which ends
+there is complete.
 
-All that lies before the cut was read. What lies behind it can belong to the window only up to the
-first record that is `disorder` above its end, if the log is out of order by no more than that. So
-the log is looked through up to there, and a thousand records in any case.
+All records before the end were read. If the log is out of order by at most `disorder`, records of
+the window can only follow before the first record that is `disorder` above the window's end. So the
+log is searched up to that record, and for at least a thousand records.
 """
 
 from lockgate.plan.model import Head
@@ -16,8 +16,9 @@ AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 
 def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
-    """Return the splits in which a record below `event_time` (ms) was found behind the cut (offsets
-    by split), or in which too much would have to be read to know.
+    """Return the splits that have a record below `event_time` (ms) behind the cut, and those in
+    which too many records would have to be read to find out. `cuts` and `ends` are offsets by
+    split.
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:

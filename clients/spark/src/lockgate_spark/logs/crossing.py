@@ -1,16 +1,16 @@
-"""Where a split's log passes an event time, found by reading a few records here and there. For what
-Kafka's time look-ups cannot see.
+"""The place where a split's log passes an event time, found by reading a few records. It is used
+where Kafka's look-ups by time are of no help.
 
-Between a place that is known to be at or below the time and one that is known to be above, the
-place is guessed by the straight line between the two, or by the pace at which the log went lately,
-and the interval is halved whenever the guess did not. Kafka sends some records along with each that
-is asked for (a window), and the JVM looks through them; so a guess need only be near, and aims half
-a window low. Records without a credible event time are passed over there, and go with the credible
-record behind them. So one crossing takes 2 · log2(offsets) reads at most, and one or two where a
-log is even.
+The search keeps one place that is known to be at or below the time and one that is known to be
+above it. The next place to read is guessed by linear interpolation between the two, or by the rate
+at which the log grew recently. If a guess does not halve the interval, the next step does. Kafka
+sends some more records along with each one that is requested (a window), and the JVM inspects
+these, too. So a guess only has to be near, and aims half a window too low. Records without a
+credible event time are skipped, and count with the next credible record. So a crossing takes at
+most 2 · log2(offsets) reads, and one or two in a log whose event times rise evenly.
 
-The log is taken for sorted here. Where it is out of order by `disorder`, what is read goes up to
-`disorder` beyond the time and what is left begins up to `disorder` below it.
+The search assumes that the log is sorted. If it is out of order by `disorder`, the records read may
+go up to `disorder` beyond the time, and those left may begin up to `disorder` below it.
 """
 
 from collections.abc import Sequence
@@ -24,13 +24,19 @@ FURTHEST_BACK = 4_096
 
 
 class Reading(NamedTuple):
-    """What was found from an offset on: the first credible record; how many others before it, and
-    the first of those; `until`: no other record below this offset is credible.
+    """The result of reading a split from an offset on. If `found` is at or below the event time
+    that is searched for, the fields from `below` on describe the records that Kafka sent along with
+    it.
 
-    Where it is at or below the time that is looked for, and further records came along: the last
-    one known at or `below` it, and the first `above` with nothing credible in between. What came
-    along went on up to `seen`, exclusive, markers included; the `highest` record of it, or at least
-    as high as its last one.
+    Attributes:
+        found: The first credible record.
+        passed: The number of other records before it.
+        first_passed: The first of these other records.
+        until: No other record below this offset is credible.
+        below: The last record known to be at or below the event time.
+        above: The first record above it, with no credible record in between.
+        seen: The offset after the last record that was sent along, markers included.
+        highest: The record with the highest event time among those sent along.
     """
 
     found: Head | None
@@ -44,7 +50,7 @@ class Reading(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
-        """Out of one split's row of what `KafkaLog.read` answers."""
+        """Make it from one split's row in the answer of `KafkaLog.read`."""
         return cls(
             _head(*row[:2]),
             row[2],
@@ -57,11 +63,13 @@ class Reading(NamedTuple):
         )
 
     def heads(self) -> list[Head]:
-        """Return the credible records that the search has found."""
+        """Return the credible records that were found."""
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """Return the credible record's event time, at the first offset that it stands for."""
+        """Return the event time of the first credible record, at the offset of the first record
+        skipped before it.
+        """
         if self.found is None or self.first_passed is None:
             return self.found
         return Head(self.first_passed.offset, self.found.event_time)
@@ -69,10 +77,16 @@ class Reading(NamedTuple):
 
 @dataclass(slots=True)
 class Crossing:
-    """The search in one split. Everything below `low` is known to be at or below `event_time`,
-    `above` is the first record known beyond it (None: none is known), and between `upper` and it
-    nothing is credible. `pace`: offsets per ms, where the log has shown it; `window`: how many
-    records one read is likely to show.
+    """The search in one split.
+
+    All records below `low` are known to be at or below `event_time`. `above` is the first record
+    known to be above it, and no record between `upper` and `above` is credible.
+
+    Attributes:
+        end: Where the log ends.
+        below: The last record known to be at or below `event_time`.
+        pace: Offsets per ms at which the log grew, if known.
+        window: The number of records that one read is likely to show.
     """
 
     event_time: int
@@ -94,12 +108,12 @@ class Crossing:
 
     @property
     def bound(self) -> int:
-        """Where a read has to end."""
+        """The offset at which a read has to end."""
         return self.end if self.above is None else self.above.offset
 
     @property
     def done(self) -> bool:
-        """Return whether `above` is the answer."""
+        """Whether the search is over, with `above` as its result."""
         return self.low >= self._upper and self._behind is None
 
     def probe(self) -> int:
@@ -121,13 +135,15 @@ class Crossing:
         return self.low + min(width - 1, max(0, ahead))
 
     def _ahead_by_pace(self) -> int | None:
-        """How far beyond `low` the event time is passed if the log goes on as it did."""
+        """Return how far beyond `low` the log passes the event time if it continues at the same
+        rate; None if the rate is not known.
+        """
         if self.below is None or self.pace is None:
             return None
         return max(0, self.below.offset + int((self.event_time - self.below.event_time) * self.pace) + 1 - self.low)
 
     def learn(self, at: int, reading: Reading) -> None:
-        """Take in what was found at or after the offset `at`."""
+        """Narrow the search by what was found at or after the offset `at`."""
         width = self._upper - self.low
         if reading.found is not None and reading.found.event_time <= self.event_time:
             self.low, self.below = reading.found.offset + 1, reading.found
@@ -148,8 +164,9 @@ class Crossing:
 
 @dataclass(slots=True)
 class Tail:
-    """The search for the last credible record below an offset `blank` and not below `floor`:
-    backwards by steps, doubled from `back` on, then by halving what the reads have not shown.
+    """The search for the last credible record between the offsets `floor` and `blank`. It goes
+    backwards, first by `back` offsets and then by twice as many each time. Once it has found a
+    record, it halves the rest.
     """
 
     blank: int  # from here on nothing is credible
@@ -160,8 +177,8 @@ class Tail:
 
     @property
     def done(self) -> bool:
-        """Return whether `last` is the answer; None where it lies too far back, or there is
-        none.
+        """Whether the search is over, with `last` as its result. `last` is None if there is no such
+        record or if it lies too far back.
         """
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
@@ -170,7 +187,7 @@ class Tail:
         return max(self.floor, self.blank - self.back) if self.last is None else (self.floor + self.blank) // 2
 
     def learn(self, at: int, reading: Reading) -> None:
-        """Take in what was found at or after the offset `at`."""
+        """Narrow the search by what was found at or after the offset `at`."""
         if reading.found is None:
             self._walked += self.blank - at
             self.blank, self.back = at, 2 * self.back

@@ -1,19 +1,19 @@
-"""How far the splits of a source have come: the highest event time of a record below each end.
-Horizons rest on it.
+"""The highest event time below the end of each split. The horizons of a plan are based on it.
 
-Kafka's look-up of the highest timestamp names what bears it. That may be the marker at the end of a
-transaction, which bears the broker's clock, or an aborted record, or one at or beyond the end. So
-it is a claim, and **only a record that was read counts**. Every read of the log, whatever it was
-for, tells the records that came along (`Highest.learn`): a plan that reads its first unread records
-sees a live log to its end as a rule, and nothing else is asked. What is still unknown then is read:
+Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
+marker at the end of a transaction, which has the broker's time, to an aborted record, or to a
+record beyond the end. So the result is only a claim, and **only a record that was read counts**.
+Each read of the log also contributes the records that Kafka sent along (`Highest.learn`). A plan
+that reads its first unread records usually sees a live log to its end, and then nothing else is
+requested. If something is still unknown, these records are read:
 
-* what a look-up has named above all records that were read, once, with what stands close to the
-  end;
-* where that was no record, or nothing was named, the last record below the end (`Tail`), once for
-  each end.
+* the record at the offset of a claim above all records read so far, together with the records just
+  before the end;
+* if there is no record at that offset, or no claim, the last record below the end (`Tail`), once
+  for each end.
 
-What is known that way may be too low, by no more than the records between the reads are out of
-order: that holds the others for longer, and loses nothing. It is never too high.
+The result may be too low, by at most the out-of-orderness of the records between the reads. Then
+other partitions wait longer, and nothing is lost. The result is never too high.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,9 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 
 @dataclass(slots=True)
 class Highest:
-    """What is known of one split. `record`: the highest one that was read."""
+    """The highest event time of one split, as far as it is known. `record` is the highest record
+    that was read.
+    """
 
     record: Head | None = None
     _named: Head | None = None  # by the last look-up
@@ -43,7 +45,9 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Note a look-up's result, which may lie at or beyond the end and need not be a record."""
+        """Note the result of a look-up. It may lie at or beyond the end, and need not be a
+        record.
+        """
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:
@@ -62,7 +66,7 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Take in what was read from the offset `start` on."""
+        """Use the records that were read from the offset `start` on."""
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
             self._last = max(self._last, head.offset)
@@ -74,8 +78,8 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Decide about the results of look-ups from `start` up to `stop`, which were read: each is
-        a known record, or none.
+        """Decide on a claim from `start` up to `stop`, where all records were read: it is a known
+        record, or none.
         """
         if self._claim is None:
             return
@@ -91,8 +95,8 @@ class Highest:
         return self.record is None or head.event_time > self.record.event_time
 
     def claim(self, end: int) -> int | None:
-        """Where to read, to see whether there is a record where one was named, and what stands
-        close to the end; None if that is known.
+        """Return the offset to read at, to check the claim and to see the records close to the end;
+        None if there is no claim to check.
         """
         if self._claim is None:
             return None
@@ -101,12 +105,12 @@ class Highest:
         return max(self._looked[1], min(self._claim.offset, end - self._back))
 
     def claimed(self) -> int | None:
-        """Where one was named that is not known yet."""
+        """Return the offset of a claim that was not checked; None if there is none."""
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """Return the search for the last record below the end; None if that is known, or a higher
-        one.
+        """Return the search for the last record below the end; None if that record, or a higher
+        one, is known.
         """
         if self._tail_of == end or (
             self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)
@@ -119,7 +123,7 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Note the result of a search."""
+        """Note the result of a search for the last record."""
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))

@@ -1,14 +1,14 @@
 """The split logs of a Kafka source whose event time is in the payload.
 
-No look-up of Kafka's knows such a time. So everything is found by reading a few records of all
-splits at once, and kept in a sparse index a split (`points`); where a log passes a time is searched
-between its points (`crossing`), beginning where the pace between the last two plans says. The
-search ends at two neighbouring records, so that at a batch boundary no split is beyond the target
-by more than its disorder; where that is 0, by nothing.
+Kafka has no look-up for such a time. So everything is found by reading a few records of all splits
+at once, and kept in a sparse index of each split (`points`). To find where a log passes a time, the
+search (`crossing`) begins between two points of the index, at the rate of growth between the last
+two plans. It ends at two neighbouring records. So where a batch ends, no split is beyond the target
+by more than its out-of-orderness.
 
-**Bound.** After `MOST_READS` reads a plan looks for no better target (`read_budget_spent`). Each
-time that it must still know takes 2 · log2(unread offsets) reads at most. A crossing of an even log
-takes one or two.
+**Bound.** After `MOST_READS` reads, a plan looks for no better target (`read_budget_spent`). Each
+event time that it still needs takes at most 2 · log2(unread offsets) reads. A crossing in a log
+whose event times rise evenly takes one or two.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ MOST_READS = 12
 
 @dataclass
 class IndexedSplitLog(KafkaSplitLog):
-    """What one source's splits hold, by records that were read."""
+    """The logs of one source's splits, searched by reading records."""
 
     @property
     def read_budget_spent(self) -> bool:
-        """Return whether a plan has read as often as it should."""
+        """Whether this plan has read as often as it should."""
         return self._reads >= MOST_READS
 
     def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
@@ -42,10 +42,10 @@ class IndexedSplitLog(KafkaSplitLog):
         return found | self._cross(crossings)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """They were read."""
+        """Return True, since these records were read."""
         return True
 
     def _ask_highest(self) -> None:
-        """There is none for such a time: the last record's is taken, or that of a higher one that
-        was met.
+        """Do nothing: Kafka cannot look up the highest time of a payload. The last record's time is
+        used instead, or that of a higher record that was read.
         """

@@ -1,11 +1,11 @@
-"""What Python asks of `KafkaLog.java`."""
+"""The methods of `KafkaLog.java` that Python calls."""
 
 from typing import Protocol
 
 
 class JvmKafkaLog(Protocol):
-    """`KafkaLog.java`, as Python sees it; the bytes hold longs: a pair a split, from `sample` four,
-    from `read` 13.
+    """`KafkaLog.java` as a Python type. The bytes contain longs: two for each split, four from
+    `sample`, and 13 from `read`.
     """
 
     def setSplits(self, lines: str) -> None: ...  # noqa: N802 – a Java method

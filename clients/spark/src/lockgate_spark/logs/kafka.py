@@ -1,22 +1,24 @@
-"""The split logs of one Kafka source: Kafka's time look-ups, and what was learned from them so far.
+"""The split logs of one Kafka source: Kafka's look-ups by time, and what was learned from them so
+far.
 
-Event time is Kafka's record timestamp. One look-up (ListOffsets by time) gives, for all splits at
-once, the first record of *at least* a time, counted from the log's start. Where that lies below the
-position, a record with a later time was read already: either the split is ahead of that time, which
-its first unread record tells, or its log is out of order there. A record from 2099 hides all behind
-it for good. What a look-up cannot see is found by reading single records (`crossing`), of all such
-splits at once, and what was found is kept (`points`).
+Event time is Kafka's record timestamp. One look-up (ListOffsets by time) returns, for all splits at
+once, the first record of *at least* a time, from the log's beginning. If this record lies below the
+position, a record with a later time was read already. Then either the split is ahead of that time,
+which its first unread record shows, or its log is out of order there. A record from 2099 hides all
+records behind it from each later look-up. What a look-up cannot find is found by reading single
+records (`crossing`) of all such splits at once, and what was found is kept (`points`).
 
-To a look-up the marker at the end of a transaction is a record of the broker's time, and an aborted
-record is one like any other. Where records bear the time at which they were made long before, such
-a marker hides all behind it like a record from 2099. So the first unread records and the highest
-ones (`highest`) are read. What a plan would stop at is looked at (`confirm`), and remembered;
-samples are compared with what look-ups told. Once these have found what hides older records
-(`_distrust_look_ups`), each place is found by reading, from the look-up's answer on.
+To a look-up, the marker at the end of a transaction is a record with the broker's time, and an
+aborted record is like any other. If records have times from long ago, such a marker hides all
+records behind it, like a record from 2099. Therefore the first unread records and the highest ones
+(`highest`) are read, and the records at which a plan would stop are checked (`confirm`) and
+remembered. Samples are compared with the results of look-ups. Once look-ups have returned markers
+that hide older records (`_distrust_look_ups`), each place is found by reading from the look-up's
+answer on.
 
-**Bound.** After `MOST_READS` such reads a plan ends its search (`read_budget_spent`) and takes a
-smaller batch, if it has one. It may still have to find up to four event times (the present one,
-horizon, ceiling, target), each by 2 · log2(unread offsets) reads at most.
+**Bound.** After `MOST_READS` such reads, a plan ends its search (`read_budget_spent`) and uses a
+smaller batch if it has one. It may still need up to four event times (the present one, horizon,
+ceiling, target), each of which takes at most 2 · log2(unread offsets) reads.
 
 `requests` carries all calls to Kafka, with the source's own `kafka.*` options.
 """
@@ -53,9 +55,11 @@ _MARKER_LAG_MS = 1_000
 
 @dataclass
 class KafkaSplitLog:
-    """The logs of one source's splits. Not thread-safe: a query plans on one thread.
+    """The logs of one source's splits. Not thread-safe, since a query plans on one thread.
 
-    `requests`: Kafka itself. `learned`: by split what was learned so far, changed here alone.
+    Attributes:
+        requests: The calls to Kafka.
+        learned: What was learned of each split so far. Only this class changes it.
     """
 
     jvm: InitVar[JvmKafkaLog]
@@ -76,22 +80,22 @@ class KafkaSplitLog:
 
     @property
     def look_ups(self) -> int:
-        """How many requests were made so far."""
+        """The number of requests so far."""
         return self.requests.made
 
     def set_splits(self, splits: Iterable[str]) -> None:
-        """Set the splits that all other calls are about."""
+        """Set the splits that all other calls refer to."""
         wanted = sorted(splits)
         if wanted != self.requests.order:
             self.learned = {split: self.learned.get(split, Learned()) for split in wanted}
             self.requests.set_splits(wanted)
 
     def has_splits(self, splits: Iterable[str]) -> bool:
-        """Return whether these are the splits that all other calls are about."""
+        """Return whether these are the splits that all other calls refer to."""
         return sorted(splits) == self.requests.order
 
     def begin_plan(self, credible: Credible) -> None:
-        """Begin a plan, in which only credible event times take part."""
+        """Begin a plan, which only considers credible event times."""
         self._reads = self._anew = 0
         self._heads_asked = None
         if credible != self.credible:
@@ -100,18 +104,20 @@ class KafkaSplitLog:
 
     @property
     def read_budget_spent(self) -> bool:
-        """Return whether this plan has read as many single records as it should."""
+        """Whether this plan has read as many single records as it should."""
         return self._reads >= MOST_READS
 
     @property
     def asks_before_ends(self) -> bool:
-        """Return whether `ask_ends` will ask Kafka for the highest event times first."""
+        """Whether `ask_ends` will first ask Kafka for the highest event times."""
         return self._highest_was_needed
 
     def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
-        """Ask where the logs end, by `ends` after `now` (wall clock in ms); its splits are those
-        that all other calls are about from then on. Asks before for what has to lie below: the
-        highest event times, if the last plan wanted them, and the uncommitted ends, if `live`.
+        """Ask where the logs end by calling `ends`, after `now` (wall clock in ms). All further
+        calls refer to the splits that it returns.
+
+        What must not be newer than the ends is requested before: the highest event times, if the
+        last plan used them, and the uncommitted ends, if `live`.
         """
         if self._highest_was_needed:
             self._ask_highest()
@@ -124,11 +130,11 @@ class KafkaSplitLog:
         return EndsAsked(now, found, uncommitted)
 
     def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
-        """Note the ends that the broker showed.
+        """Note the ends that the broker has returned.
 
-        Its live ends show which splits hide something: an open transaction, or records that came
-        after the ends were fixed (at `fixed_at`). What is known of those splits stays as old as it
-        was. If live ends were not asked for, fixed ends hide everything newer.
+        The live ends show which splits hide records: those of an open transaction, or those that
+        came after the ends were fixed (at `fixed_at`). Such a split counts as known only up to the
+        time before. If live ends were not requested, fixed ends hide everything newer.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -141,15 +147,15 @@ class KafkaSplitLog:
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
 
     def clock_moved(self, by: int) -> None:
-        """Move what was noted by the clock along with it, by that many ms."""
+        """Shift all times that were noted by the clock by `by` ms, because the clock itself was
+        shifted.
+        """
         for learned in self.learned.values():
             learned.known_until = add(learned.known_until, by)
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """Return the highest event time of a record below each end, as far as it is known: never
-        more.
-        """
+        """Return the highest known event time below each end. It is never too high."""
         self._highest_was_needed = True
         if not self._highest_is_fresh:
             self._ask_highest()
@@ -157,8 +163,8 @@ class KafkaSplitLog:
         return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """Return the record with the highest event time below each end, of those that were read.
-        Does not ask Kafka.
+        """Return the record with the highest event time below each end, among the records that were
+        read. It makes no request.
         """
         met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
@@ -181,8 +187,10 @@ class KafkaSplitLog:
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """For each split its first unread record above `event_time`. Asks for the first unread
-        records before, where they were not asked for last.
+        """Return the first unread record above `event_time` of each split.
+
+        It needs the first unread records, and requests them unless the last call of `heads` was for
+        the same positions and ends.
         """
         if self._heads_asked != (positions, ends):
             self.heads(positions, ends)
@@ -213,9 +221,11 @@ class KafkaSplitLog:
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Return whether these, the first that look-ups found above `target` (ms), hide nothing at
-        or below it: each is read once, of very many those furthest above. If not, it is remembered
-        what stands there, and the plan is to be made anew.
+        """Return whether the records in `stops` hide no record at or below `target` (ms).
+
+        Look-ups have returned them as the first ones above `target`. Each is read once; if there
+        are very many, those furthest above are. If one hides an older record, this is remembered,
+        and the plan has to be made again.
         """
         if self._distrusts_look_ups:
             return True
@@ -238,17 +248,17 @@ class KafkaSplitLog:
         return False
 
     def end_of_search(self, split: str, end: int) -> int:
-        """Where a plan has to end: where so many records are not credible that it is not known what
-        follows them.
+        """Return where a plan has to end: where so many records are not credible that those behind
+        them are unknown.
         """
         learned = self.learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Look at a stretch of consecutive records behind the positions of a few splits, which take
-        turns, to measure how far they are out of order. Raises nothing, and learns nothing if Kafka
-        does not answer soon.
+        """Measure how far records are out of order, in some consecutive unread records of a few
+        splits, which take turns. It raises nothing, and measures nothing if Kafka does not answer
+        soon.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -260,7 +270,7 @@ class KafkaSplitLog:
             self.learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
-        """Note the plan that was made: by split, the records that it stops at."""
+        """Note the records at which a plan stops, by split."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
             there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
@@ -283,11 +293,11 @@ class KafkaSplitLog:
         self._highest_is_fresh = True
 
     def _takes_for_record(self, head: Head) -> bool:
-        """Return whether what a look-up has found is taken for a record."""
+        """Return whether the result of a look-up is assumed to be a record."""
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
     def _distrust_look_ups(self) -> None:
-        """From now on no look-up is believed, and what they told is forgotten."""
+        """Use no result of a look-up from now on, and forget the earlier ones."""
         self._distrusts_look_ups = True
         log.info(
             "Kafka's offset look-ups by timestamp return transaction markers, so lockgate reads records to find the "
@@ -314,7 +324,7 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """Search by reading. All records below `low` are at or below `event_time`."""
+        """Return a search by reading. All records below `low` are at or below `event_time`."""
         below, above = self.learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
         learned = self.learned[split]
@@ -331,8 +341,8 @@ class KafkaSplitLog:
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """Return the first record in each range of offsets whose event time is `credible`. The log
-        keeps nothing of it.
+        """Return the first record in each range of offsets whose event time is `credible`. Nothing
+        is remembered of it.
         """
         self.requests.set_credible(credible)
         try:

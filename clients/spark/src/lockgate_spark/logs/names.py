@@ -1,5 +1,5 @@
-"""Splits by name, for a person. Two sources of a query may read partitions of one name, from two
-clusters for example. Only there the name alone is not enough.
+"""Names of splits for people. If two sources of a query, for example from two clusters, read
+partitions of the same name, the number of the source is added.
 """
 
 from collections import Counter
@@ -9,15 +9,15 @@ from lockgate_spark.logs.unread import Key
 
 
 def names(keys: Iterable[Key], among: Iterable[Key]) -> dict[Key, str]:
-    """Return the name of each of these splits, with its source if several splits `among` all have
-    that name.
+    """Return the name of each split. The source is added if several splits `among` all have the
+    same name.
     """
     known = Counter(split for _, split in set(among))
     return {key: key[1] if known[key[1]] < 2 else f"{key[1]}{_of(key)}" for key in keys}
 
 
 def named(key: Key, among: Iterable[Key]) -> str:
-    """Return the name of one split in words: topic, partition, and its source if needed."""
+    """Return a split in words: topic, partition, and its source if needed."""
     topic, _, partition = key[1].rpartition("-")
     source = _of(key) if any(i != key[0] and split == key[1] for i, split in among) else ""
     return f"topic {topic}, partition {partition}{source}"

@@ -1,9 +1,9 @@
-"""What is known of single records in one split: a sparse index over its unread offsets, where
-look-ups see nothing.
+"""The known single records of a split: a sparse index of its unread offsets, for places that
+look-ups cannot find.
 
-It holds what plans have read so far. Their event times need not rise with the offset: by how much
-they fall is what can be seen here of the split's disorder, and what lies between the points remains
-unseen.
+It contains the records that plans have read so far. Their event times need not rise with the
+offset. How far they fall shows a part of the split's out-of-orderness; records between the points
+remain unknown.
 """
 
 from bisect import bisect_left, insort
@@ -19,10 +19,13 @@ MOST = 256  # points kept a split
 
 @dataclass(slots=True)
 class Points:
-    """Credible records that were seen at or after the position, and stretches of others that were
-    met. `pace`: offsets per ms between the last two positions. `disorder`: by how many ms a record
-    was seen to be older than one before it, at most. `compared`: how many records were held against
-    others for that, about.
+    """Credible records that were seen at or after the position, and stretches of other records.
+
+    Attributes:
+        first_met: The first record without a credible event time.
+        pace: Offsets per ms between the last two positions.
+        disorder: The most (ms) that a record was seen to be older than one before it.
+        compared: Roughly how many records were compared with others for that.
     """
 
     first_met: Head | None = None  # the first one of the others that was met
@@ -53,12 +56,12 @@ class Points:
             self._thin()
 
     def _thin(self) -> None:
-        """Leave out the one that tells least: between the nearest neighbours."""
+        """Remove the point that is closest to its neighbours."""
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Note the first unread record: the rate since the previous one, and whether it is older
-        than what was read before it.
+        """Note the first unread record. It shows the rate since the previous one, and whether it is
+        older than a record read before it.
         """
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
@@ -69,11 +72,11 @@ class Points:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
-        """Note a stretch of consecutive records from `start` up to `stop`: the most that they fall,
-        and the event times (ms) between which they lie.
+        """Note a sample of consecutive records from `start` up to `stop`: the most that their event
+        times fall, and the range of these times (ms).
 
-        A stretch behind the previous one also shows what fell over more records than one stretch
-        has.
+        If the sample lies behind the previous one, event times that fall between the two count,
+        too.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -86,8 +89,8 @@ class Points:
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Return whether it lies in the stretch that was looked at last, and is more than `by_ms`
-        above all that was found there or before.
+        """Return whether `head` lies in the last sample, but is more than `by_ms` later than all
+        records in it or before it.
         """
         if self._sampled is None:
             return False
@@ -95,11 +98,11 @@ class Points:
         return start <= head.offset < stop and head.event_time > highest + by_ms
 
     def forget(self) -> None:
-        """Forget the records, but not how far they are out of order."""
+        """Forget the records, but not how far out of order they were."""
         self._seen, self._position, self.pace = [], None, None
 
     def note(self, reading: Reading) -> None:
-        """Take in the records of a read."""
+        """Add the records of a read."""
         if reading.first_passed is not None:
             self.meet(reading.first_passed, reading.passed)
         for head in (reading.found, reading.below, reading.above):
@@ -107,7 +110,7 @@ class Points:
                 self.add(head)
 
     def meet(self, first: Head, records: int = 1) -> None:
-        """Note that `records` without a credible event time begin at `first`."""
+        """Note that a stretch of `records` without a credible event time begins at `first`."""
         self.first_met = self.first_met or first
         stop = first.offset + records
         for known, count in list(self._met.values()):
@@ -118,19 +121,19 @@ class Points:
         self._met[first.offset] = (first, stop - first.offset)
 
     def met(self, start: int, end: int) -> int:
-        """How many records without a credible event time are known to lie from `start` up to
+        """Return how many records without a credible event time are known from `start` up to
         `end`.
         """
         spans = ((max(start, first.offset), min(end, first.offset + records)) for first, records in self._met.values())
         return sum(max(0, high - low) for low, high in spans)
 
     def seen(self, start: int, end: int) -> list[Head]:
-        """Return what is known from `start` up to `end`, by offset."""
+        """Return the known records from `start` up to `end`, by offset."""
         return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
 
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
-        """Return the last known record at or below the event time, and the first one known above
-        it; only below `end`.
+        """Return the last known record at or below the event time, and the first known one above
+        it. Both lie below `end`.
         """
         below = None
         for head in self._seen:
@@ -142,7 +145,7 @@ class Points:
         return below, None
 
     def forget_below(self, position: int) -> None:
-        """Forget what has been read, but for how far it got."""
+        """Forget the records below the position, but not their highest event time."""
         gone = self._seen[: bisect_left(self._seen, Head(position, MIN))]
         self._read = max([self._read, *(head.event_time for head in gone)])
         del self._seen[: bisect_left(self._seen, Head(position, MIN))]
@@ -151,7 +154,7 @@ class Points:
 
 @dataclass(slots=True)
 class Learned:
-    """What is known of one split."""
+    """What was learned of one split."""
 
     # for which position, and the first credible record there
     head: tuple[int, Head | None] | None = None
@@ -169,7 +172,7 @@ class Learned:
     """
 
     def has_read(self, head: Head) -> bool:
-        """Return whether this, which a look-up may have named, was read."""
+        """Return whether this record, which may be the result of a look-up, was read."""
         return (
             head.offset in self.named
             or self.head == (head.offset, head)
@@ -177,6 +180,6 @@ class Learned:
         )
 
     def forget_below(self, position: int) -> None:
-        """Forget what has been read of single records."""
+        """Forget what was learned of single records below the position."""
         self.points.forget_below(position)
         self.named = {offset: there for offset, there in self.named.items() if offset >= position}

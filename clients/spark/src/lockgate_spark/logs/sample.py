@@ -1,12 +1,17 @@
-"""The result of a look at the last records of a source, which `KafkaSample.java` takes."""
+"""A summary of the last records of a source, made by `KafkaSample.java`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How many records there were, of how many the value is not null, of how many the event time is
-    given. `value`: of one record; "" without one, "?" where it is no text.
+    """Attributes of the sampled records.
+
+    Attributes:
+        looked: Their number.
+        valued: How many of them have a value.
+        timed: How many of them have an event time.
+        value: The value of one record: empty if none has a value, and "?" if it is not text.
     """
 
     looked: int
@@ -16,6 +21,6 @@ class Sampled:
 
     @classmethod
     def of(cls, line: str) -> "Sampled":
-        """Out of what `KafkaSample.look` answers."""
+        """Make it from the answer of `KafkaSample.look`."""
         looked, valued, timed, value = line.split("\t", 3)
         return cls(int(looked), int(valued), int(timed), value)

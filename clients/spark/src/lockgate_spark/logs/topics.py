@@ -1,9 +1,9 @@
-"""How a source's topics are configured, as far as it concerns a plan: how long their records are
-kept, and whose clock stamps them.
+"""The configuration of a source's topics, as far as a plan depends on it: how long records are
+kept, and whether the broker's or the producer's clock stamps them.
 
-It is asked when a topic is first seen, and again now and then where something depends on it, for
-operators change retention while queries run. A topic that may not be described is warned of once,
-and taken for one that keeps everything.
+It is requested when a topic is first seen. If something depends on it, it is requested again every
+few minutes, because operators change the retention while queries run. If a topic may not be
+described, one warning is logged, and the topic is assumed to keep everything.
 """
 
 import logging
@@ -20,8 +20,8 @@ _KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp
 
 
 class TopicConfig(NamedTuple):
-    """After how many ms, and beyond how many bytes a partition, Kafka deletes records; None: never
-    for that reason.
+    """The age in ms, and the size in bytes of a partition, beyond which Kafka deletes records. None
+    means no such limit.
     """
 
     retention_ms: int | None = None
@@ -37,21 +37,21 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Learn of topics that were not seen before, and warn of what is to be known of them.
-        `now`: wall clock in ms.
+        """Request the configuration of new topics, and warn of what users should know about it.
+        `now` is the wall clock in ms.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:
             self._ask(new, requests, now)
 
     def current(self, requests: KafkaRequests, now: int) -> Mapping[str, TopicConfig]:
-        """By topic; minutes old at most."""
+        """Return the configurations by topic. They are at most a few minutes old."""
         if now - self._asked_at > _GOOD_FOR_MS:
             self._ask(set(self._known), requests, now)
         return self._known
 
     def of(self, topic: str) -> TopicConfig:
-        """One topic's, as last told."""
+        """Return the last known configuration of a topic."""
         return self._known.get(topic, TopicConfig())
 
     def _ask(self, topics: set[str], requests: KafkaRequests, now: int) -> None:
@@ -80,7 +80,7 @@ class TopicConfigs:
             )
 
     def warn(self, topic: str, text: str) -> None:
-        """Say something of a topic; one thing of each."""
+        """Log a warning about a topic, at most one for each topic."""
         if topic not in self._warned:
             self._warned.add(topic)
             log.warning("topic %s: %s", topic, text)

@@ -1,4 +1,4 @@
-"""The planning of one query run: each batch ends where the joint plan of all its sources ends.
-Used by `jvm`, which passes Spark's calls on, and by `align`.
-The theory stands in `lockgate.plan.model`; how a plan is made, in `planning.steps`.
+"""The planning of one query's run: each batch ends where the common plan of all its sources ends.
+`jvm` uses this room to answer Spark's calls. The theory is in `lockgate.plan.model`, and
+`planning.steps` describes how a plan is made.
 """

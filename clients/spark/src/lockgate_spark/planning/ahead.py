@@ -1,11 +1,11 @@
-"""Splits that are stopped by one of their own records, because it is stamped ahead of the clock.
+"""Splits that are stopped by a record whose timestamp is ahead of the clock.
 
-Such a record waits until the clock gets there, and all records behind it wait with it. The others
-go on, and so does Spark's watermark: what is behind the record, and at or below the watermark by
-the time it is read, is late. It is counted here as far as that can be seen.
+Such a record is not read until the clock reaches its time, and all records behind it wait, too. The
+other splits are read on, and Spark's watermark rises. So a record that waits behind the stopped one
+may be late by the time it is read. Such records are counted here, as far as they can be seen.
 
-While a split is stopped, the records that come behind are looked at. They show whether one record
-is wrong, or the driver's clock (`driver_clock`).
+While a split is stopped, the records that arrive in it show whether one record is wrong, or the
+driver's clock (`driver_clock`).
 """
 
 import logging
@@ -29,8 +29,14 @@ _WARNED_AFTER_S = 30.0  # by then the driver's clock would have been found to be
 
 @dataclass(slots=True)
 class _Stop:
-    """`head`: the record, met at `since` (ticks). `seen`: the end of the log at the last look
-    behind it. `late`: how many offsets behind it are late.
+    """One stopped split.
+
+    Attributes:
+        head: The record that stops it.
+        since: When it was stopped, by the monotonic clock in seconds.
+        seen: Where the log ended when the records behind it were last looked at.
+        late: How many records behind it are late.
+        warned: Whether a warning was logged.
     """
 
     head: Head
@@ -41,7 +47,7 @@ class _Stop:
 
 
 class Ahead:
-    """The stopped splits of one run. `ticks`: a monotonic clock, in seconds."""
+    """The stopped splits of one run. `ticks` is a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
@@ -52,22 +58,24 @@ class Ahead:
 
     @property
     def too_late(self) -> int:
-        """How many offsets of this run were late because a record before them had stopped their
-        split.
+        """The number of this run's records that were late because a record before them had stopped
+        their split.
         """
         return self._late + sum(stop.late for stop in self._stops.values())
 
     @property
     def stopped(self) -> dict[Key, int]:
-        """For how long (ms) each split has been stopped, if that is more than a moment."""
+        """How long (ms) each split has been stopped. Splits stopped only a moment ago are left
+        out.
+        """
         now = self._ticks()
         return {
             key: int((now - stop.since) * 1000) for key, stop in self._stops.items() if now - stop.since >= _APART_S
         }
 
     def why(self, key: Key, now: int) -> str:
-        """Why a split is stopped at `now` (ms): the end of a sentence that begins with the split;
-        empty where it is not.
+        """Return why a split is stopped at `now` (ms), as the end of a sentence that begins with
+        the split. Return an empty text if it is not stopped.
         """
         if key not in self.stopped:
             return ""
@@ -76,10 +84,11 @@ class Ahead:
         return f"has stopped at offset {head.offset}, whose record is stamped {ahead} ahead of the clock"
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
-        """Look at the first unread records at `now` (ms, before the broker was asked).
+        """Look for first unread records that are ahead of the clock. `now` is the time (ms) before
+        the broker was asked, and `spark_watermark` is in ms, MIN without one.
 
-        `spark_watermark` is in ms; MIN without one. Returns by how many ms new records behind the
-        one at which a split is stopped are ahead of `now`.
+        Return how far (ms) new records behind a stopped one are ahead of `now`, for each split that
+        has some.
         """
         ticks = self._ticks()
         self._known = ends = {key: end for key, _, end in unread.splits()}
@@ -107,7 +116,7 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """Count what is late behind the records that stop these splits, or have stopped them."""
+        """Count the late records behind those that stop these splits, or have stopped them."""
         if spark_watermark == watermark.MIN:
             return
         begins = {key: self._stops[key].head.offset + 1 + self._stops[key].late for key in keys}
@@ -151,7 +160,7 @@ class Ahead:
 def _read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
-    """Return the first record in each range of offsets with such an event time."""
+    """Return the first record with a credible event time in each range of offsets."""
     by_source: dict[int, dict[str, tuple[int, int]]] = {}
     for (i, split), offsets in ranges.items():
         by_source.setdefault(i, {})[split] = offsets

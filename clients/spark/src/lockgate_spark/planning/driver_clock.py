@@ -1,5 +1,5 @@
-"""The time that the plans of one run use, which is the driver's clock unless it is wrong, and the
-log lines about that. The rule is in `lockgate.plan.clock`.
+"""The clock of one run's plans. It is the driver's clock unless that is found to be wrong, which is
+logged. The rule is in `lockgate.plan.clock`.
 """
 
 import logging
@@ -16,7 +16,9 @@ _LEAST_TOLD_MS = 5_000
 
 
 class DriverClock:
-    """`clock`: wall clock in seconds. `ticks`: a monotonic clock, in seconds."""
+    """The clock of one run's plans. `clock` is the wall clock and `ticks` a monotonic clock, both
+    in seconds.
+    """
 
     def __init__(self, clock: Callable[[], float], ticks: Callable[[], float]) -> None:
         self._wall, self.ticks = clock, ticks
@@ -33,16 +35,18 @@ class DriverClock:
 
     @property
     def steady(self) -> bool:
-        """Return whether the wall clock and the monotonic one agree."""
+        """Whether the wall clock and the monotonic one agree."""
         return not self._clock.jumped
 
     @property
     def moved(self) -> int:
-        """By how many ms this clock was moved so far."""
+        """How far (ms) this clock was shifted so far."""
         return self._clock.moved
 
     def show(self, ahead: Mapping[Key, int]) -> None:
-        """Take in by how many ms the new records of each split are ahead of the last look."""
+        """Compare the clock with new records: `ahead` is how far (ms) each split's new records are
+        ahead of the last time that it gave.
+        """
         self._clock.show(ahead)
         self._tell_offset()
 

@@ -1,11 +1,12 @@
-"""An `event_time` that gives a time for no record at all: a field is misspelt, or the topic holds
-something else. Such a query is ended, since nothing of it could be aligned.
+"""The check for an `event_time` that gives a time for no record at all, because a field is misspelt
+or the topic contains something else. Such a query is ended, since nothing of it could be aligned.
 
-**The rule.** Until a source has shown one event time, each plan that finds unread records without
-any looks at the last `LOOKED` records of its splits. It ends the query if at least one of those has
-a value, and none has an event time. So nothing is ended by an empty topic, by records without a
-value, or by one partition whose records have no time beside others that have. What has given a
-time once is never ended: later records without one are left out with a warning (`left_out`).
+**The rule.** Until a source has shown an event time, each plan that finds only unread records
+without one inspects the last `LOOKED` records of its splits. It ends the query if at least one of
+them has a value, and none has an event time. So a query is not ended by an empty topic, by records
+without a value, or by one partition without times if others have times. Once a source has given an
+event time, its query is never ended: later records without a time are left out with a warning
+(`left_out`).
 """
 
 import json
@@ -23,14 +24,16 @@ _MOST_NAMES = 20
 
 
 class EventTimeCheck:
-    """Finds the sources whose event time is never given, for one run."""
+    """Finds the sources of one run whose `event_time` gives no time."""
 
     def __init__(self) -> None:
         self._shown: set[int] = set()
         self._looked: dict[int, Mapping[str, int]] = {}  # the ends at the last look
 
     def check(self, unread: Unread) -> None:
-        """Look at the sources that have shown no event time yet. Raises `ConfigurationError`."""
+        """Inspect the sources that have not shown an event time yet. Raises
+        `ConfigurationError`.
+        """
         for i, source in unread.sources.items():
             if i in self._shown:
                 continue
@@ -63,7 +66,7 @@ def _text_of(source: Source) -> str:
 
 
 def _described(value: str) -> str:
-    """Describe a value by the names in it; its content may be secret."""
+    """Describe a value by the names of its fields, because its content may be secret."""
     if value == "?":
         return "their values are no text (Avro or Protobuf?)"
     try:

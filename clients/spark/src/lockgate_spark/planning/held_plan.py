@@ -1,9 +1,8 @@
-"""The wait inside Spark's call while a plan is held: something is unread, and nothing of it may be
-read.
+"""The wait inside Spark's call while a plan reads nothing although records are unread.
 
-A query with other triggers waits one step, or until its next trigger is due; news before that would
-find nobody waiting. Under `Trigger.AvailableNow` Spark would take "nothing yet" for the end of the
-data, so there the wait lasts until something may be read, or is left to the next run.
+Under most triggers, a query waits one step, or until its next trigger is due. Under
+`Trigger.AvailableNow`, Spark would take "nothing yet" for the end of the data. So the wait lasts
+until something may be read, or until the rest is left to the next run.
 """
 
 from collections.abc import Callable
@@ -25,8 +24,8 @@ _STALLED_S = 2.0  # a horizon that has not risen for so long will not rise in th
 
 
 class HeldPlans:
-    """The waits of one run. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds,
-    or until the run ends.
+    """The waits of one run. `ticks` is a monotonic clock, in seconds. `sleep` waits so many
+    seconds, or until the run ends.
     """
 
     def __init__(
@@ -41,7 +40,9 @@ class HeldPlans:
         self._ticks, self._sleep = ticks, sleep
 
     def holds(self, planned: Planned) -> bool:
-        """Return whether the plan is held. A window that is still open is left to the next run."""
+        """Return whether to wait with this plan. A window that is still open is left to the next
+        run instead.
+        """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
         return plan.offsets == 0 and waits and self._run.is_active() and self._alignment.mode != "observe"
@@ -53,10 +54,16 @@ class HeldPlans:
         show: Callable[[Planned], None],
         careful: Callable[[], bool],
     ) -> Planned:
-        """Return the first plan that may be carried out, or the last one that was held.
+        """Return the first plan that may be carried out, or the last one if the wait is given up.
 
-        `show` shows a plan that is held. `careful`: whether a split whose producer has shown
-        nothing is waited for. Raises `WaitedTooLong`.
+        Args:
+            held: The plan to begin with.
+            plan_again: Makes the next plan.
+            show: Shows a plan with which the query waits.
+            careful: Whether the query waits for a split whose producer is not known yet.
+
+        Raises:
+            WaitedTooLong: The wait exceeds `max_wait`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -84,7 +91,7 @@ class HeldPlans:
         return planned
 
     def pause(self, seconds: float) -> None:
-        """Wait until there is news of the group, or the run ends."""
+        """Wait until the group sends news, or the run ends."""
         if self._membership is None:
             self._sleep(seconds)
         else:
@@ -97,19 +104,19 @@ class HeldPlans:
             self._sleep(STEP_S)
 
     def _will_rise_to(self, plan: Plan[Key]) -> bool:
-        """Return whether a horizon that rises with the clock reaches an unread record while live
-        producers may be behind. A record that is stamped 2099 is not waited for.
+        """Return whether the horizon, which rises with the clock, may soon reach an unread record.
+        A record stamped 2099 is not waited for.
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 
 
 def _first_held(plan: Plan[Key]) -> int:
-    """Event time (ms) of the first record that a plan leaves unread."""
+    """Return the event time (ms) of the first record that a plan leaves unread."""
     return min(
         (split.next.event_time for split in plan.splits.values() if split.next is not None), default=watermark.MAX
     )
 
 
 def _is_soon(plan: Plan[Key]) -> bool:
-    """Return whether the clock reaches that record in a moment."""
+    """Return whether the clock soon reaches the first record that a plan leaves unread."""
     return _first_held(plan) - plan.ceiling <= _SOON_S * 1000

@@ -1,13 +1,13 @@
-"""The wait of a query after a plan that read nothing: Spark asks for the latest offset up to a
-hundred times a second.
+"""The wait of a query after a plan that read nothing, since Spark asks for the latest offset up to
+a hundred times a second.
 
-**Idle**: everything is read. The plan holds until a record comes, and at most for a second: new
-partitions and the clock show only in the next plan. The broker is not asked for the ends again and
-again. It gets one long poll, which it answers as soon as there is a record. Each call of Spark's
-waits for that answer, at most `STEP_S`. So Spark asks ten times a second, and looks that much later
-after a source of the query that is not aligned. `query.stop()` interrupts the wait.
+**Idle**: everything is read. The plan stays valid until a record comes, and at most for a second,
+because only the next plan sees new partitions and the time. The broker is not asked for the ends
+again and again. Instead it gets one long poll, which it answers as soon as there is a record. Each
+call of Spark waits for that answer for at most `STEP_S`. So Spark asks ten times a second, and
+finds records of a source that is not aligned that much later. `query.stop()` interrupts the wait.
 
-**Held**: something is unread that may not be read yet. The next plan is made `HELD_S` later.
+**Held**: records are unread, but may not be read yet. The next plan is made `HELD_S` later.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,21 +22,23 @@ LONGEST_S = 1.0
 
 
 class IdleWait:
-    """The wait after one plan. Times are of a monotonic clock, in seconds."""
+    """The wait after one plan. All times are by a monotonic clock, in seconds."""
 
     def __init__(self) -> None:
         self._until = 0.0
         self._ends: Mapping[int, Offsets] | None = None  # of an idle query
 
     def begin(self, plan: Plan[Key], unread: Unread, now: float, longest: float = LONGEST_S) -> None:
-        """To be called after each plan. `longest`: how long (s) a plan holds in an idle query."""
+        """Begin the wait after a plan. `longest` is how long (s) the plan stays valid in an idle
+        query.
+        """
         idle = not plan.offsets and unread.positions == unread.ends
         self._ends = unread.ends if idle else None
         self._until = 0.0 if plan.offsets else now + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def lasts(self, sources: Mapping[int, Source], now: float, sleep: Callable[[float], object]) -> bool:
-        """Return whether the last plan, which read nothing, still holds. Waits before it returns
-        True, and while nothing may be read.
+        """Return whether the last plan, which read nothing, is still valid. Wait a step before, if
+        it is or if nothing may be read.
         """
         left = self._until - now
         if left <= 0:

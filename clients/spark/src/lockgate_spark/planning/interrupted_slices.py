@@ -1,17 +1,17 @@
-"""Interrupted slices: those in which a window is torn, since some of its records were deleted, or
-lie before the offset at which the query begins to read.
+"""Windows with missing records: some were deleted, or lie before the offset at which the query
+begins to read.
 
-**The rule.** A split is read without a gap under two conditions. Its next batch begins where the
-last one ended, or at offset 0; and its log begins no later. Elsewhere records are missing:
-`startingTimestamp` or `startingOffsets` began amid the log, retention or `delete_records` deleted
-unread records, or a query without slices read them. A missing record can be as late as
+**The rule.** A split is read without a gap if its next batch begins where the last one ended, or at
+offset 0, and if its log begins no later. Otherwise records are missing: `startingTimestamp` or
+`startingOffsets` began within the log, retention or `delete_records` deleted unread records, or a
+query without slices read them. A missing record can be as late as
 
-* the last record before the offset, as far as the log still holds it (`logs.before`),
-* else the first record that is left,
-* else the clock: a log that holds nothing and begins above 0 does not tell what it held.
+* the last record before the offset, if the log still has it (`logs.before`),
+* otherwise the first record that is left,
+* otherwise the clock, if the log is empty and begins above 0.
 
-`disorder` is added. A window that begins at or below that time may lack records. A window that
-begins above it does not.
+`disorder` is added. A window that begins at or below the resulting time may lack records. A window
+that begins above it is complete.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,8 +31,13 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The input of a draft. `heads`: the first unread record of each split. `disorder`: ms. `now`:
-    wall clock in ms.
+    """The input of a draft.
+
+    Attributes:
+        unread: Positions and ends of the splits.
+        heads: The first unread record of each split.
+        disorder: How far out of order (ms) records may be.
+        now: Wall clock in ms.
     """
 
     unread: Unread
@@ -42,8 +47,13 @@ class Seen:
 
 
 class InterruptedSlices:
-    """The torn windows of one run. `upto`: up to which event time (ms) the windows of each split
-    are torn, without the disorder. `ends`: where the last batch before this run ended.
+    """The windows of one run in which records are missing.
+
+    Args:
+        windows: The windows at which batches end.
+        upto: The latest event time (ms) that a missing record of each split may have, without the
+            out-of-orderness.
+        ends: Where the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:
@@ -54,14 +64,14 @@ class InterruptedSlices:
         self._begins: dict[Key, int] = {}
 
     def look(self, seen: Seen) -> None:
-        """Look at splits that begin elsewhere than where the last batch ended."""
+        """Inspect the splits that do not begin where the last batch ended."""
         for i, positions in seen.unread.positions.items():
             moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
             if moved:
                 self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
 
     def look_at_begins(self, seen: Seen) -> None:
-        """Look whether logs now begin after the positions."""
+        """Find logs that begin after the position by now, because records were deleted."""
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.requests.begins(), seen.unread.positions[i]
             gone = [
@@ -71,8 +81,8 @@ class InterruptedSlices:
                 self._measure(i, gone, begins, seen)
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Note the batch that was planned: its ends, and the event time (ms) at which its slice
-        starts.
+        """Note the batch that was planned: where it ends, and the event time (ms) at which its
+        windows start.
         """
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
         kept = {
@@ -82,7 +92,7 @@ class InterruptedSlices:
         self.upto = {i: upto for i, upto in kept.items() if upto}
 
     def by(self, start: int, disorder: int) -> tuple[str, ...]:
-        """Return the splits of which records may be missing at or above `start` (ms)."""
+        """Return the splits that may lack records at or above `start` (ms)."""
         found = [
             (i, split)
             for i, upto in self.upto.items()
@@ -92,9 +102,7 @@ class InterruptedSlices:
         return tuple(sorted(names(found, self._joins).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Where the first window begins, at `start` (ms) or above it, of which nothing is
-        missing.
-        """
+        """Return the begin of the first complete window at or above `start` (ms)."""
         last = max(
             (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN
         )
@@ -123,8 +131,8 @@ class InterruptedSlices:
 
 
 def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int | None]:
-    """Return the event time (ms) of the first record at or behind each of these offsets; None
-    without one.
+    """Return the event time (ms) of the first record at or behind each of these offsets; None if
+    there is none.
     """
     heads = {split: seen.heads.get((i, split)) for split in starts}
     found = {

@@ -1,14 +1,13 @@
-"""What the producers of a query's splits have shown, kept beside its checkpoint: a restart goes on
-with what the run before had learned, wherever that run ended.
+"""The producer lags of a query's splits, kept beside its checkpoint so that a restart can use them.
 
-**When.** At the end of a run, and in each plan by which a producer has shown more than the kept
-memory covers (`Shown.covers`), before that plan is carried out. So a run that is killed loses no
-more than the next run's margin gives back. A producer that shows nothing new costs a write in half
-an hour.
+**When.** They are written at the end of a run. They are also written by each plan that has seen a
+producer exceed what was written (`Shown.covers`), before that plan is carried out. So after a kill,
+the next run's margin covers what is missing. For a producer that shows nothing new, they are
+written every half hour.
 
-**What.** A text holds its `FORMAT`, its number, and by source and split the values of a `Shown`. A
-file system that does not take it is warned of once, and stops nothing: the next run begins with
-care again.
+**What.** A text contains its `FORMAT`, its number, and the values of a `Shown` for each split. If
+the file system cannot store it, one warning is logged and the query continues; the next run then
+measures the lags again.
 """
 
 import json
@@ -30,7 +29,9 @@ FORMAT = 1
 
 
 class KeptLags:
-    """Of one query. `memory`: two texts, the later one counts. `now`: wall clock in ms."""
+    """The kept lags of one query. Of the two texts in `memory`, the later one counts. `now` is the
+    wall clock in ms.
+    """
 
     def __init__(self, memory: Memory, now: int) -> None:
         self._memory = memory
@@ -43,13 +44,13 @@ class KeptLags:
             self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
-        """Return what the producer of a split had shown when that was last kept."""
+        """Return the producer lag of a split as it was last kept."""
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
-        """Keep what the producers have shown if the kept memory does not cover it, or `at_once`.
+        """Write the lags if they exceed what was written, or `at_once`.
 
-        Lags up to `slack` (ms) need no memory. Raises nothing.
+        Lags up to `slack` (ms) need not be kept. Errors are only logged.
         """
         if self._failed or not (at_once or any(not self.of(key).covers(lag.state, slack) for key, lag in lags.items())):
             return
@@ -92,7 +93,7 @@ class _Text:
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the memory of a text. Raises `ValueError`."""
+    """Return the number and the lags of a text. Raises `ValueError`."""
     text = from_json(_Text, value)
     by_source = text.splits.items()
     kept = {

@@ -1,5 +1,5 @@
-"""What lockgate keeps beside a query's checkpoint. It is a memory, and no more: a text that this
-release cannot have written is forgotten, with one warning, and written anew.
+"""Texts that lockgate keeps beside a query's checkpoint. The query can do without them: if a text
+cannot be read, a warning is logged, and a new one is written.
 """
 
 import json
@@ -16,17 +16,19 @@ class Memory(Protocol):
     """Keeps two texts across restarts."""
 
     def read(self) -> list[str]:
-        """Return what is kept; a text that was cut off while it was written may be among it."""
+        """Return the kept texts. One of them may be incomplete, if the process ended while it was
+        written.
+        """
 
     def write(self, number: int, text: str) -> None:
-        """Keep a text in place of the one that was written two numbers before."""
+        """Write a text in place of the one that was written two numbers before."""
 
 
 def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) -> list[T]:
-    """Return what `parse` makes of each text.
+    """Return the values of all texts that `parse` accepts.
 
-    `parse` gets the values of the text's JSON, and may raise `ValueError`. `what` names the texts
-    in the warning about those that cannot be read.
+    `parse` receives a text's parsed JSON, and may raise `ValueError`. `what` describes the texts in
+    the warning about those that cannot be read.
     """
     found, faults = [], []
     for text in texts:

@@ -1,9 +1,9 @@
-"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is put off, for a limited time.
+"""`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is postponed for a limited time.
 
-A plan is for all sources together, because one source alone would run ahead. So a plan is put off
-while no source has enough for itself; once one has, the others read along. As in Spark's own
-source, the delay counts from the last batch, and the first batch is not put off. A plan is put off
-only if waiting makes it larger: not where the budget or the group is the limit.
+A plan covers all sources together, because one source alone would run ahead. So it is postponed
+while no source has enough records, and as soon as one has, the others are read, too. As in Spark's
+own source, the delay counts from the last batch, and the first batch is not postponed. A plan is
+only postponed if waiting makes it larger, so not if the budget or the group limits it.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from lockgate_spark.planning.steps import PlanBasis
 
 
 def put_off(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan, or one that reads nothing while the plan is too small."""
+    """Return the plan, or one that reads nothing if the plan is too small and may wait."""
     sizes: dict[int, int] = {}
     for (source, _), split in plan.splits.items():
         sizes[source] = sizes.get(source, 0) + split.end - split.position

@@ -1,14 +1,13 @@
-"""Streams that nobody aligned, in a query that is aligned.
+"""The check for streams that are not aligned, in a query that has aligned ones.
 
-**Under one watermark.** Spark's watermark follows the highest event time of all that
-`withWatermark` is put on. So a stream that is not aligned moves it past the aligned ones' rows as
-freely as without alignment, and past its own. Kafka's could be aligned: that is refused, as a
-watermark on another event time is, or warned of where that was chosen. What `align` cannot take is
-only warned of.
+**Under one watermark.** Spark's watermark follows the highest event time of all streams under its
+`withWatermark`. So a stream that is not aligned moves it past rows of the aligned ones, and past
+its own. If it is a Kafka stream and so could be aligned, the query is refused, or only warned of
+with `other_event_time="warn"`. Other streams are only warned of.
 
-**Under watermarks of their own.** Spark goes by the lowest of them, so that an unaligned stream
-makes no aligned row late; its own may be, as natively. With `multipleWatermarkPolicy=max` it goes
-by the highest.
+**Under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no aligned
+row late. Its own rows may be late, as in plain Spark. With `multipleWatermarkPolicy=max`, Spark
+uses the highest one.
 """
 
 import logging
@@ -22,11 +21,11 @@ log = logging.getLogger("lockgate")
 
 
 def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment: Alignment) -> None:
-    """Return whether the watermarks follow aligned streams alone. `highest`: Spark takes the
-    highest of them.
+    """Check that the watermarks follow only aligned streams. `highest` says whether Spark uses the
+    highest watermark.
 
-    Raises `UnsupportedQuery` where a Kafka source that was left out shares a watermark with an
-    aligned one, unless that is to be warned of.
+    Raises `UnsupportedQuery` if a Kafka source that is not aligned shares a watermark with an
+    aligned one, and that is not only to be warned of.
     """
     beside = any(each.aligned for each in watermarks)
     for each in watermarks:

@@ -1,13 +1,13 @@
-"""The lags of the producers behind the clock, split by split, and the bounds that plans take from
-them.
+"""The lags of the producers behind the clock, measured for each split, and the bounds that plans
+derive from them.
 
-If the user sets `idle_timeout`, it is a promise for all splits, and the measured lags are only
-compared with it. If not, each split's bound is the lag that its own producer has shown
-(`lockgate.plan.producer_lag`), after a careful beginning (`startup_grace`). The lags are kept
+If the user sets `idle_timeout`, it is a promise for all splits, and measured lags are only compared
+with it. Otherwise each split's bound is the lag that its own producer has shown
+(`lockgate.plan.producer_lag`), after a wait at the start (`startup_grace`). The lags are kept
 beside the checkpoint for the next run.
 
-With event-time slices, a window is closed at least a minute after its end, and later if a producer
-has shown a larger lag.
+With window-aligned batches, a window is closed at least a minute after its end, and later if a
+producer has shown a larger lag.
 """
 
 import logging
@@ -38,7 +38,7 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """The producers of one run. `kept`: the lags kept over restarts, if any."""
+    """The producers of one run. `kept` has the lags kept over restarts, if any are."""
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
         self._idle_timeout = None if alignment.idle_timeout is None else bounds_of(alignment).idle_timeout
@@ -66,43 +66,41 @@ class Producers:
 
     @property
     def learns(self) -> bool:
-        """Return whether bounds are learned; else `idle_timeout` is one for all."""
+        """Whether bounds are learned. Otherwise `idle_timeout` is the bound of all splits."""
         return self._idle_timeout is None
 
     @property
     def shown(self) -> Mapping[Key, int]:
-        """The largest lag (ms) of each producer in this run; producers that have shown none are
+        """The largest lag (ms) of each producer in this run. Producers whose lag is not known are
         left out.
         """
         return self._shown
 
     @property
     def stopped(self) -> Mapping[Key, int]:
-        """For how long (ms) splits have been stopped at records that are stamped ahead of the
-        clock.
-        """
+        """How long (ms) splits have been stopped at records stamped ahead of the clock."""
         return self._ahead.stopped
 
     @property
     def too_late(self) -> int:
-        """How many offsets were behind Spark's watermark when they came: further behind than their
-        producer had shown, or behind a record that is stamped ahead of the clock.
+        """The number of records that arrived below Spark's watermark, because their producer was
+        later than it had been before, or because a record before them had stopped their split.
         """
         return self._too_late.total + self._ahead.too_late
 
     @property
     def far_behind(self) -> Collection[Key]:
-        """The splits that are so far behind that no other waits for them."""
+        """The splits that are so far behind that no other split waits for them."""
         return {key for key, lag in self._lags.items() if lag.far_behind}
 
     @property
     def careful(self) -> bool:
-        """Return whether a split that has shown nothing is waited for."""
+        """Whether the query waits for a split whose producer has not shown its lag yet."""
         return self._grace.goes_on()
 
     def why(self, key: Key, now: int) -> str:
-        """Return why a split may still bring old records, at `now` (wall clock in ms), as the end
-        of a sentence that begins with the split.
+        """Return why a split may still bring old records, as the end of a sentence that begins with
+        the split. `now` is the wall clock in ms.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
@@ -126,7 +124,9 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """Log at the start of a run how far a promised `idle_timeout` keeps the query behind."""
+        """Log at the start of a run how far behind the clock a promised `idle_timeout` keeps the
+        query.
+        """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
                 "idle_timeout is %s: while a partition is silent, this query runs up to %s behind the clock, "
@@ -137,7 +137,7 @@ class Producers:
             )
 
     def follow(self, sources: Mapping[int, Source]) -> None:
-        """Move what was noted by the clock along with it; call it before the sources are asked."""
+        """Shift all noted times if the clock was shifted. Call it before the sources are asked."""
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
             return
@@ -151,9 +151,13 @@ class Producers:
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
-        """Learn from the unread records at `now` (wall clock in ms, before the broker was asked).
-        `disorder`: how far out of order (ms) the plans may take records to be. `spark_watermark`
-        (ms): what comes at or below it is late.
+        """Measure the lags by the unread records.
+
+        Args:
+            unread: Positions and ends of the splits.
+            now: Wall clock in ms, before the broker was asked.
+            disorder: How far out of order (ms) the plans assume records to be.
+            spark_watermark: A record at or below it (ms) is late.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
@@ -192,9 +196,9 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """Return the backlogs, with the bound of each split.
+        """Return the backlogs with the bound of each split.
 
-        `apart_ms`: how far apart the reports to a group are; 0 without one.
+        `apart_ms` is the time between two reports to the group; 0 without a group.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -218,9 +222,11 @@ class Producers:
         return backlogs
 
     def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
-        """Begin the wait for splits that have shown nothing, if a record is held back. To be called
-        with each plan. `limit`: of the query alone. In a group the reports may hold other queries,
-        so the wait begins at once.
+        """Begin the wait for splits whose producer has not shown its lag, if such a split delays a
+        record. Call it with each plan.
+
+        `limit` is the limit of the query without its group. In a group, the reports may delay other
+        queries, so the wait begins at once.
         """
         if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
@@ -230,13 +236,13 @@ class Producers:
                 self._grace.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
 
     def sum_up(self) -> None:
-        """Log what the run has not logged yet."""
+        """Log at the end of the run what was not logged yet."""
         self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
-        """Keep the lags beside the checkpoint if they have grown, or `at_once`.
+        """Write the lags beside the checkpoint if they have grown, or `at_once`.
 
-        Lags up to half of `max_drift` (ms) raise no bound. Nothing is kept while the clock is in
+        Lags up to half of `max_drift` (ms) raise no bound. Nothing is written while the clock is in
         doubt.
         """
         if self._kept is not None and self.learns and self._clock.steady:
@@ -245,7 +251,7 @@ class Producers:
     # -- inside --
 
     def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
-        """Return the splits that the others no longer wait for, and log each of them once."""
+        """Return the splits that the others no longer wait for. Log each of them once."""
         bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
         for key, _, _ in unread.splits():
             lag, head = self._lags[key], heads.get(key)
@@ -262,8 +268,8 @@ class Producers:
         return found
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
-        """Return whether a split's first unread record is further below one that was read than
-        `bound` (ms).
+        """Return whether a split's first unread record is more than `bound` (ms) older than one
+        that was read.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 
@@ -334,7 +340,7 @@ class Producers:
         return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
-        """Learn the lag of splits that have shown nothing and hold unread records, from the first
+        """Measure the lag of splits that had shown nothing but have unread records, by the first
         record that came after the first look at each.
         """
         asked: dict[int, dict[str, tuple[int, int]]] = {}
@@ -365,6 +371,6 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """Return the time (ms) for which a split's end is known; AvailableNow fixes the ends."""
+    """Return the time (ms) for which a split's end is known. AvailableNow fixes the ends."""
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

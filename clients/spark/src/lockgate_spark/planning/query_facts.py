@@ -1,11 +1,12 @@
-"""What a run tells its group beside its watermarks: facts for the people who watch the group.
+"""The reader stats that a run reports to its group besides its watermarks, for people who watch the
+group.
 
-All of them are known anyway, but for what `stamps` looks up. Nothing here asks Kafka, counts rows
-or runs a job, and a query without a group makes no facts at all.
+All of them are known anyway, except for the result of `stamps`. Nothing here asks Kafka, counts
+rows or runs a job, and a query without a group makes no stats.
 
-**Pace** is measured over the last minute, by the watermarks that the reader reports. So it falls to
-0 within a minute while the query waits, and it is what the group's watermark may hope for. Where
-batches are longer, it is measured over the last one.
+**The event-time rate** is measured over the last minute, by the watermarks that the reader reports.
+So it falls to 0 within a minute while the query waits. If batches are longer than a minute, it is
+measured over the last batch.
 """
 
 from collections import deque
@@ -24,15 +25,15 @@ _APART_S = 1.0  # between two points, so that there are some sixty of them
 
 @dataclass(slots=True)
 class WatermarkPace:
-    """How fast one watermark rises."""
+    """Measures how fast one watermark rises."""
 
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
 
     def seen(self, watermark: int, now: float) -> int | None:
-        """Take in the watermark (ms) at `now` (monotonic, in seconds).
+        """Note the watermark (ms) at `now`, by a monotonic clock in seconds.
 
-        Returns the ms by which it has risen in a second; None without a watermark, or after too
-        short a time.
+        Return by how many ms it has risen per second; None without a watermark, or if too little
+        time has passed.
         """
         points = self._points
         if watermark in (MIN, MAX) or (points and watermark < points[-1][1]):
@@ -48,7 +49,7 @@ class WatermarkPace:
 
 
 class QueryFacts:
-    """The facts of one run's sources. `ticks`: a monotonic clock, in seconds."""
+    """The reader stats of one run's sources. `ticks` is a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
@@ -56,7 +57,7 @@ class QueryFacts:
         self._late: dict[int, int] = {}
 
     def count_late(self, index: int, total: int) -> None:
-        """Note how many rows of one source were late in the run so far."""
+        """Note how many rows of a source were late in the run so far."""
         self._late[index] = total
 
     def added(
@@ -66,10 +67,10 @@ class QueryFacts:
         lags: Mapping[Key, int],
         retained: Mapping[int, Retained],
     ) -> dict[int, SourceStatus]:
-        """Return the statuses with their facts.
+        """Return the statuses with their reader stats.
 
-        `rows_saved` is the query's, `lags` (ms) are those of the splits' producers, and `retained`
-        is by source.
+        `rows_saved` is an estimate for the whole query, `lags` (ms) are those of the splits'
+        producers, and `retained` is by source.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

@@ -1,21 +1,21 @@
-"""Paused splits at the edge of their topic's retention: records that Kafka is about to delete are
+"""Paused splits near the end of their topic's retention: records that Kafka is about to delete are
 read early, above the ceiling.
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
-retention is left to it. For `retention.ms` its timestamp counts. For `retention.bytes` the bytes
-after it count, estimated from the size of its log. The records in danger of a paused split are
-read, up to the first one that is not in danger, within the rest of the source's budget. There the
-split is paused again.
+retention is left. For `retention.ms`, its timestamp counts. For `retention.bytes`, the bytes after
+it count, estimated from the size of its log. The records in danger of a paused split are read, up
+to the first one that is not in danger, within the rest of the source's budget. There the split is
+paused again.
 
-**The trade.** An unread record will certainly be lost. A record that is read early lifts Spark's
-watermark, to no more than (now − retention.ms + margin) − delay. Rows that are late because of it
-are themselves as near to their deletion, unless their topic keeps records for longer. So only the
-records in danger are read early.
+**The trade-off.** An unread record will certainly be lost. A record that is read early can raise
+Spark's watermark, but to no more than (now − retention.ms + margin) − delay. Rows that become late
+by that are themselves close to their deletion, unless their topic keeps records for longer. So only
+the records in danger are read early.
 
-Kafka deletes whole segments, oldest first, each when its last record is due. So a record is safe as
-long as one before it is. Kafka's look-up by time answers that question: the first offset at which a
-record is safe. A record in danger that shares a segment with safe ones is read earlier than
-necessary.
+Kafka deletes whole segments, oldest first, when their last record is due. So a record is safe as
+long as one before it is. Kafka's look-up by time answers this question: it returns the first offset
+at which a record is safe. A record in danger that shares a segment with safe ones is read earlier
+than necessary.
 """
 
 import logging
@@ -43,8 +43,12 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Where the records of a source that are in danger end, by split, as looked up at `asked_at`
-    (wall clock in ms). `kept`: of splits whose logs are bounded in size.
+    """The end of the records in danger, for the splits of a source.
+
+    Attributes:
+        asked_at: Wall clock in ms of the look-up.
+        safe_from: The first offset of each split that is not in danger.
+        kept: The logs that are bounded in size.
     """
 
     asked_at: int
@@ -53,8 +57,8 @@ class Edge:
 
 
 class BoundedLog(NamedTuple):
-    """A log that is bounded in size: its `end`, and how many offsets before it Kafka keeps, as if
-    all records had one size.
+    """A log that is bounded in size: its `end`, and the number of `offsets` before it that Kafka
+    keeps, assuming that all records have the same size.
     """
 
     end: int
@@ -62,14 +66,16 @@ class BoundedLog(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """When (wall clock, ms) Kafka deletes the first unread record of a paused split."""
+    """The time (wall clock, ms) at which Kafka deletes the first unread record of a paused
+    split.
+    """
 
     until: int
     split: str
 
 
 def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan, with the records in danger of its paused splits."""
+    """Return the plan, extended by the records in danger of its paused splits."""
     safe_from, ends, splits = basis.safe_from, basis.look.unread.ends, dict(plan.splits)
     left = {i: _left(plan, i, budget) for i, budget in basis.look.answers.budgets.items()}
     for key in sorted(plan.paused if safe_from else (), key=lambda key: _next_time(splits[key])):
@@ -83,10 +89,10 @@ def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 
 class Retention:
-    """Which records of one run are in danger, and what was read early for it.
+    """Finds the records of one run that are in danger, and counts those that are read early.
 
-    A record is in danger in the last `margin` (a share) of its retention; with 0 none is. `tells`:
-    whether `retained` is asked for.
+    Records are in danger in the last `margin` (a share) of their retention; with 0, none is.
+    `tells` says whether `retained` will be called.
     """
 
     def __init__(self, margin: float, *, tells: bool = False) -> None:
@@ -101,9 +107,9 @@ class Retention:
         self._read_early: Counter[Key] = Counter()
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
-        """Return the first offset of each split that is not in danger, if the plan pauses one.
+        """Return the first offset of each split that is not in danger, if the plan pauses a split.
 
-        `plan`: cut at the ceiling. `now`: wall clock in ms.
+        `plan` was cut at the ceiling. `now` is the wall clock in ms.
         """
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
@@ -112,9 +118,10 @@ class Retention:
         return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
 
     def retained(self, plan: Plan[Key], unread: Unread) -> dict[int, Retained]:
-        """By source, when Kafka deletes the first unread record of the paused split that is next
-        to lose one, by a plan that was cut at the ceiling. Sources without such a split are left
-        out, and those of which that is unknown. Asks Kafka nothing.
+        """Return when Kafka deletes the next unread record of a paused split, for each source.
+
+        `plan` was cut at the ceiling. Sources are left out if they have no such split, or if the
+        time is not known. It makes no request.
         """
         found = dict[int, Retained]()
         indexed = {i for i, source in unread.sources.items() if isinstance(source.log, IndexedSplitLog)}
@@ -128,8 +135,8 @@ class Retention:
         return found
 
     def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
-        """Return when `retention.ms` and `retention.bytes` let Kafka delete a record. `stamped`:
-        its event time is Kafka's stamp.
+        """Return when `retention.ms` and `retention.bytes` allow Kafka to delete a record.
+        `stamped` says whether its event time is Kafka's timestamp.
         """
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
         by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
@@ -137,7 +144,9 @@ class Retention:
         return by_time if by_size is None else (*by_time, by_size)
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
-        """When a log that goes on growing as it has grown will have outgrown the record."""
+        """Return when a log will have outgrown the record, if it continues to grow at the same
+        rate; None if unknown.
+        """
         last, before = self._edges.get(i), self._before.get(i)
         if last is None or before is None or split not in last.kept or split not in before.kept:
             return None
@@ -150,7 +159,7 @@ class Retention:
 
     def note(self, planned: Planned, now: int) -> dict[Key, int]:
         """Return how many offsets of each split a plan that is carried out reads early. Log and
-        count them. `now`: wall clock in ms.
+        count them. `now` is the wall clock in ms.
         """
         if planned.put_off:
             return {}
@@ -175,7 +184,9 @@ class Retention:
             )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
-        """Look up when Kafka stamped the paused records of a source with another event time."""
+        """Look up when Kafka stamped the paused records of a source whose event time is in the
+        payload.
+        """
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:
             kept_ms = self._configs[i].of(topic_of(split)).retention_ms if j == i else None
@@ -216,13 +227,15 @@ class Retention:
 
 
 def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Take a time if it is sooner. A retention of MAX ms is none."""
+    """Keep a time if it is earlier than the one known. A retention of MAX ms does not count."""
     if until < MAX and (i not in found or until < found[i].until):
         found[i] = Retained(max(0, until), split)
 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
-    """By split the first offset that is not in danger; splits without retention are left out."""
+    """Return the first offset of each split that is not in danger. Splits without retention are
+    left out.
+    """
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
     found: Offsets = {}
@@ -241,7 +254,7 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
 
 
 def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """Return what Kafka keeps of the splits of which it keeps `most` bytes."""
+    """Return how much Kafka keeps of the splits that are limited to `most` bytes."""
     if not most:
         return {}
     sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()

@@ -1,10 +1,11 @@
-"""Event-time slices of one run: where its batches are cut, and which windows each batch holds. The
+"""The window-aligned batches of one run: where they end, and which windows each batch contains. The
 rule is in `lockgate.plan.slices`.
 
-A batch that Spark replays from the checkpoint was planned by a run that has ended. It must get the
-same slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where
-its batch begins and ends, and up to where windows are torn (`interrupted_slices`). A slice is kept
-before Spark logs those offsets: the last one may never have become a batch, the one before it has.
+A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
+slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where its
+batch begins and ends, and up to which event time windows lack records (`interrupted_slices`). A
+slice is kept before Spark logs the offsets of its batch. So the last kept one may never have become
+a batch, but the one before it has.
 """
 
 import json
@@ -44,7 +45,7 @@ Ends = Mapping[int, Offsets]
 
 
 def _by_source(value: object) -> ByKey:
-    """Return numbers by source and split out of JSON, whose keys are text."""
+    """Return numbers by source and split from JSON, whose keys are text."""
     found: ByKey = {}
     for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
         if not source.isdecimal() or not isinstance(splits, Mapping):
@@ -60,7 +61,7 @@ BY_SOURCE = JsonForm(_by_source, lambda by_source: {str(source): of for source, 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON of a text."""
+    """The JSON of a kept slice."""
 
     CLOSED: ClassVar[bool] = True
 
@@ -74,8 +75,8 @@ class _Kept:
 
 
 def _parsed(value: object) -> _Kept:
-    """Return a kept text. A slice of this run may end at `watermark.MAX`, but one that is kept is
-    shown to people as a time.
+    """Return a kept slice from its JSON. Raises `InvalidValue` for times that cannot be shown to
+    people.
     """
     kept = from_json(_Kept, value)
     if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
@@ -86,8 +87,13 @@ def _parsed(value: object) -> _Kept:
 
 
 class Slices:
-    """The slices of one run. `logged`: where the checkpoint's last batch ends, None without one;
-    `sources`: those of the run.
+    """The slices of one run.
+
+    Args:
+        windows: The windows at which batches end.
+        memory: The texts beside the checkpoint.
+        logged: Where the checkpoint's last batch ends; None if there is none.
+        sources: The sources of the run.
     """
 
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
@@ -112,7 +118,7 @@ class Slices:
 
     @classmethod
     def of(cls, alignment: Alignment, run: Run, sources: Mapping[int, Source]) -> "Slices | None":
-        """Return the slices of a run that Spark has opened; None if its batches are not cut so."""
+        """Return the slices of a run that Spark has opened; None without `Alignment(slice=…)`."""
         if alignment.slice is None:
             return None
         logged = {i: offsets for i in sources if (offsets := run.logged_offsets(i)) is not None}
@@ -122,8 +128,8 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the checkpoint's last batch, where it is known. What was deleted since it
-        was planned is missing from it.
+        """The slice of the checkpoint's last batch, if it is known. It is incomplete if records
+        were deleted since it was planned.
         """
         if self._last is not None and self._replayed is None:
             gone = tuple(
@@ -139,8 +145,8 @@ class Slices:
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Look at where the next plan begins, and, if a window may be read whole, whether records
-        before that were deleted. `disorder`: ms; `now`: wall clock in ms.
+        """Look where the next plan begins and, if it may contain a complete window, whether records
+        before its begin were deleted. `disorder` is in ms, `now` is the wall clock in ms.
         """
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
@@ -148,16 +154,18 @@ class Slices:
             self._torn.look_at_begins(self._seen)
 
     def reach(self, draft: Draft[Key]) -> int:
-        """How far (ms) the next batch gets if the group's ceiling is left out."""
+        """Return the event time (ms) that the next batch reaches if the group's ceiling does not
+        limit it.
+        """
         whole_from = self.whole_from(draft.first)
         alone = plan_slice(draft, watermark.MAX, self.windows, holds_group=False, whole_from=whole_from)
         return min(draft.reach, alone.target)
 
     def take(self, plan: Plan[Key], first: int, unread: Unread, disorder: int) -> BatchSlice | None:
-        """Return the slice of the plan's batch, kept before Spark logs the batch; None for an empty
-        batch.
+        """Return the slice of a plan's batch, and keep it beside the checkpoint. Return None for an
+        empty batch.
 
-        `first`: event time (ms) of the first unread record.
+        `first` is the event time (ms) of the first unread record.
         """
         if plan.offsets == 0:
             return None
@@ -178,8 +186,8 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Where the first window begins that can be whole; MIN where that is at the start of the
-        next slice.
+        """Return the begin of the first window that can be complete; MIN if that is where the next
+        slice starts.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
@@ -197,7 +205,7 @@ class Slices:
         return None if self._last is None else self._last.slice
 
     def _warn(self, shown: BatchSlice) -> None:
-        """Warn once for each split."""
+        """Log a warning about incomplete windows, once for each split."""
         if news := [split for split in shown.missing_from if split not in self._warned]:
             self._warned.update(news)
             log.warning(
@@ -210,7 +218,7 @@ class Slices:
 
 
 def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan that ends where a window ends, if batches are to end so."""
+    """Return the plan, cut at the end of a window if batches are window-aligned."""
     if basis.windows is None:
         return plan
     draft, event = basis.draft, basis.ceiling.event
@@ -219,7 +227,7 @@ def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
-    """Return the splits of which retention deleted records that a replay reads again."""
+    """Return the splits from which retention has deleted records of a batch that is replayed."""
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:
         source.log.set_splits(read)

@@ -17,7 +17,7 @@ _COARSE = 100  # told once it is known to this part of the span that it was look
 
 
 class OldestStamp:
-    """The oldest stamp of the first unread records of some splits of one source."""
+    """Searches for the oldest timestamp of the first unread records of some splits of a source."""
 
     def __init__(self) -> None:
         self._low = 0  # no record of `_heads` is stamped before it, as far as that matters
@@ -26,9 +26,10 @@ class OldestStamp:
         self._heads: Mapping[str, int] = {}
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
-        """Return the oldest stamp (ms) and its split; None while it is not known well enough.
+        """Return the oldest timestamp (ms) and its split; None while it is not known well enough.
 
-        `heads`: the first unread offset of each split. Stamps before `since` count as `since`.
+        `heads` has the first unread offset of each split. Timestamps before `since` count as
+        `since`.
         """
         self._meet(heads, since)
         for _ in range(LOOK_UPS):
@@ -47,8 +48,8 @@ class OldestStamp:
         return self._low, self._holder
 
     def _meet(self, heads: Offsets, since: int) -> None:
-        """Take in other heads: later records of the same splits are stamped no earlier, so only the
-        record stamped before `_high` shows that one is.
+        """Continue the search with other first unread records. Later records of a split are stamped
+        no earlier. So only the record stamped before `_high` shows that one is.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0

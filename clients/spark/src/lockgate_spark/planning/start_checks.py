@@ -1,5 +1,6 @@
-"""The checks of a query at its first plan: rows that are lost already, a watermark delay that is
-too short, and a watermark on another event time than the aligned one. The condition is in `bounds`.
+"""The checks at a query's first plan: for rows that are lost already, for a watermark delay that is
+too short, and for a watermark on another event time than the aligned one. The condition is in
+`bounds`.
 """
 
 import logging
@@ -20,16 +21,16 @@ log = logging.getLogger("lockgate")
 
 
 class DelayCheck:
-    """Warns where the delay of a run is too short for what its plans go by; once more where that
-    has doubled.
+    """Warns if the watermark delay of a run is too short for its plans, and again if the needed
+    delay has doubled.
     """
 
     def __init__(self) -> None:
         self._logged = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
-        """`delay`: of the query's watermark, ms; None without one. `in_payload`: that is where
-        event time is.
+        """Compare the delay with the needed one. `delay` is in ms, None without a watermark.
+        `in_payload` says whether an event time is in the payload.
         """
         needed = needed_delay(bounds, in_payload)
         if delay is not None and delay < needed and needed >= 2 * self._logged:
@@ -38,7 +39,7 @@ class DelayCheck:
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
-    """Log a warning for each thing that loses rows whatever the planner does."""
+    """Log a warning for each thing that loses rows no matter how batches are planned."""
     stored = run.logged_watermark()
     lost = 0 if stored is None else rows_below(unread, stored)
     if stored is not None and lost:
@@ -79,9 +80,10 @@ def _offer_highest(run: Checkpointed, bounds: Bounds) -> None:
 
 
 def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Alignment) -> None:
-    """Return whether what is aligned is what the query's watermarks stand on, and all of it.
-    `payloads`: of each source whether its event time is in the payload. Raises `UnsupportedQuery`,
-    or warns where that was chosen.
+    """Check that the query's watermarks use the aligned event time. `payloads` says of each source
+    whether its event time is in the payload.
+
+    Raises `UnsupportedQuery`, or only logs a warning with `other_event_time="warn"`.
     """
     kinds = set(payloads)
     for each in run.watermarks():
@@ -112,7 +114,9 @@ def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) ->
 
 
 def rows_below(unread: Unread, event_time: int) -> int:
-    """How many unread offsets lie before each split's first record above `event_time` (ms)."""
+    """Return how many unread offsets lie before each split's first record above `event_time` (ms),
+    over all splits.
+    """
     unread.heads()
     above = unread.first_after(event_time)
     ends = {(i, split): end for i, of_source in unread.ends.items() for split, end in of_source.items()}

@@ -1,17 +1,17 @@
-"""How long a query waits for a split whose producer has shown nothing yet.
+"""How long a query waits for a split whose producer has not shown its lag yet.
 
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
-the clock, while the producer of another is half an hour behind. Then that half hour is lost,
-however soon the producer shows its lag. So the first time that such a split would hold something
-back, the query waits *inside* its plan and looks whether the split's log grows.
+the clock, while the producer of another one is half an hour behind. Then rows of that half hour are
+lost, no matter how soon the producer shows its lag. So the first time that such a split would delay
+a record, the query waits *inside* its plan and watches whether the split's log grows.
 `processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
-everything. After the wait the split counts as silent, and that is remembered beside the checkpoint.
+everything. After the wait the split counts as silent, and that is kept beside the checkpoint.
 
-**How long** goes by when the split was appended to, which an event time does not tell: a producer
-may be hours behind. The wait is short where nothing was appended lately, as far as Kafka tells
-(`Traces`), and for a split whose last record is so old that nobody would wait for its producer.
-Else it is longer, and longest for a split whose records are some seconds apart. A record that is
-more than a day old is never held.
+**How long** depends on when the split was last appended to, which an event time does not show,
+because a producer may be hours behind. The wait is short if nothing was appended lately, as far as
+Kafka shows (`Traces`), or if the split's last record is so old that no other split waits for its
+producer. Otherwise it is longer, and longest for a split whose records come some seconds apart. A
+record that is more than a day old is never delayed.
 """
 
 import time
@@ -36,12 +36,13 @@ _GAPS = 1.5  # a split whose records are so far apart shows itself within so man
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What a split's log tells of when it was appended to. Times in ms.
+    """What a split's log shows about when it was appended to. Times are in ms.
 
-    `newest`: the highest event time; None in an empty log. `still_since`: since when the log is
-    known to have ended where it ends now. `stamped_at`: when Kafka stamped the newest record; None
-    where producers do. `apart_ms`: how far apart the records are on average; 0 where too few are
-    known.
+    Attributes:
+        newest: The highest event time; None in an empty log.
+        still_since: Since when the log is known to have the same end.
+        stamped_at: When Kafka stamped the newest record; None if producers stamp records.
+        apart_ms: The average time between two records; 0 if too few are known.
     """
 
     newest: int | None
@@ -50,8 +51,10 @@ class Traces:
     apart_ms: float = 0.0
 
     def watch_s(self, now: int, recent_ms: int, far_ms: int) -> float:
-        """How long (s) to watch the split at `now`. `recent_ms`: what was appended within this time
-        was appended lately. `far_ms`: a producer that is further behind is not waited for.
+        """Return how long (s) to watch the split from `now` on.
+
+        A split appended to within `recent_ms` counts as appended to lately. A producer that is more
+        than `far_ms` behind is not waited for.
         """
         silent = self.still_since < now - recent_ms
         stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms
@@ -62,9 +65,10 @@ class Traces:
 
 
 def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLag]) -> dict[Key, Traces]:
-    """Return the traces of some splits, looked up once, when the wait for these splits begins.
+    """Return the traces of some splits. They are looked up once, when the wait for these splits
+    begins.
 
-    Kafka says when records were last appended if it stamps them itself
+    Kafka shows when records were last appended if it stamps them itself
     (`message.timestamp.type=LogAppendTime`), even if event time is in the payload. Otherwise only
     the log's end shows it, by whether it moves.
     """
@@ -88,14 +92,16 @@ def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLa
 
 
 def _apart_ms(first: Head | None, last: Head | None) -> float:
-    """How far apart the records between these two are on average."""
+    """Return the average time (ms) between the records from `first` to `last`."""
     if first is None or last is None or last.offset - first.offset < _ENOUGH:
         return 0.0
     return (last.event_time - first.event_time) / (last.offset - first.offset)
 
 
 def _stamps(requests: KafkaRequests) -> dict[str, int]:
-    """When the newest record of each split was appended, where Kafka stamps the topic's records."""
+    """Return when the newest record of each split was appended, for topics whose records Kafka
+    stamps.
+    """
     asked = requests.topic_configs({topic_of(split) for split in requests.order}, ("message.timestamp.type",))
     stamped = {line.partition("\t")[0] for line in asked if line.endswith("\tLogAppendTime")}
     found = (requests.highest() or {}) if stamped else {}
@@ -103,7 +109,7 @@ def _stamps(requests: KafkaRequests) -> dict[str, int]:
 
 
 class StartupGrace:
-    """The waits of one run. `ticks`: a monotonic clock, in seconds."""
+    """The waits of one run. `ticks` is a monotonic clock, in seconds."""
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
         self._ticks = ticks
@@ -114,20 +120,17 @@ class StartupGrace:
         return key in self._until
 
     def begin(self, watch_s: Mapping[Key, float]) -> None:
-        """Start the waits, since a record is held back.
-
-        `watch_s`: how long (s) each split that has shown nothing is watched.
-        """
+        """Begin the waits. `watch_s` is how long (s) to watch each split."""
         now = self._ticks()
         self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
 
     def goes_on(self) -> bool:
-        """Return whether a split is still waited for."""
+        """Return whether a wait still lasts."""
         now = self._ticks()
         return any(until > now for until in self._until.values())
 
     def take_over(self) -> list[Key]:
-        """Return the splits whose wait is over, each once."""
+        """Return the splits whose wait has ended, each once."""
         now = self._ticks()
         over = [key for key, until in self._until.items() if until <= now]
         for key in over:
@@ -135,5 +138,5 @@ class StartupGrace:
         return over
 
     def end(self, key: Key) -> None:
-        """End the wait for a split that has shown itself."""
+        """End the wait for a split whose producer has shown its lag."""
         self._until.pop(key, None)

@@ -1,13 +1,14 @@
-"""Records that came too late: their producer was further behind the clock than the plans waited
-for it, and Spark's watermark had passed them.
+"""Records that came too late: their producer was further behind the clock than the plans waited for
+it, and Spark's watermark had passed them.
 
-The first of them shows the lag, and from then on the others wait. Those behind it are late all the
-same, until the producer has come up to Spark's watermark. All of them are counted, each once.
+The first of them shows the lag, and from then on the other splits wait. The records behind it are
+late all the same, until the producer has caught up with Spark's watermark. Each of them is counted
+once.
 
 Spark's watermark outlives a run, and so do late records. After a restart they show no lag, because
-they came without a look, or a lag that the restored bound covers. So the first record that a run
-finds in a partition is compared with Spark's watermark itself. What the run before had in sight is
-not counted again.
+they came between two runs, or because the kept bound covers their lag. So the first record that a
+run finds in a partition is compared with Spark's watermark itself. Records that the run before has
+counted are not counted again.
 """
 
 import logging
@@ -24,10 +25,16 @@ log = logging.getLogger("lockgate")
 
 @dataclass(slots=True)
 class _Late:
-    """Of one split. `lag`: the largest, ms. `waited`: how far behind (ms) its producer was waited
-    for; None if an earlier run decided that. `upto`: the offset up to which late records were
-    counted. `logged`: how many the log has told. `ended`: the split has come up to Spark's
-    watermark.
+    """The late records of one split.
+
+    Attributes:
+        lag: The largest lag, ms.
+        waited: How far behind (ms) the plans had waited for the producer; None if an earlier run
+            planned.
+        upto: Offset up to which late records were counted.
+        count: Their number.
+        logged: The number in the last warning.
+        ended: Whether the split has caught up with Spark's watermark.
     """
 
     lag: int
@@ -39,7 +46,7 @@ class _Late:
 
 
 class TooLate:
-    """The late records of one run. `far`: a producer that is further behind (ms) is not waited
+    """The late records of one run. Producers that are more than `far` ms behind are not waited
     for.
     """
 
@@ -49,11 +56,13 @@ class TooLate:
 
     @property
     def total(self) -> int:
-        """How many were counted."""
+        """The number of late records so far."""
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Note that a record came `lag` ms behind the clock, and was waited for `waited` ms."""
+        """Note that a record came `lag` ms behind the clock, while the plans waited for `waited`
+        ms.
+        """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
             late.waited = waited
@@ -62,7 +71,7 @@ class TooLate:
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
         """Note that the first record found in this run is late by an earlier run's watermark.
 
-        `lag`: in ms. `upto`: up to which offset that run has counted.
+        `lag` is in ms. `upto` is the offset up to which the earlier run has counted.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 

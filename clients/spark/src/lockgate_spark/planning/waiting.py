@@ -15,15 +15,15 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split that bounds a plan's horizon, or the next one to be read if it is
-    stopped.
+    """Return the split that limits a plan's horizon. If the next split to be read is stopped,
+    return that one.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Take in what the query waits for by a plan, if anything. `now`: wall clock in ms."""
+    """Note what the query waits for by a plan, if it does. `now` is the wall clock in ms."""
     plan, wait = planned.plan, None
     if not planned.put_off:
         why = partial(_why, planned, producers, now)
@@ -38,10 +38,10 @@ def wait_of(
     why: Callable[[], tuple[str, str] | None],
     brief: bool,
 ) -> Wait | None:
-    """Return the wait of a plan; None if it reads, or nothing is left.
+    """Return the wait of a plan; None if it reads, or if nothing is left to read.
 
-    `why`: the name of the split that the others wait for, and why. `brief`: that split is waited
-    for only at the start.
+    `why` returns the name of the split that the others wait for, and the reason. `brief` says that
+    this wait ends within seconds.
     """
     if plan.offsets or not plan.paused:
         return None
@@ -56,8 +56,8 @@ def wait_of(
 
 
 def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: int) -> str:
-    """Return what a run under `availableNow` that ends with this plan has left to the next one, in
-    sentences; empty if that is nothing.
+    """Return what a run under `availableNow` leaves to the next one if it ends with this plan, in
+    sentences. Return an empty text if that is nothing.
     """
     plan, windows = planned.plan, planned.basis.windows
     if not plan.paused:
@@ -74,8 +74,8 @@ def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: in
 
 
 def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
-    """Return the paused split whose next record is the oldest, and the event time (ms) of that
-    record.
+    """Return the paused split whose next record is the oldest, and that record's event time (ms);
+    None if there is none.
     """
     heads = [(key, head.event_time) for key in plan.paused if (head := plan.splits[key].next) is not None]
     first = min(heads, key=lambda each: each[1], default=None)
@@ -83,6 +83,8 @@ def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
 
 
 def _why(planned: Planned, producers: Producers, now: int) -> tuple[str, str] | None:
-    """Return the name of the split that the others wait for, and why."""
+    """Return the name of the split that the others wait for, and the reason; None if there is
+    none.
+    """
     key = blocker(planned, producers)
     return None if key is None else (names([key], planned.plan.splits)[key], producers.why(key, now))

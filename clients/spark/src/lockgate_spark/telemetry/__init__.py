@@ -1,4 +1,4 @@
-"""The view of each plan, and its way to log lines, Spark's progress and gauges. Decides nothing.
-Used by `planning` and `gates`. The names and their meaning stand in docs/monitoring.md; the
-estimate of rows saved, in `rows_saved`.
+"""The view of each plan, and the log lines, progress metrics and gauges made from it. Nothing here
+influences a plan. `planning` and `gates` use this room. docs/monitoring.md has the names and their
+meaning; `rows_saved` explains the estimate of rows saved.
 """

@@ -1,8 +1,8 @@
-"""A view of a query as a small table: HTML for notebooks, with a bar for each partition's drift,
-and plain text for all else.
+"""A query's status as a small table: HTML for notebooks, with a bar for each partition's drift, and
+plain text otherwise.
 
-The colours are half-tones over the notebook's own background and text, so that light and dark
-themes need no switch. All styles are inline, for notebooks keep no style sheet apart.
+The colours are half-transparent over the notebook's own background and text, so they fit light and
+dark themes. All styles are inline, because notebooks keep no style sheets.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _COLOUR = "#3b82c4"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One partition: how far (ms) its first unread record is above the lowest one of the
+    """One partition. `drift_ms` is how far its first unread record is above the lowest one of the
     query; None if nothing is left to read.
     """
 
@@ -41,13 +41,13 @@ class Bar:
 
     @property
     def note(self) -> str:
-        """What the partition does."""
+        """The state of the partition, in words."""
         lasts = "" if self.paused_s is None else f" for {spoken(round(self.paused_s * 1000))}"
         return f"{_STATES[self.state]}{lasts}"
 
 
 def bars(view: BatchAlignment) -> list[Bar]:
-    """Return a bar for each partition of a view, the one that is furthest ahead first."""
+    """Return a bar for each partition of a view, beginning with the one that is furthest ahead."""
     unread = [partition.watermark for partition in view.partitions if _is_unread(partition)]
     lowest = min(unread, default=0)
     keys = [(partition.source, partition.partition) for partition in view.partitions]
@@ -67,7 +67,7 @@ def bars(view: BatchAlignment) -> list[Bar]:
 def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
     """Return the table as HTML without scripts.
 
-    `title` and `sentence` are plain text. `max_drift_ms` is marked on the bars.
+    `title` and `sentence` are plain text. A line on the bars marks `max_drift_ms`.
     """
     top = _top(drawn, max_drift_ms)
     rows = "".join(_row(bar, top, max_drift_ms) for bar in drawn[:MOST_ROWS])

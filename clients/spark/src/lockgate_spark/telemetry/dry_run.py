@@ -1,4 +1,6 @@
-"""A dry run (mode observe): compares the batches that Spark read by itself with the plans."""
+"""A dry run (observe mode): a comparison of the batches that Spark read by itself with the
+plans.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -9,9 +11,12 @@ log = logging.getLogger("lockgate")
 
 
 class DryRun:
-    """Counts the batches of one run that went beyond their plans (`ahead`; a batch counts once for
-    each source), and the offsets in them that a plan would have left for later. `has_failed`:
-    whether a plan could not be made.
+    """Counts the batches of one run that went beyond their plans.
+
+    Attributes:
+        ahead: Their number. A batch counts once for each source.
+        offsets_ahead: The offsets in them that a plan would have left for later.
+        has_failed: Whether a plan could not be made.
     """
 
     def __init__(self) -> None:
@@ -19,7 +24,7 @@ class DryRun:
         self.has_failed = False
 
     def compare(self, start: Offsets, native: Offsets, planned: Mapping[str, int]) -> None:
-        """Compare the end of Spark's batch with the plan's."""
+        """Compare the end of Spark's batch with the end that was planned."""
         if all(start.get(split) == end for split, end in native.items()):
             return
         ahead = sum(
@@ -29,7 +34,7 @@ class DryRun:
         self.offsets_ahead += ahead
 
     def failed(self, error: Exception) -> None:
-        """Warn once that no plan could be made."""
+        """Log that no plan could be made; the first time as a warning."""
         log.log(
             logging.DEBUG if self.has_failed else logging.WARNING,
             "mode observe: no plan could be made, and the query runs on unchanged: %s",

@@ -1,10 +1,10 @@
 """The numbers of a run as gauges, for Spark's metrics system.
 
-A number that lastProgress shows keeps its name: `alignmentPausedMs` is the gauge `pausedMs`. So
-there is one list, in `progress_metrics`. Over several sources a gauge is the sum of each source's
-own count, else the largest value. Event times are added, in ms since the epoch; progress shows them
-as text. Yes is 1 and no is 0. A value that is unknown or unbounded is None: a gauge without a
-value.
+A gauge is named after its number in lastProgress, so `alignmentPausedMs` becomes `pausedMs`.
+Therefore only `progress_metrics` lists them. Over several sources, a gauge is the sum of counts
+that each source has for itself, and otherwise the largest value. Event times are added, in ms since
+1970; in progress they are text. Yes is 1 and no is 0. A value that is unknown or unbounded is None,
+which is a gauge without a value.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ Values = Mapping[str, int | None]
 
 
 class Gauges(Protocol):
-    """Where the gauges of one run are shown. Raises nothing."""
+    """The place where the gauges of one run are shown. Its methods raise nothing."""
 
     def show(self, values: Values) -> None:
-        """Set these gauges; the others keep their values."""
+        """Set these gauges. The others keep their values."""
 
     def close(self) -> None:
-        """At the end of the run."""
+        """Remove the gauges at the end of the run."""
 
 
 class RunGauges:
@@ -53,10 +53,7 @@ class RunGauges:
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Show a plan that is not carried out, at most once a second.
-
-        The records that it left out were counted before.
-        """
+        """Show a plan with which the query waits, at most once a second."""
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 
@@ -66,7 +63,7 @@ class RunGauges:
         self._gauges.show(late_gauges(sum(self._late.values())))
 
     def close(self) -> None:
-        """End the gauges, at the end of the run."""
+        """Remove the gauges at the end of the run."""
         self._gauges.close()
 
 
@@ -90,7 +87,7 @@ def gauges(view: BatchAlignment) -> dict[str, int | None]:
 
 
 def late_gauges(total: int) -> dict[str, int | None]:
-    """Return the gauge of a query whose late rows are counted. `total`: in the run so far."""
+    """Return the gauge of late rows. `total` is their number in the run so far."""
     return {"lateRowsTotal": total}
 
 

@@ -1,5 +1,5 @@
-"""Views as JSON, for a process that is not the one that plans: dataclasses by the names of their
-fields, an Enum by its value.
+"""Views as JSON, for another process than the one that plans. A dataclass becomes an object with
+the names of its fields, and an Enum its value.
 """
 
 import types
@@ -19,8 +19,8 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """Return a value of this type from JSON, the inverse of `to_json`. A field that one of the two
-    sides lacks has its default.
+    """Return a value of this type from JSON; the inverse of `to_json`. If a field is missing in the
+    JSON, it has its default, and unknown fields are ignored.
     """
     if value is None:
         return None

@@ -1,5 +1,5 @@
-"""Records that are left out of the alignment for their event time: one warning a split, and a count
-at the end of the run.
+"""Records that are left out of the alignment because of their event time: one warning for each
+split, and a count at the end of the run.
 """
 
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger("lockgate")
 
 
 class LeftOut:
-    """The left-out records of one run, as far as its plans have met them."""
+    """The left-out records of one run, as far as its plans have seen them."""
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
@@ -26,11 +26,11 @@ class LeftOut:
 
     @property
     def total(self) -> int:
-        """How many were counted, over all splits."""
+        """The number of these records, over all splits."""
         return self._records.total()
 
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
-        """Names the first such record of each split that has not been warned of."""
+        """Log a warning about the first such record of each split."""
         self._known = [(i, split) for i, source in sources.items() for split in source.log.learned]
         for i, source in sources.items():
             for split, learned in source.log.learned.items():
@@ -49,16 +49,16 @@ class LeftOut:
                 )
 
     def count(self, key: Key, records: int) -> None:
-        """Note how many left-out records of a split a batch holds."""
+        """Add the number of left-out records of a split in a batch."""
         if records:
             self._records[key] += records
 
     def so_far(self, key: Key) -> int:
-        """Return how many records of a split were counted."""
+        """Return the number of left-out records of a split so far."""
         return self._records[key]
 
     def sum_up(self) -> None:
-        """Log how many there were in each split."""
+        """Log the number of left-out records of each split."""
         if self._records:
             called = names(self._records, self._known)
             log.info(
@@ -77,5 +77,5 @@ def _reason(event_time: int, latest: int, future_bound: Duration | None, past_bo
 
 
 def bound(length: Duration | None) -> str:
-    """Return a bound as text for people; "none" if it is switched off."""
+    """Return a bound as text for people, or "none"."""
     return "none" if length is None else spoken(milliseconds("bound", length))

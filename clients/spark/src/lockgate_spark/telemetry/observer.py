@@ -1,5 +1,5 @@
-"""Follows the plans of one run and makes them visible: in the log, to a foreachBatch function, and
-in Spark's progress. It decides nothing.
+"""Follows the plans of one run and shows them: in the log, to foreachBatch functions, and in
+Spark's progress. It does not influence them.
 """
 
 import logging
@@ -24,9 +24,13 @@ log = logging.getLogger("lockgate")
 
 
 class Observer:
-    """The observer of one run. `view`: of the last plan, None before the first. `left_out` and
-    `dry_run`: what it counts. `sees_watermark`: whether the query's watermarks stand on the event
-    times that are aligned.
+    """The observer of one run.
+
+    Attributes:
+        view: The view of the last plan; None before the first one.
+        left_out: The count of records without a credible event time.
+        dry_run: The comparison with Spark's own batches, in observe mode.
+        sees_watermark: Whether the query's watermarks use the aligned event times.
     """
 
     def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
@@ -38,7 +42,9 @@ class Observer:
         self.sees_watermark = True
 
     def begin(self, run: Checkpointed) -> None:
-        """Read from the query's plan which rows would be late; call it once that plan is known."""
+        """Find out from the query's plan which rows would be late without alignment. Call it once
+        Spark has planned the query.
+        """
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
         operators = Operator.all_of(run.watermarks(), in_payload)
         self.sees_watermark = operators is not None or not run.watermarks()
@@ -46,17 +52,19 @@ class Observer:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
-        """Warn of records in the unread logs. `allowed`: the largest disorder (ms) that plans allow
-        for; `learned`: the disorder that was seen, None where the user has promised one. `steps`:
-        how far (ms) a batch may go without that disorder, and with it.
+        """Warn of unread records that no plan can allow for.
+
+        Args:
+            allowed: The largest out-of-orderness (ms) that plans allow for.
+            learned: The out-of-orderness that was measured; None if the user has promised one.
+            steps: How far (ms) a batch may go without that out-of-orderness, and with it.
         """
         self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned, steps)
 
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
-        """Make the view of the plan that is carried out.
-
-        The observer adds to `context` what it has seen itself.
+        """Make the view of a plan that is carried out, from `context` and what the observer itself
+        has counted.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
@@ -77,12 +85,12 @@ class Observer:
 
     @property
     def rows_saved(self) -> int | None:
-        """The estimate so far; None where there is none."""
+        """The estimate so far; None if there is none."""
         return None if self._rows_saved is None else self._rows_saved.rows
 
     def progress(self, index: int) -> dict[str, str]:
-        """Return the metrics of one source in Spark's progress, by name. The first source's call
-        also logs a change.
+        """Return the metrics of one source in Spark's progress, by name. The call for the first
+        source also logs a change.
         """
         if self.view is None:
             return {}
@@ -91,13 +99,13 @@ class Observer:
         return source_metrics(self.view, index)
 
     def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
-        """In mode observe: compares what Spark reads of one source with the plan."""
+        """Compare what Spark reads of one source with the plan, in observe mode."""
         self.dry_run.compare(start, native, planned)
         for split, end in native.items():
             self.left_out.count((index, split), self._incredible((index, split), start.get(split, end), end))
 
     def failed(self, error: Exception) -> None:
-        """In mode observe: no plan could be made."""
+        """Note that no plan could be made, in observe mode."""
         self.dry_run.failed(error)
 
     def sum_up(self) -> None:

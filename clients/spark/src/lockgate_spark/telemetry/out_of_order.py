@@ -1,5 +1,5 @@
-"""Disorder as a user sees it: the view shows what was seen, and one warning a split names what the
-plans cannot allow for.
+"""Warnings about out-of-order records, one for each split, if plans cannot allow for all of
+them.
 """
 
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger("lockgate")
 
 
 class OutOfOrder:
-    """The disorder of one run's splits. Each split is warned of once."""
+    """The out-of-orderness of one run's splits. Each split is warned of once."""
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
@@ -22,10 +22,16 @@ class OutOfOrder:
     def warn(
         self, sources: Mapping[int, Source], allowed: int, learned: int | None, steps: tuple[int, int] | None = None
     ) -> None:
-        """Names each split in which a record was older than one before it by more than `allowed`
-        (ms). `learned`: the disorder that the plans go by because it was seen, and which is logged;
-        None where the user has set one. `steps`: how far (ms) one batch may go above the lowest
-        split without that disorder, and with it.
+        """Warn of each split in which a record was older than an earlier one by more than `allowed`
+        (ms).
+
+        Args:
+            sources: The sources with their logs.
+            allowed: The largest out-of-orderness (ms) that plans allow for.
+            learned: The out-of-orderness that was measured, which is logged; None if the user has
+                set one.
+            steps: How far (ms) a batch may go beyond the lowest split without that
+                out-of-orderness, and with it.
         """
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
@@ -56,7 +62,7 @@ class OutOfOrder:
 
 
 def seen(sources: Mapping[int, Source]) -> dict[Key, int]:
-    """Return how far out of order (ms) the records of each split were that a look has shown."""
+    """Return the measured out-of-orderness (ms) of each split that has some."""
     return {
         (i, split): ms
         for i, source in sources.items()

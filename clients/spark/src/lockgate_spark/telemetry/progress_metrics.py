@@ -1,8 +1,9 @@
-"""The alignment in a query's progress, `lastProgress["sources"][…]["metrics"]`, and the log line
-that follows each change.
+"""The alignment in a query's progress, `lastProgress["sources"][…]["metrics"]`, and log lines about
+changes.
 
 Spark asks each source for its metrics once per progress report, after the batch. So both are made
-here, without a listener. Spark takes text for values; durations are in ms, event times in ISO 8601.
+then, without a listener. Spark requires text as values; durations are in ms, event times in ISO
+8601.
 """
 
 import json
@@ -59,8 +60,8 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
 
 
 def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str, str]:
-    """Return the late rows of one source in the last batch, by partition, and how many of its rows
-    have no usable event time. `exact`: False if these are upper bounds.
+    """Return the late rows of one source in the last batch, by partition, and the number of its
+    rows without a usable event time. `exact` is False if these are upper bounds.
     """
     return {
         "lateRows": str(sum(late.values())),
@@ -71,7 +72,9 @@ def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str
 
 
 class ChangeLog:
-    """Log a line when what limits or blocks a query has changed, or whether it is paused."""
+    """Logs a line when the limit of a query's plans or their blocker has changed, or whether
+    partitions are paused.
+    """
 
     def __init__(self) -> None:
         self._logged: tuple[Limit, str, bool] | None = None
@@ -110,7 +113,9 @@ class Behind:
         self._since = self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """Look at a plan that a partition of the query limits; call it with each such plan."""
+        """Log the view if its query has been behind for long enough. Call it with each plan that
+        one of the query's own partitions limits.
+        """
         now = view.planned_at
         if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:
             self._by, self._since, self._logged_at = view.bounded_by, now, 0.0

@@ -1,16 +1,16 @@
 """An estimate of the rows that alignment has saved: rows that would have been late if Spark had
 divided the budget of each batch by backlog.
 
-**The simulation.** For every aligned batch, one of plain Spark is simulated. `maxOffsetsPerTrigger`
-is shared among the partitions in proportion to their backlogs, as Spark's Kafka source does it. The
-last records of such a batch raise a watermark as Spark's would be raised. Records at or below the
-watermark of the batch before would have been late.
+**The simulation.** For every aligned batch, a batch of plain Spark is simulated.
+`maxOffsetsPerTrigger` is shared among the partitions in proportion to their backlogs, as in Spark's
+Kafka source. The last records of such a batch raise a watermark as they would raise Spark's.
+Records at or below the watermark of the batch before would have been late.
 
-**The input.** The event times are those that the plans have met anyway: each split's first unread
-record at every batch boundary, and the last one in its log where it was asked for. Between them a
-log is taken as even and in order. Little is known where the native query would be ahead of the
-aligned one. So a native batch is counted when the aligned query has read all of it, or when too
-many batches wait. Kafka is asked nothing for this.
+**The input.** The event times are those that plans have read anyway: each split's first unread
+record at the end of every batch, and the last one in its log if it was requested. Between them,
+event times are assumed to rise evenly and in order. Little is known where plain Spark would be
+ahead of the aligned query. So a simulated batch is counted when the aligned query has read all of
+it, or when too many batches wait. Kafka is not asked for anything.
 """
 
 import math
@@ -30,15 +30,16 @@ MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A `withWatermark`: the indexes of the sources under it, and its delay in ms."""
+    """A `withWatermark`: the indexes of the sources below it, and its delay in ms."""
 
     sources: frozenset[int]
     delay: int
 
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Those of a query; None where it has none, or one stands on event times that no plan sees.
-        `in_payload`: by source, whether that is where its event time is aligned by.
+        """Return those of a query. Return None if it has none, or if one uses event times that
+        plans do not see. `in_payload` says of each source whether its aligned event time is in the
+        payload.
         """
         for origin in (origin for each in found for origin in each.origins):
             if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
@@ -52,8 +53,8 @@ class Operator:
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
-    """Where Spark's Kafka source would end a batch, given where the last one did and where the logs
-    do.
+    """Return where Spark's Kafka source would end a batch that begins at these positions, for logs
+    with these ends.
     """
     left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
     total = sum(left.values())
@@ -66,13 +67,13 @@ def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offset
 
 @dataclass(slots=True)
 class EventTimes:
-    """What is known of one split: event times (ms) of some offsets, both rising."""
+    """The known event times (ms) of a split at some offsets. Both lists rise."""
 
     _offsets: list[int] = field(default_factory=list)
     _times: list[int] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
-        """Note a record. One out of order stands for the highest event time up to there."""
+        """Add a record. If it is out of order, it counts with the highest event time before it."""
         at = bisect_left(self._offsets, head.offset)
         if at < len(self._offsets) and self._offsets[at] == head.offset:
             return
@@ -82,8 +83,8 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """Return the event time at an offset; beyond what is known, that of the nearest record.
-        None if nothing is known.
+        """Return the event time at an offset, by interpolation. Beyond the known records it is that
+        of the nearest one; None if no record is known.
         """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
@@ -93,7 +94,9 @@ class EventTimes:
         return low + (high - low) * (offset - left) // (right - left)
 
     def upto(self, event_time: int, start: int, end: int) -> int:
-        """How many offsets from `start` to `end` (exclusive) are at or below an event time."""
+        """Return how many offsets from `start` to `end` (exclusive) are at or below an event
+        time.
+        """
         after = bisect_right(self._times, event_time)
         if after == 0:
             return 0
@@ -105,14 +108,21 @@ class EventTimes:
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        """Forget what tells nothing of this offset and those after it."""
+        """Forget the records that are no longer needed for this offset and those after it."""
         before = max(0, bisect_right(self._offsets, offset) - 1)
         del self._offsets[:before], self._times[:before]
 
 
 class RowsSaved:
-    """The game beside one run. `rows`: the estimate so far. `highest`: whether Spark takes the
-    highest of several watermarks; `stored`: its watermark (ms) in the checkpoint.
+    """The simulation of plain Spark beside one run.
+
+    Args:
+        operators: The `withWatermark`s of the query.
+        highest: Whether Spark uses the highest of several watermarks.
+        stored: Spark's watermark (ms) in the checkpoint.
+
+    Attributes:
+        rows: The estimate so far.
     """
 
     def __init__(self, operators: Sequence[Operator], *, highest: bool = False, stored: int = 0) -> None:
@@ -135,9 +145,14 @@ class RowsSaved:
         met: Iterable[tuple[Key, Head]],
         fixed: bool,
     ) -> None:
-        """Plays on beside a plan that is carried out. `ends`: of the logs, by source; `met`:
-        records that are known, beside those that the plan ends at; `fixed`: the ends are where the
-        run will end.
+        """Continue the simulation with a plan that is carried out.
+
+        Args:
+            plan: The plan.
+            ends: The ends of the logs, by source.
+            budgets: The budget of each source, in offsets.
+            met: Known records besides those at which the plan ends.
+            fixed: Whether the run will end at these ends.
         """
         logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
@@ -158,7 +173,7 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """At the end of the run: counts what it has read."""
+        """Count what the run has read, at its end."""
         self._count(self._read)
 
     def _start_again(self, positions: dict[Key, int]) -> None:
@@ -177,8 +192,8 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """One native batch; without data it has no rows, and lets the next one be filtered with the
-        last watermark.
+        """Simulate one batch of plain Spark. If there is no data, an empty batch follows, so that
+        the last watermark filters the batch after it.
         """
         batch = {}
         for i in self._sources:

@@ -1,4 +1,4 @@
-"""The view of a plan, as foreachBatch functions, Spark's progress and gauges show it."""
+"""The view of a plan. foreachBatch functions, Spark's progress and gauges show it."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -134,8 +134,8 @@ class BatchAlignment:
 
     @property
     def blocker(self) -> str:
-        """Return what keeps the query from reading further: one of its partitions, readers of the
-        group, or an operator. Empty if nothing does.
+        """What keeps the query from reading further: one of its partitions, readers of the group,
+        or an operator. Empty if nothing does.
         """
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
@@ -145,8 +145,8 @@ class BatchAlignment:
 
     @property
     def spread(self) -> int:
-        """Return how far apart (ms) the event times of the partitions' first unread records were
-        before the batch.
+        """How far apart (ms) the event times of the partitions' first unread records were before
+        the batch.
 
         If a partition has a gap in its event times, the gap is part of this distance.
         """
@@ -157,8 +157,8 @@ class BatchAlignment:
 
     @property
     def behind_ms(self) -> int:
-        """Return how far (ms) the oldest unread record of the paused partitions was behind the
-        clock when the plan was made; 0 if no partition is paused.
+        """How far (ms) the oldest unread record of the paused partitions was behind the clock when
+        the plan was made; 0 if no partition is paused.
 
         For a partition that is stopped at a record ahead of the clock, the time since it stopped
         counts instead.
@@ -169,8 +169,8 @@ class BatchAlignment:
 
     @property
     def paused_ms(self) -> int:
-        """Return how long (ms) the longest-paused partition had been paused when the plan was made;
-        0 if no partition is paused.
+        """How long (ms) the longest-paused partition had been paused when the plan was made; 0 if
+        no partition is paused.
         """
         since = min(
             (each.paused_since for each in self.partitions if each.paused_since is not None), default=self.planned_at
@@ -285,8 +285,8 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
 
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
-    """Return how long (ms) a paused partition has been stopped. One that stops with this plan
-    counts from the previous plan, since its record can have come right after it.
+    """Return how long (ms) a paused partition has been stopped. If it stops with this plan, the
+    time since the previous plan counts, because its record may have come right after that.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

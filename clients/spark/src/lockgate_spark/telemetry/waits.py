@@ -1,10 +1,10 @@
-"""What a query waits for, in words: the log has a line when a wait begins and one when it ends, and
+"""What a query waits for, in words. The log has a line when a wait begins and one when it ends, and
 `status` uses the same words.
 
-A query that is faster than the others waits for a moment after each batch. That is how a group
-works, and it is not logged. A longer wait is logged, and so is its end. The first one of each kind
-is a warning, so that people see it without configuring logs. Of waits that follow each other
-closely, batch after batch, only a long one is logged again.
+A query that is faster than the others of its group waits for a moment after each batch. This is
+normal, and is not logged. A longer wait is logged, and so is its end. The first one of each kind is
+a warning, so that people see it without configuring logs. If waits follow each other closely, batch
+after batch, only a long one is logged again.
 """
 
 import logging
@@ -61,7 +61,7 @@ class Wait:
 
 
 def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
-    """Return the wait for a coordinator that does not answer. `last`: its last event."""
+    """Return the wait for a coordinator that does not answer. `last` is its last event."""
     why = (
         "it has not answered yet, and nothing is read before its first answer"
         if last is None
@@ -71,7 +71,9 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
-    """Return the wait at the group's read limit. `next_at`: event time (ms) of the next record."""
+    """Return the wait at the group's read limit. `next_at` is the event time (ms) of the next
+    record.
+    """
     what = f"its group {group}"
     if event is None or not event.blocked_by:
         return Wait(WaitKind.GROUP, "", what, "not all of its queries have reported yet")
@@ -82,7 +84,7 @@ def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | 
 
 
 def for_operator(group: str, pause: SourcePause) -> Wait:
-    """Return the wait for an operator who has paused the query."""
+    """Return the wait of a query that an operator has paused."""
     said = f': "{pause.reason}"' if pause.reason else ""
     why = (
         f"{operator(pause)} paused it at {watermark.instant(pause.at)}{said}. To let it read on: "
@@ -92,8 +94,8 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return what a member of a group waits for at its read limit, be it the group, an operator, or
-    the coordinator. `next_at`: event time (ms) of the next record.
+    """Return the wait of a group's member at its read limit: for the group, for an operator, or for
+    the coordinator. `next_at` is the event time (ms) of the next record.
     """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
@@ -103,14 +105,14 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` after `max_wait`. `what`: the beginning of its sentence."""
+    """Raise `WaitedTooLong` after `max_wait`. `what` is the beginning of its message."""
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
         raise WaitedTooLong(f"{what}, and max_wait is {spoken(allowed)}; {blocked_by(event)}")
 
 
 def operator(pause: SourcePause) -> str:
-    """Return who has paused a source, for people."""
+    """Return, as text, who has paused a source."""
     return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
@@ -125,7 +127,7 @@ def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wai
 
 
 def for_window(end: int) -> Wait:
-    """Return the wait for the window that ends at `end` (ms), which is still open."""
+    """Return the wait for the window that ends at `end` (ms) and is still open."""
     why = (
         f"the one that ends at {watermark.instant(end)} is still open. It is read as a whole, once no partition can "
         "bring another record of it"
@@ -134,7 +136,7 @@ def for_window(end: int) -> Wait:
 
 
 def blocked_by(event: WatermarkAlignmentEvent | None) -> str:
-    """Return the readers that a group waits for, each with its watermark, for people."""
+    """Return, as text, the readers that a group waits for, each with its watermark."""
     if event is None or not event.blocked_by:
         return "blocked by no reader"
     named = ", ".join(_holder(held) for held in event.blocked_by[:_NAMED])
@@ -150,10 +152,10 @@ def _holder(held: Blocker) -> str:
 
 
 class Waits:
-    """Follow the waits of one query, and log them.
+    """Follows the waits of one query, and logs them.
 
-    `name` is the query's, to begin a sentence with. `now` is a monotonic clock and `clock` the wall
-    clock, both in seconds.
+    `name` is the query's, for the beginning of a sentence. `now` is a monotonic clock and `clock`
+    the wall clock, both in seconds.
     """
 
     def __init__(
@@ -167,17 +169,19 @@ class Waits:
 
     @property
     def present(self) -> tuple[Wait, float] | None:
-        """What the query waits for, and since when (wall clock in seconds)."""
+        """What the query waits for, and since when (wall clock in seconds); None if it does not
+        wait.
+        """
         wait = self._present  # another thread may end it meanwhile
         return None if wait is None else (wait, self._clock() - self.lasted_s)
 
     @property
     def lasted_s(self) -> float:
-        """For how long the present wait has lasted, in seconds; 0 without one."""
+        """How long the present wait has lasted, in seconds; 0 if the query does not wait."""
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Take in what the query waits for now; call it at each look.
+        """Note what the query waits for now. Call it with each plan.
 
         `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
         """
@@ -194,7 +198,7 @@ class Waits:
             log.log(self._level, "%s waits for %s: %s", self._name, wait.what, wait.why)
 
     def close(self) -> None:
-        """End a wait that lasts, at the end of the run."""
+        """End the present wait, because the run ends."""
         if self._present is not None:
             self._end_with("the run ends")
 

@@ -1,0 +1,58 @@
+"""One run of one query, as Spark shows it in a classic session and over Connect."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from lockgate_spark.errors import Stopped
+
+
+class SparkRun(Protocol):
+    """One run of one query."""
+
+    @property
+    def query_id(self) -> str:
+        """Spark's id of the query, which is in the checkpoint."""
+
+    @property
+    def run_id(self) -> str:
+        """Spark's id of this run."""
+
+    @property
+    def name(self) -> str | None:
+        """The query's name, if it was given one."""
+
+    @property
+    def available_now(self) -> bool:
+        """Whether the run ends once it has read all that existed at its start."""
+
+    @property
+    def interval_s(self) -> float:
+        """The time between two triggers; 0 if batches follow each other at once."""
+
+    @property
+    def in_group(self) -> bool:
+        """Whether `align` has put the query's sources into a group."""
+
+    def is_active(self) -> bool:
+        """Return False once `query.stop()` was called."""
+
+    def check_active(self) -> None:
+        """Raise `Stopped` after `query.stop()`; call it on the query's own thread."""
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for the end of the run, at most that long. Return whether it has ended."""
+
+    def failed(self) -> bool:
+        """Return whether the run has ended with an error."""
+
+
+@contextmanager
+def stoppable(run: SparkRun) -> Iterator[None]:
+    """Raise `Stopped` instead of an error after `query.stop()`, which cancels Spark's jobs."""
+    try:
+        yield
+    except Exception:
+        if run.is_active():
+            raise
+        raise Stopped() from None
