@@ -62,7 +62,7 @@ def test_deferred_and_immediate_come_to_the_same_in_the_end(sayings: list[tuple[
             if isinstance(what, int):  # with idleness the order decides what is let go on the way
                 say(made, name, kind, what)
         made.on_periodic_emit()
-        ends.append(made.watermark)
+        ends.append(made.combined.watermark)
     assert ends[0] == ends[1]
 
 
@@ -102,9 +102,9 @@ def test_watermark_below_the_combined_one_leaves_all_idle() -> None:
     made.immediate("a").mark_idle()
     made.immediate("b").mark_idle()
     made.immediate("b").emit_watermark(3)
-    assert (made.watermark, made.idle) == (9, True)
+    assert (made.combined.watermark, made.combined.idle) == (9, True)
     made.on_periodic_emit()
-    assert (made.watermark, made.idle) == (9, False)
+    assert (made.combined.watermark, made.combined.idle) == (9, False)
 
 
 def test_output_that_leaves_frees_the_others_at_the_next_round() -> None:

@@ -87,9 +87,7 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Let a reader hold a split that is in no other place, or renew one that it holds. `id`
-        saves computing the split's id.
-        """
+        """Let a reader hold a split that is in no other place, or renew one that it holds."""
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
         if was is not None and not self.is_in_doubt(held):

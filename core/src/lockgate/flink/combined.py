@@ -98,7 +98,7 @@ class CombinedWatermarkStatus:
             self._active.set(key, part.watermark)
 
 
-class IndexedCombinedWatermarkStatus:
+class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
     """The combined status of an operator with a fixed number of inputs. Each change combines them
     again. Raises `InvalidValue` for a negative number of inputs.
     """
@@ -106,29 +106,20 @@ class IndexedCombinedWatermarkStatus:
     def __init__(self, inputs: int) -> None:
         if inputs < 0:
             raise InvalidValue("inputs", f"must be 0 or more, not {inputs}")
-        self._combined = CombinedWatermarkStatus()
-        self._parts = [self._combined.add() for _ in range(inputs)]
-
-    @property
-    def watermark(self) -> int:
-        return self._combined.watermark
-
-    @property
-    def idle(self) -> bool:
-        """Return whether all inputs were idle at the last change."""
-        return self._combined.idle
+        super().__init__()
+        self._inputs = [self.add() for _ in range(inputs)]
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
         """Take a watermark. Returns True if the combined one rose. Raises `UnknownName`."""
-        self._part(index).set_watermark(timestamp)
-        return self._combined.update()
+        self._input(index).set_watermark(timestamp)
+        return self.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
         """Make an input idle or active. Returns and raises the same as `update_watermark`."""
-        self._part(index).set_idle(idle)
-        return self._combined.update()
+        self._input(index).set_idle(idle)
+        return self.update()
 
-    def _part(self, index: int) -> PartialWatermark:
-        if not 0 <= index < len(self._parts):
-            raise UnknownName("input", index, f"this operator has inputs 0 to {len(self._parts) - 1}")
-        return self._parts[index]
+    def _input(self, index: int) -> PartialWatermark:
+        if not 0 <= index < len(self._inputs):
+            raise UnknownName("input", index, f"this operator has inputs 0 to {len(self._inputs) - 1}")
+        return self._inputs[index]

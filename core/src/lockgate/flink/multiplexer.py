@@ -41,7 +41,7 @@ class _Output:
         if self._multiplexer.listener is not None:
             self._multiplexer.listener.update_current_split_watermark(self._name, timestamp)
         self._part.set_watermark(timestamp)
-        if self._immediate and timestamp > self._multiplexer.watermark:
+        if self._immediate and timestamp > self._multiplexer.combined.watermark:
             self._multiplexer.on_periodic_emit()
 
     def mark_idle(self) -> None:
@@ -62,22 +62,13 @@ class _Output:
 
 
 class WatermarkOutputMultiplexer:
-    """A multiplexer that combines registered outputs into `output`."""
+    """A multiplexer whose registered outputs are `combined` into `output`."""
 
     def __init__(self, output: WatermarkOutput, listener: WatermarkUpdateListener | None = None) -> None:
         self.listener = listener
         self._underlying = output
         self._outputs: dict[str, PartialWatermark] = {}
-        self._combined = CombinedWatermarkStatus()
-
-    @property
-    def watermark(self) -> int:
-        return self._combined.watermark
-
-    @property
-    def idle(self) -> bool:
-        """Return whether all outputs were idle when they were last combined."""
-        return self._combined.idle
+        self.combined = CombinedWatermarkStatus()
 
     def partials(self) -> dict[str, tuple[int, bool]]:
         """Return the watermark and the idleness of each registered output, by name."""
@@ -89,14 +80,14 @@ class WatermarkOutputMultiplexer:
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
-        self._outputs[name] = self._combined.add()
+        self._outputs[name] = self.combined.add()
 
     def unregister(self, name: str) -> bool:
         """Remove an output. Returns False if there is none with this name."""
         part = self._outputs.pop(name, None)
         if part is None:
             return False
-        self._combined.remove(part)
+        self.combined.remove(part)
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
@@ -109,9 +100,9 @@ class WatermarkOutputMultiplexer:
 
     def on_periodic_emit(self) -> None:
         """Combine the watermarks of all outputs, and pass the result on."""
-        if self._combined.update():
-            self._underlying.emit_watermark(self._combined.watermark)
-        if self._combined.idle:
+        if self.combined.update():
+            self._underlying.emit_watermark(self.combined.watermark)
+        if self.combined.idle:
             self._underlying.mark_idle()
 
     def _registered(self, name: str) -> PartialWatermark:

@@ -78,9 +78,8 @@ class _MainOutput(GeneratingOutput):
 
 
 class TimestampsAndWatermarks:
-    """Progressive event time, for streaming (Flink's `ProgressiveTimestampsAndWatermarks`).
-
-    An interval of 0 switches periodic emission off. Raises `InvalidValue` for a negative one.
+    """Progressive event time, for streaming (Flink's `ProgressiveTimestampsAndWatermarks`). An
+    interval of 0 switches periodic emission off. Raises `InvalidValue` for a negative one.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:

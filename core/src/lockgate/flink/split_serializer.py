@@ -58,9 +58,7 @@ class KafkaPartitionSplitSerializer:
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """Return the split's bytes. Raises `InvalidValue` for no topic, one of more than 65,535
-        bytes, or numbers that do not fit.
-        """
+        """Return the split's bytes. Raises `InvalidValue` if a field is missing or too large."""
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")
         topic = encode_modified_utf8(split.topic)

@@ -82,10 +82,8 @@ BLOCKERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The result of the alignment rule at one moment, before the group's mode applies.
-
-    `holders` are the first BLOCKERS_LIMIT readers at the minimum. `waiting_for` are the first
-    expected sources that have not reported.
+    """The result of the alignment rule, before the group's mode applies. `holders` are the first
+    readers at the minimum, `waiting_for` the first expected sources that have not reported.
     """
 
     group_watermark: int

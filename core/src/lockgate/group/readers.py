@@ -171,9 +171,7 @@ class _Shelf:
 
 
 def _shelf_of(key: ReaderKey) -> int:
-    """Return the number of the reader's shelf, the same in every process, so that readers are
-    listed in the same order everywhere.
-    """
+    """Return the number of the reader's shelf, which is the same in every process."""
     return (crc32(key[0].encode()) + key[1] // _NEIGHBOURS) % _SHELVES
 
 

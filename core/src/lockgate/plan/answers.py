@@ -110,9 +110,7 @@ class LogAnswers(Generic[Split]):
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
-        """Return each split's first unread record above `event_time` (ms). The log is not asked
-        about MIN and MAX, nor twice about one gap.
-        """
+        """Return each split's first unread record above `event_time` (ms), asked for once."""
         if event_time < self.first:
             return self.heads
         if event_time == watermark.MAX:

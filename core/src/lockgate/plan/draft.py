@@ -131,9 +131,7 @@ class Draft(Generic[Split]):
         return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """Return the ends of a batch of one timestamp that exceeds the budget: each split in turn
-        takes what is left of it.
-        """
+        """Return the ends of a batch of one timestamp that is larger than the budget."""
         left = dict(self._budgets)
         ends = {}
         for split, backlog in self._backlogs.items():

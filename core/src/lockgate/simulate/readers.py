@@ -49,9 +49,7 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """The row counts of a query. `state_rows` is the most rows in open windows at once.
-    `longest_wait_ms` is from a live record's append to the end of its batch.
-    """
+    """The row counts of a query. `state_rows` is the most rows in open windows at once."""
 
     rows: int = 0
     lost: int = 0
@@ -114,9 +112,7 @@ class VirtualReader:
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return the difference (ms) between the event times last read, over the unfinished splits
-        that have been read from.
-        """
+        """Return the spread (ms) of the event times last read from the unfinished splits."""
         times = [
             split.time(self.positions[name] - 1)
             for name, split in self.splits.items()

@@ -4,7 +4,7 @@ A split's log is described rather than listed, as stretches of records that are 
 event time. So a split of a million records costs as much as one of ten.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -129,7 +129,7 @@ class QueryLoad:
         parts, kinds = most, _merged(self.splits)
         while len(kinds) > most and parts > 1:
             parts //= 2
-            kinds = _merged(map(_Grid.over(self.splits, parts).rounded, self.splits))
+            kinds = _merged(_rounded(self.splits, parts))
         return replace(self, splits=tuple(kinds))
 
 
@@ -150,31 +150,21 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
     return list(found.values())
 
 
-class _Grid(NamedTuple):
-    """A grid for rounding the spans and lags (ms) of splits. Spans are rounded outwards, but stay
-    within the first and the last end of all.
+def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
+    """Yield the splits with their spans and lags rounded to a grid of so many parts. Spans are
+    rounded outwards, but stay within the first and the last end of all.
     """
-
-    first: int
-    end: int
-    step: int
-    lag_step: int
-
-    @classmethod
-    def over(cls, splits: Iterable[SplitLoad], parts: int) -> "_Grid":
-        filled = [split for split in splits if split.stretches]
-        first = min(split.stretches[0].first for split in filled)
-        end = max(split.stretches[-1].end for split in filled)
-        lag = max(split.lag_ms or 0 for split in filled)
-        return cls(first, end, max(1, -(-(end - first) // parts)), max(1, -(-lag // parts)))
-
-    def rounded(self, split: SplitLoad) -> SplitLoad:
-        if not split.stretches:
-            return split
-        first = self.first + (split.stretches[0].first - self.first) // self.step * self.step
-        end = min(self.end, self.first - (self.first - split.stretches[-1].end) // self.step * self.step)
-        lag = None if split.lag_ms is None else -(-split.lag_ms // self.lag_step) * self.lag_step
-        return SplitLoad(split.name, (Stretch(split.records, first, end),), lag)
+    filled = [split for split in splits if split.stretches]
+    least = min(split.stretches[0].first for split in filled)
+    most = max(split.stretches[-1].end for split in filled)
+    step = max(1, -(-(most - least) // parts))
+    lag_step = max(1, -(-max(split.lag_ms or 0 for split in filled) // parts))
+    yield from (split for split in splits if not split.stretches)
+    for split in filled:
+        first = least + (split.stretches[0].first - least) // step * step
+        end = min(most, least - (least - split.stretches[-1].end) // step * step)
+        lag = None if split.lag_ms is None else -(-split.lag_ms // lag_step) * lag_step
+        yield SplitLoad(split.name, (Stretch(split.records, first, end),), lag)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,7 @@ class Faults:
             self.finish()
 
     def wrong(self, path: Path, value: object, expected: str) -> None:
-        self.note(path, f"must be {expected}, not {_kind(value)}")
+        self.note(path, f"must be {expected}, not {_KINDS.get(type(value), type(value).__name__)}")
 
     def finish(self) -> None:
         """Raise `InvalidMessage` if there are faults."""
@@ -248,7 +248,9 @@ class Message(Shape):
             elif found is not None or not field.may_be_none:
                 made[field.name] = field.shape.read(found, (path, field.step), faults)
         if self.closed:
-            self._refuse_others(value, path, faults)
+            known = sorted(field.name for field in self.fields)
+            for name in (name for name in value if name not in known):
+                faults.note((path, f".{name}"), f"is unknown; the known fields are {', '.join(known)}")
         if faults.count > before:
             return None
         try:
@@ -259,12 +261,6 @@ class Message(Shape):
     def write(self, value: Any) -> Json:
         values = [(field, getattr(value, field.name)) for field in self.fields]
         return {field.name: None if found is None else field.shape.write(found) for field, found in values}
-
-    def _refuse_others(self, value: Mapping[Any, object], path: Path, faults: Faults) -> None:
-        known = [field.name for field in self.fields]
-        for name in value:
-            if name not in known:
-                faults.note((path, f".{name}"), f"is unknown; the known fields are {', '.join(sorted(known))}")
 
 
 _shapes: dict[type[Any], Message] = {}
@@ -336,11 +332,8 @@ def _text(path: Path) -> str:
     return text if len(text) <= _PATH_LIMIT else f"{text[:_PATH_LIMIT]}…"
 
 
-def _kind(value: object) -> str:
-    return "null" if value is None else _KINDS.get(type(value), type(value).__name__)
-
-
 _KINDS: Final[Mapping[type, str]] = {
+    NoneType: "null",
     bool: "a boolean",
     int: "an integer",
     float: "a number with a fraction or an exponent",

@@ -93,9 +93,7 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """One split in a report. `position` is the next offset to read, `end` the end of the log, and
-    `rows` the number of rows read so far.
-    """
+    """One split in a report: its next offset to read, its log's end, and its rows read so far."""
 
     watermark: Time
     state: SplitState = SplitState.ACTIVE
@@ -169,9 +167,7 @@ class SplitProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressEvent:
-    """A report of an executor's task in the middle of a batch. `(batch_id, attempt)` orders the
-    reports about one split.
-    """
+    """A report of an executor's task in mid-batch. `(batch_id, attempt)` orders such reports."""
 
     subtask: Count
     epoch: Positive

@@ -90,4 +90,8 @@ class MultiplexerAdapter(Adapter):
         outputs = {
             name: {"wm": watermark, "idle": idle} for name, (watermark, idle) in self.multiplexer.partials().items()
         }
-        return {"combined": self.multiplexer.watermark, "idle": self.multiplexer.idle, "outputs": outputs}
+        return {
+            "combined": self.multiplexer.combined.watermark,
+            "idle": self.multiplexer.combined.idle,
+            "outputs": outputs,
+        }

@@ -117,9 +117,7 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Fetch the configuration unless that of `version` is known. The answer may be a newer one,
-        whose version will be announced again.
-        """
+        """Fetch the group's configuration, unless the one that is known has this `version`."""
         with self._configuring:
             if version != self._config_version or self.config is None:
                 found = self.client.configuration()

@@ -106,9 +106,7 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Take over the newest epochs if they are this run's own. Raises `Fenced` if another run
-        has registered.
-        """
+        """Take over newer epochs of this run. Raises `Fenced` if another run has registered."""
         try:
             newest = self._session.client.registered(self._source)
         except NotRegistered:

@@ -38,9 +38,7 @@ class Reporting:
 
     @property
     def lowest(self) -> int:
-        """The lowest watermark (ms) of the sources that count in the group, or MAX if none does. A
-        source without a watermark does not count yet.
-        """
+        """The lowest watermark (ms) of the sources that count in the group, or MAX."""
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 

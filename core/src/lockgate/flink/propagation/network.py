@@ -56,15 +56,6 @@ class Task:
         ]
         self.operator.open()
 
-    def waiting(self) -> list[tuple[int, int]]:
-        """Return `(input, channel)` of each channel that is not empty."""
-        return [
-            (index, at)
-            for index, channels in enumerate(self.channels)
-            for at, channel in enumerate(channels)
-            if channel
-        ]
-
     def take(self, index: int, at: int) -> None:
         """Take one element out of a channel."""
         element = self.channels[index][at].popleft()
@@ -122,8 +113,14 @@ class Network:
         """Work until every channel is empty, including everything that is emitted on the way."""
         self.start()
         taken = 0
-        while waiting := [(task, *channel) for task in self.tasks.values() for channel in task.waiting()]:
-            task, index, at = waiting[taken % len(waiting)] if choose is None else choose(waiting)
+        while filled := [
+            (task, index, at)
+            for task in self.tasks.values()
+            for index, channels in enumerate(task.channels)
+            for at, channel in enumerate(channels)
+            if channel
+        ]:
+            task, index, at = filled[taken % len(filled)] if choose is None else choose(filled)
             taken += 1
             task.take(index, at)
 

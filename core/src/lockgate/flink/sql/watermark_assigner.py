@@ -134,17 +134,14 @@ class WatermarkAssigner(Operator):
         if self._interval_ms > 0 and self._last_emission_ms + self._interval_ms <= now:
             self._last_emission_ms = now
             self._advance()
-        self._check_idleness()
-        self._set_timer()
-
-    def _check_idleness(self) -> None:
-        now = self._active_ms()
+        active = self._active_ms()
         if self._rows != self._rows_at_last_check:
             self._rows_at_last_check = self._rows
-            self._last_activity_ms = now
-        quiet = self._last_activity_ms + self._idle_timeout_ms <= now
+            self._last_activity_ms = active
+        quiet = self._last_activity_ms + self._idle_timeout_ms <= active
         if self._idle_timeout_ms > 0 and self._status is WatermarkStatus.ACTIVE and quiet:
             self.process_status(0, WatermarkStatus.IDLE)
+        self._set_timer()
 
     def _set_timer(self) -> None:
         self._time.set_timer(
