@@ -121,9 +121,8 @@ def main() -> None:
         consumer = AlignedConsumer(
             chosen.topic,
             kafka={"bootstrap.servers": chosen.brokers},
-            source=chosen.topic,
             starting_offsets="earliest",
-            coordinator=Coordinator(chosen.coordinator, group=chosen.group, token=token),
+            coordinator=Coordinator(chosen.coordinator, group=chosen.group, source=chosen.topic, token=token),
             on_assigned=table.begin,
         )
         with consumer:  # on SIGTERM it gives its splits back

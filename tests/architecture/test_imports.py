@@ -137,7 +137,7 @@ FLOORS = {
         {"config"},
         {"kafka"},
         {"reading", "group"},
-        {"telemetry", "columns"},
+        {"columns"},
         {"consumer"},
         {"prometheus", "__init__"},
     ),

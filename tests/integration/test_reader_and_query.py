@@ -53,9 +53,8 @@ class Enricher:
         self._consumer = AlignedConsumer(
             spec.name,
             kafka={"bootstrap.servers": kafka.bootstrap},
-            source="enrich",
             starting_offsets="earliest",
-            coordinator=Coordinator(url, group="g", timeout="1 minute"),
+            coordinator=Coordinator(url, group="g", source="enrich", timeout="1 minute"),
         )
         self._thread = threading.Thread(target=self._run)
 

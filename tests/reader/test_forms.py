@@ -101,7 +101,8 @@ import sys
 from lockgate_reader import AlignedConsumer
 bootstrap, topic = sys.argv[1:]
 kafka = {"bootstrap.servers": bootstrap, "group.id": topic, "auto.offset.reset": "earliest"}
-with AlignedConsumer(topic, kafka=kafka, commit_interval="1 hour") as consumer:
+kafka |= {"enable.auto.commit": True, "auto.commit.interval.ms": 3_600_000}
+with AlignedConsumer(topic, kafka=kafka) as consumer:
     for record in consumer:
         print(record.offset(), flush=True)
 print("closed", flush=True)

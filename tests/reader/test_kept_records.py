@@ -14,6 +14,7 @@ from support.transactions import send_to, transactional
 Consumers = Callable[..., AlignedConsumer]
 T0 = 1_767_225_600_000
 Y2099 = 4_070_908_800_000
+COMMITS_AT_THE_END = {"enable.auto.commit": True, "auto.commit.interval.ms": 86_400_000}
 
 pytestmark = pytest.mark.kafka
 
@@ -77,16 +78,6 @@ def test_a_record_of_2099_and_one_without_a_time_go_out_with_their_neighbours(
     assert consumer.metrics()["left_out_total"] == 4
 
 
-def test_without_a_future_bound_a_record_of_2099_waits_until_the_others_are_read(
-    kafka: KafkaBroker, topic: str, consumer_of: Consumers
-) -> None:
-    topics.create(kafka.bootstrap, topic, 2)
-    topics.produce(kafka.bootstrap, topic, [(0, Y2099, None, b"far"), *((1, T0 + n, None, b"v") for n in range(20))])
-    values = [record.value() for record in consumer_of(topic, future_bound=None, ending_offsets="latest")]
-    assert values[-1] == b"far"
-    assert len(values) == 21
-
-
 def test_a_topic_that_is_missing_is_named(topic: str, consumer_of: Consumers) -> None:
     with pytest.raises(KafkaFailed, match=f"has no topic '{topic}' for this client .*: create it"):
         next(iter(consumer_of(topic)))
@@ -113,7 +104,7 @@ def test_a_commit_interval_commits_what_was_worked_on_and_not_the_present_record
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"v") for n in range(6)])
     group = {"group.id": topic, "auto.offset.reset": "earliest"}
-    consumer = consumer_of(topic, group, starting_offsets="committed", commit_interval="1 day")
+    consumer = consumer_of(topic, {**group, **COMMITS_AT_THE_END}, starting_offsets="committed")
     assert [record.offset() for record, _ in zip(consumer, range(4), strict=False)] == [0, 1, 2, 3]
     consumer.close()
     there = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": topic}).committed([TopicPartition(topic, 0)])
@@ -126,7 +117,7 @@ def test_a_record_on_which_the_program_failed_is_not_committed_and_comes_again(
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"v") for n in range(6)])
     group = {"group.id": topic, "auto.offset.reset": "earliest"}
-    consumer = consumer_of(topic, group, starting_offsets="committed", commit_interval="1 day")
+    consumer = consumer_of(topic, {**group, **COMMITS_AT_THE_END}, starting_offsets="committed")
 
     def program() -> None:
         with consumer:
@@ -164,8 +155,8 @@ def test_commit_without_a_group_says_what_is_missing(kafka: KafkaBroker, topic: 
     next(iter(consumer))
     with pytest.raises(ConfigurationError, match=r"commit\(\) needs a group\.id"):
         consumer.commit()
-    with pytest.raises(ConfigurationError, match=r"commit_interval='1 second'\): nothing is committed without a group"):
-        consumer_of(topic, commit_interval="1 second")
+    with pytest.raises(ConfigurationError, match=r"enable\.auto\.commit is set, but nothing is committed"):
+        consumer_of(topic, {"enable.auto.commit": True})
 
 
 def test_a_program_s_own_positions_rule(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:

@@ -23,7 +23,7 @@ Consumers = Callable[..., AlignedConsumer]
 
 pytestmark = pytest.mark.kafka
 
-LOOKS_OFTEN = {"discovery_interval": "1 millisecond"}
+LOOKS_OFTEN = {"topic.metadata.refresh.interval.ms": 100}
 GOES_ON = {"auto.offset.reset": "earliest"}
 
 
@@ -63,7 +63,7 @@ def test_a_topic_made_anew_is_an_error_and_the_position_is_its_first_record(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, count: int
 ) -> None:
     filled(kafka, topic, [10])
-    consumer = consumer_of(topic, **LOOKS_OFTEN)
+    consumer = consumer_of(topic, LOOKS_OFTEN)
     assert taken(consumer, 10) == list(range(10))
     made_anew(kafka, topic, [count])
     says = rf"no longer has {topic}-0 at offset 1\d: .* the offsets from 0 up to {count}, because the topic was deleted"
@@ -79,7 +79,7 @@ def test_a_topic_made_anew_is_read_from_its_first_record_where_the_user_says_so(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, caplog: pytest.LogCaptureFixture, count: int
 ) -> None:
     filled(kafka, topic, [10])
-    consumer = consumer_of(topic, {**GOES_ON, "group.id": topic}, **LOOKS_OFTEN)
+    consumer = consumer_of(topic, {**GOES_ON, **LOOKS_OFTEN, "group.id": topic})
     assert taken(consumer, 10) == list(range(10))
     made_anew(kafka, topic, [count])
     found = list[int]()

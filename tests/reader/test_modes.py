@@ -151,7 +151,7 @@ def test_a_partition_that_comes_later_is_read_from_its_first_record(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [2])
-    consumer = consumer_of(topic, discovery_interval="100 milliseconds", idle_timeout="1 millisecond")
+    consumer = consumer_of(topic, {"topic.metadata.refresh.interval.ms": 100}, idle_timeout="1 millisecond")
     records = iter(consumer)
     seen = [(r.partition(), r.offset()) for r in (next(records), next(records))]
     topics.widen(kafka.bootstrap, topic, 2)

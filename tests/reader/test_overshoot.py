@@ -66,7 +66,7 @@ def test_records_out_of_order_are_all_read_and_none_is_late_by_the_strategy(
     times = {part: [T0 + n * 500 + rng.randrange(4_000) for n in range(1_000)] for part in range(3)}
     topics.produce(kafka.bootstrap, topic, [(p, t, None, b"v") for p, each in times.items() for t in each])
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5))
-    consumer = consumer_of(topic, strategy=strategy, max_drift="20 seconds", ending_offsets="latest")
+    consumer = consumer_of(topic, max_out_of_orderness=strategy, max_drift="20 seconds", ending_offsets="latest")
     late = count = 0
     for record in consumer:
         late += record.timestamp()[1] <= consumer.watermark
@@ -93,7 +93,8 @@ def test_a_drift_below_the_disorder_of_a_strategy_still_reads_everything(
     total = skewed(kafka, topic, [30, 300])
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=600))
 
-    assert sum(1 for _ in consumer_of(topic, strategy=strategy, max_drift="1 second", ending_offsets="latest")) == total
+    consumer = consumer_of(topic, max_out_of_orderness=strategy, max_drift="1 second", ending_offsets="latest")
+    assert sum(1 for _ in consumer) == total
 
 
 def test_a_strategy_that_emits_by_event_is_aligned_too(
@@ -101,7 +102,7 @@ def test_a_strategy_that_emits_by_event_is_aligned_too(
 ) -> None:
     total = skewed(kafka, topic, [30, 300])
     strategy = WatermarkStrategy.for_punctuated(lambda record, timestamp: timestamp)
-    consumer = consumer_of(topic, strategy=strategy, max_drift="2 minutes", ending_offsets="latest")
+    consumer = consumer_of(topic, max_out_of_orderness=strategy, max_drift="2 minutes", ending_offsets="latest")
     late = 0
     for record in consumer:
         late += record.timestamp()[1] <= consumer.watermark

@@ -53,7 +53,7 @@ def test_a_split_whose_records_have_no_event_time_holds_nobody_once_it_is_read(
     topics.produce(kafka.bootstrap, topic, [(1, T0 + n, None, b"not") for n in range(5)])
     consumer = consumer_of(
         topic,
-        strategy=WatermarkStrategy.for_monotonous_timestamps(),
+        max_out_of_orderness=WatermarkStrategy.for_monotonous_timestamps(),
         event_time=lambda record: record.timestamp()[1] if record.value() == b"stamped" else None,
     )
     stops = Timer(60, consumer.stop)
@@ -68,7 +68,7 @@ def test_a_strategy_without_idleness_waits_for_an_empty_split_and_says_so(
     topics.create(kafka.bootstrap, topic, 2)
     topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"v") for n in range(10)])
     strategy = WatermarkStrategy.for_monotonous_timestamps()
-    consumer = consumer_of(topic, strategy=strategy)
+    consumer = consumer_of(topic, max_out_of_orderness=strategy)
     said: list[str] = []
 
     def look() -> None:
@@ -86,16 +86,16 @@ def test_a_strategy_with_idleness_reads_on_without_an_empty_split(
     topics.create(kafka.bootstrap, topic, 2)
     topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"v") for n in range(10)])
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of(ms=300))
-    consumer = consumer_of(topic, strategy=strategy)
+    consumer = consumer_of(topic, max_out_of_orderness=strategy)
     assert len(list(islice(consumer, 10))) == 10
-    assert [split.split.partition for split in consumer.status().splits if split.idle] == [1]
+    assert [split.split.partition for split in consumer.status().splits if split.watermark > T0 + 10] == [1]
 
 
 def test_a_program_that_is_slow_makes_no_split_idle(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
     topics.create(kafka.bootstrap, topic, 2)
     topics.produce(kafka.bootstrap, topic, [(p, T0 + n, None, b"v") for n in range(40) for p in (0, 1)])
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of(ms=50))
-    consumer = consumer_of(topic, strategy=strategy, ending_offsets="latest", max_drift="5 milliseconds")
+    consumer = consumer_of(topic, max_out_of_orderness=strategy, ending_offsets="latest", max_drift="5 milliseconds")
     at = {0: T0, 1: T0}
     apart = 0
     for record in consumer:

@@ -16,8 +16,8 @@ from lockgate_http.errors import KafkaFailed
 from lockgate_reader import AlignedConsumer
 from lockgate_reader.kafka import client
 from lockgate_reader.kafka.client import KafkaClient, Unanswered, partitions_of
-from lockgate_reader.place import AssignedSplit, Orders, ReaderState
-from lockgate_reader.reading.reading import RunningReader
+from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderState
+from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -28,8 +28,11 @@ Consumers = Callable[..., AlignedConsumer]
 
 pytestmark = pytest.mark.kafka
 
+COMMITS_AT_THE_END = {"enable.auto.commit": True, "auto.commit.interval.ms": 86_400_000}
+LOOKS_OFTEN = {"topic.metadata.refresh.interval.ms": 100}
 
-class Giving:
+
+class Giving(Place):
     """A place that gives partition 0 of a topic under a number; 0: it gives none. `heard`: the last
     state. `until`: the deadline of what it says.
     """
@@ -39,8 +42,6 @@ class Giving:
         self.heard, self.left = ReaderState(), False
         self._split = KafkaPartitionSplit(topic, 0)
 
-    def enter(self, wake: Callable[[], None]) -> None: ...
-
     def exchange(self, state: ReaderState) -> Orders:
         self.heard = replace(state, held=tuple)
         given = (AssignedSplit(self._split, self.number),) if self.number else ()
@@ -48,8 +49,6 @@ class Giving:
 
     def leave(self, state: ReaderState) -> None:
         self.left = True
-
-    def abandon(self) -> None: ...
 
 
 def in_its_place(consumer: AlignedConsumer, topic: str) -> Giving:
@@ -59,8 +58,8 @@ def in_its_place(consumer: AlignedConsumer, topic: str) -> Giving:
 
 
 def reader_of(consumer: AlignedConsumer) -> RunningReader:
-    assert consumer._reading is not None
-    return consumer._reading
+    assert consumer._reader is not None
+    return consumer._reader
 
 
 def committed(kafka: KafkaBroker, topic: str) -> int:
@@ -86,7 +85,7 @@ def test_a_consumer_whose_last_commit_fails_leaves_its_place_all_the_same(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(kafka, topic, [3])
-    consumer = consumer_of(topic, {"group.id": topic}, commit_interval="1 day")
+    consumer = consumer_of(topic, {"group.id": topic, **COMMITS_AT_THE_END})
     place = in_its_place(consumer, topic)
     next(iter(consumer))
 
@@ -116,7 +115,7 @@ def test_rows_of_a_batch_that_was_never_handed_out_are_not_committed(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [900], step_ms=1)
-    consumer = consumer_of(topic, {"group.id": topic}, event_time=FailsAt(800), commit_interval="1 day")
+    consumer = consumer_of(topic, {"group.id": topic, **COMMITS_AT_THE_END}, event_time=FailsAt(800))
     worked_on = 0
 
     def program() -> None:
@@ -195,23 +194,16 @@ def test_a_commit_that_nobody_waited_for_is_known_when_it_fails(kafka: KafkaBrok
     topics.create(kafka.bootstrap, topic, 1)
     kafka_client = KafkaClient({"bootstrap.servers": kafka.bootstrap, "group.id": topic})
     kafka_client.commit({(topic, 99): 1}, wait=False)
-    failed = set[tuple[str, int]]()
-
-    def heard() -> bool:
-        kafka_client.fetch(1, 0.1)
-        failed.update(kafka_client.failed_commits())
-        return bool(failed)
-
-    wait_for(heard)
+    assert kafka_client.committed_last == {(topic, 99): 1}
+    wait_for(lambda: bool(kafka_client.fetch(1, 0.1)) or not kafka_client.committed_last)
     kafka_client.close()
-    assert failed == {(topic, 99)}
 
 
 def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(kafka, topic, [2])
-    consumer = consumer_of(topic, discovery_interval="1 millisecond")
+    consumer = consumer_of(topic, LOOKS_OFTEN)
     assert next(iter(consumer)).offset() == 0
     looks = list[str]()
     partitions = reader_of(consumer).client.partitions
@@ -238,7 +230,7 @@ def test_the_first_list_of_partitions_is_whole_and_later_ones_have_those_with_a_
         return partitions(client, topics, led=led)
 
     monkeypatch.setattr(KafkaClient, "partitions", listed)
-    consumer = consumer_of(topic, discovery_interval="1 millisecond")
+    consumer = consumer_of(topic, LOOKS_OFTEN)
     next(iter(consumer))
     wait_for(lambda: reader_of(consumer).turn() or len(asked) > 1)
     assert asked[:2] == [False, True]

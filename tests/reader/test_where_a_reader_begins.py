@@ -16,18 +16,22 @@ Consumers = Callable[..., AlignedConsumer]
 pytestmark = pytest.mark.kafka
 
 
+def at_ms(after: int) -> datetime:
+    """So many ms after `T0`."""
+    return datetime.fromtimestamp((T0 + after) / 1_000, timezone.utc)
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with CoordinatorProcess() as coordinator:
         yield coordinator.url
 
 
-@pytest.mark.parametrize("at", [T0 + 6_500, datetime(2026, 1, 1, 0, 0, 6, 500_000, tzinfo=timezone.utc)])
 def test_a_timestamp_begins_at_the_first_record_from_then_on_and_else_at_the_end(
-    kafka: KafkaBroker, topic: str, consumer_of: Consumers, at: object
+    kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [10, 5, 0])
-    consumer = consumer_of(topic, starting_offsets="committed", starting_timestamp=at, ending_offsets="latest")
+    consumer = consumer_of(topic, starting_offsets=at_ms(6_500), ending_offsets="latest")
     assert [(record.partition(), record.offset()) for record in consumer] == [(0, 7), (0, 8), (0, 9)]
     assert consumer.positions()[topic, 1] == 5
 
@@ -44,7 +48,7 @@ def test_offsets_begin_there_and_other_partitions_where_their_user_says(
         next(iter(consumer_of(topic, starting_offsets=starts)))
 
 
-@pytest.mark.parametrize("option", [{"starting_timestamp": T0 + 3_000}, {"starting_offsets": {("", 0): 3, ("", 1): 3}}])
+@pytest.mark.parametrize("option", [{"starting_offsets": at_ms(3_000)}, {"starting_offsets": {("", 0): 3, ("", 1): 3}}])
 def test_the_readers_of_a_group_begin_where_the_first_one_was_told(
     kafka: KafkaBroker, topic: str, url: str, option: dict[str, object]
 ) -> None:
@@ -61,13 +65,12 @@ def test_the_readers_of_a_group_begin_where_the_first_one_was_told(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"starting_timestamp": T0, "starting_offsets": "earliest"}, "leave out one"),
-        ({"starting_timestamp": datetime.now(timezone.utc).replace(tzinfo=None)}, "a datetime with its time zone"),
+        ({"starting_offsets": datetime.now(timezone.utc).replace(tzinfo=None)}, "a datetime with its time zone"),
         ({"starting_offsets": {("t", 0): -1}}, "an offset of 0 or more for each partition"),
         ({"starting_offsets": {"t": 1}}, "an offset of 0 or more for each partition"),
         ({"starting_offsets": {("orders", 0): 3}}, "topic 'orders' is not read; the topics are t$"),
-        ({"starting_offsets": ["earliest"]}, "expected 'committed', 'earliest', 'latest', or an offset"),
-        ({"starting_offsets": "newest"}, "expected 'committed', 'earliest', 'latest', or an offset"),
+        ({"starting_offsets": ["earliest"]}, "expected 'committed', 'earliest', 'latest', a datetime, or"),
+        ({"starting_offsets": "newest"}, "expected 'committed', 'earliest', 'latest', a datetime, or"),
     ],
 )
 def test_a_beginning_that_is_none_is_refused(consumer_of: Consumers, options: dict[str, object], says: str) -> None:

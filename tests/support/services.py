@@ -42,8 +42,8 @@ class Service:
         self.consumer = AlignedConsumer(
             topics,
             kafka={"bootstrap.servers": kafka.bootstrap},
-            coordinator=Coordinator(url, group=group, timeout="5 seconds", **(outage or {})),
-            **{"source": "enrich", "starting_offsets": "earliest", **options},
+            coordinator=Coordinator(url, group=group, source="enrich", timeout="5 seconds", **(outage or {})),
+            **{"starting_offsets": "earliest", **options},
         )
         self._thread = threading.Thread(target=self._run)
 

@@ -18,8 +18,8 @@ PROGRAM = """\
 from lockgate_reader import AlignedConsumer, Coordinator
 
 consumer = AlignedConsumer(
-    "{topic}", kafka={{"bootstrap.servers": "{kafka}"}}, coordinator=Coordinator("{url}", group="{topic}"),
-    source="enrich", starting_offsets="earliest",
+    "{topic}", kafka={{"bootstrap.servers": "{kafka}"}},
+    coordinator=Coordinator("{url}", group="{topic}", source="enrich"), starting_offsets="earliest",
 )
 print(next(iter(consumer)).offset())
 """
@@ -36,8 +36,7 @@ def dropped(kafka: KafkaBroker, topic: str, url: str) -> None:
     consumer = AlignedConsumer(
         topic,
         kafka={"bootstrap.servers": kafka.bootstrap},
-        coordinator=Coordinator(url, group=topic),
-        source="enrich",
+        coordinator=Coordinator(url, group=topic, source="enrich"),
         starting_offsets="earliest",
     )
     assert next(iter(consumer)).offset() == 0
@@ -48,7 +47,7 @@ def test_a_dropped_consumer_says_so_and_its_splits_go_on_before_its_lease_ends(
 ) -> None:
     filled(kafka, topic, [5])
     make_group(url, topic)
-    with pytest.warns(ResourceWarning, match=r"an AlignedConsumer of enrich was dropped without close\(\)"):
+    with pytest.warns(ResourceWarning, match=r"an AlignedConsumer of .* was dropped without close\(\)"):
         dropped(kafka, topic, url)
     wait_for(lambda: not splits_of(url, topic)["readers"])
     with Service(kafka, topic, url, topic) as service:

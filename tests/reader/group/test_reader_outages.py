@@ -83,9 +83,9 @@ def test_nothing_goes_out_after_the_lease_under_any_policy_until_the_coordinator
                 late.append(now_s())
 
         def until() -> float:
-            reading = service.consumer._reading
-            assert reading is not None
-            return reading.orders.until
+            reader = service.consumer._reader
+            assert reader is not None
+            return reader.orders.until
 
         away = True
         outage = {"on_outage": "proceed", "hold_for": "0 seconds"}

@@ -57,8 +57,8 @@ import sys
 from lockgate_reader import AlignedConsumer, Coordinator
 bootstrap, topic, url = sys.argv[1:]
 kafka = {"bootstrap.servers": bootstrap}
-shop = Coordinator(url, group=topic)
-with AlignedConsumer(topic, kafka=kafka, source="enrich", starting_offsets="earliest", coordinator=shop) as consumer:
+shop = Coordinator(url, group=topic, source="enrich")
+with AlignedConsumer(topic, kafka=kafka, starting_offsets="earliest", coordinator=shop) as consumer:
     for record in consumer:
         print(record.partition(), record.offset(), flush=True)
         if record.offset() == 20:
@@ -150,7 +150,12 @@ def test_source_events_go_both_ways(kafka: KafkaBroker, topic: str, url: str) ->
     make_group(url, topic)
     came: list[object] = []
     over = Event()
-    with Service(kafka, topic, url, topic, work=slowly(0.02, over), on_source_event=came.append) as service:
+
+    def work(record: object) -> None:
+        came.extend(service.consumer.source_events())
+        over.wait(0.02)
+
+    with Service(kafka, topic, url, topic, work=work) as service:
         wait_for(lambda: service.seen)
         path = f"{url}/v1/groups/{topic}/sources/enrich/events"
         httpx.post(path, json={"event": {"do": "flush"}, "id": "1"}, timeout=60).raise_for_status()

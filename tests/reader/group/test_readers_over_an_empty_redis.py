@@ -40,7 +40,7 @@ def test_readers_keep_positions_over_a_redis_that_is_empty_and_behind(
     in_haste = Event()
     with CoordinatorProcess(redis_server.url, env=doing_first(tmp_path, IN_A_PROCESS)) as coordinator:
         make_group(coordinator.url, topic, **RULES)
-        options = {"work": lambda record: in_haste.wait(0.02), "snapshot_interval": "100 milliseconds"}
+        options = {"work": lambda record: in_haste.wait(0.02)}
         with (
             Service(kafka, topic, coordinator.url, topic, **options) as first,
             Service(kafka, topic, coordinator.url, topic, **options) as second,

@@ -1,50 +1,55 @@
-"""When positions are committed, and what a commit has."""
+"""What a commit sends to Kafka."""
 
-from collections.abc import Mapping
+from typing import Any
 
-from lockgate_reader.kafka.messages import Key
-from lockgate_reader.reading.commits import Commits
+import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from lockgate_reader import KafkaFailed
+from lockgate_reader.kafka.client import KafkaClient
 
 A, B = ("t", 0), ("t", 1)
 
 
-class Kafka:
-    """What Kafka was given to commit, and what it says later that failed."""
+class Committing:
+    """What Kafka's client was given to commit. `fails`: it takes none."""
 
     def __init__(self) -> None:
-        self.given: list[dict[Key, int]] = []
-        self.failed = set[Key]()
+        self.given: list[dict[tuple[str, int], int]] = []
+        self.fails = False
 
-    def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        self.given.append(dict(positions))
-
-    def failed_commits(self) -> set[Key]:
-        failed, self.failed = self.failed, set()
-        return failed
-
-
-def test_what_has_moved_or_failed_goes_with_the_next_commit_and_nothing_else() -> None:
-    kafka = Kafka()
-    commits = Commits(kafka, 1_000, lambda: 0)  # type: ignore[arg-type]
-    commits.commit({A: 1, B: 1}, wait=False)
-    commits.commit({A: 1, B: 2}, wait=False)
-    kafka.failed = {A}
-    commits.commit({A: 1, B: 2}, wait=False)
-    commits.commit({A: 1, B: -3}, wait=False)
-    assert kafka.given == [{A: 1, B: 1}, {B: 2}, {A: 1}, {}]
+    def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> list[TopicPartition]:
+        self.given.append({(each.topic, each.partition): each.offset for each in offsets})
+        if self.fails:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        return offsets
 
 
-def test_a_commit_is_due_after_its_interval_and_when_other_splits_are_held() -> None:
-    now = 0
-    commits = Commits(Kafka(), 1_000, lambda: now)  # type: ignore[arg-type]
-    assert not commits.is_due(changed=False)
-    assert commits.is_due(changed=True)
-    now = 1_000
-    assert commits.is_due(changed=False)
-    commits.commit({A: 1}, wait=False)
-    assert not commits.is_due(changed=False)
+def client() -> tuple[KafkaClient, Any]:
+    made = KafkaClient({"bootstrap.servers": "127.0.0.1:9", "group.id": "g"})
+    made._consumer = committing = Committing()  # type: ignore[assignment]
+    return made, committing
 
 
-def test_nothing_is_due_where_the_program_alone_commits() -> None:
-    commits = Commits(Kafka(), None, lambda: 10**9)  # type: ignore[arg-type]
-    assert not commits.is_due(changed=True)
+def test_commit_sends_what_has_moved_or_failed_and_nothing_else() -> None:
+    kafka, committing = client()
+    kafka.commit({A: 1, B: 1}, wait=False)
+    kafka.commit({A: 1, B: 2}, wait=False)
+    kafka._on_commit(KafkaError(KafkaError._TRANSPORT), [TopicPartition(*A, 1)])
+    kafka.commit({A: 1, B: 2}, wait=False)
+    kafka.commit({A: 1, B: -3}, wait=False)
+    assert committing.given == [{A: 1, B: 1}, {B: 2}, {A: 1}]
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_commit_that_fails_at_once_is_sent_again(wait: bool) -> None:
+    kafka, committing = client()
+    committing.fails = True
+    if wait:
+        with pytest.raises(KafkaFailed, match="did not commit"):
+            kafka.commit({A: 1}, wait=True)
+    else:
+        kafka.commit({A: 1}, wait=False)
+    committing.fails = False
+    kafka.commit({A: 1}, wait=False)
+    assert committing.given == [{A: 1}, {A: 1}]

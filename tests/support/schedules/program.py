@@ -126,21 +126,21 @@ def main(settings: dict[str, Any]) -> None:
             "bootstrap.servers": settings["bootstrap"],
             "group.id": settings["topic"],
             "auto.offset.reset": "earliest",
+            "enable.auto.commit": True,
+            "auto.commit.interval.ms": 200,
+            "topic.metadata.refresh.interval.ms": 500,
             "log_level": 2,
         },
-        source="enrich",
         starting_offsets="earliest",
-        discovery_interval="500 milliseconds",
-        commit_interval="200 milliseconds",
-        coordinator=Coordinator(settings["url"], group=settings["topic"], timeout="1 second"),
+        coordinator=Coordinator(settings["url"], group=settings["topic"], source="enrich", timeout="1 second"),
         on_assigned=None if sink is None else sink.positions,
     )
     with consumer, closing(sink) if sink is not None else closing(consumer):
         lines.write("B", f"{now_s():.6f}", os.getpid())
         for record in consumer:
-            at, reading = now_s(), consumer._reading
-            assert reading is not None
-            split, orders = reading.holding.by_key[record.topic(), record.partition()], reading.orders
+            at, reader = now_s(), consumer._reader
+            assert reader is not None
+            split, orders = reader.assignment.splits[record.topic(), record.partition()], reader.orders
             lines.write(
                 "R",
                 f"{at:.6f}",

@@ -10,13 +10,12 @@ from lockgate_http.errors import (
     ConfigurationError,
     CoordinatorRefused,
     CoordinatorUnavailable,
-    Fenced,
     KafkaFailed,
 )
 from lockgate_reader.consumer import AlignedConsumer
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.place import AssignedSplit, ReaderSplit
-from lockgate_reader.telemetry.status import ReaderMode, ReaderStatus
+from lockgate_reader.reading.status import ReaderMode, ReaderStatus
 
 __all__ = [
     "AccessDenied",
@@ -28,7 +27,6 @@ __all__ = [
     "CoordinatorRefused",
     "CoordinatorUnavailable",
     "Duration",
-    "Fenced",
     "KafkaFailed",
     "NoStartingOffset",
     "ReaderMode",

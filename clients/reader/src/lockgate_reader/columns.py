@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate_reader.kafka.messages import keys, offsets, values
-from lockgate_reader.reading.pieces import GoneOut
+from lockgate_reader.reading.records import Piece
 
 SCHEMA = pa.schema(
     [
@@ -37,7 +37,7 @@ class Columns:
         """How many records have been added."""
         return len(self._value)
 
-    def add(self, piece: GoneOut) -> None:
+    def add(self, piece: Piece) -> None:
         """Add the records of a piece."""
         topic, partition = piece.key
         messages, count = piece.messages, len(piece.messages)
@@ -45,7 +45,7 @@ class Columns:
         self._partition.extend(array("i", [partition]) * count)
         # An array is made of a list at once, and extended by a list one by one.
         self._offset.extend(array("q", offsets(messages)))
-        self._time.extend(array("q", list(piece.times)))
+        self._time.extend(array("q", piece.times))
         self._key += keys(messages)
         self._value += values(messages)
 

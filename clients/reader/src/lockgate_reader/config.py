@@ -1,18 +1,16 @@
-"""The options of `AlignedConsumer`: frozen, and checked when they are made. Names and defaults are
-those of `lockgate_spark`, where it has them.
+"""The options of `AlignedConsumer`: frozen, and checked when they are made. Their names and
+defaults are those of `lockgate_spark`, where it has them; all others are librdkafka's own, in
+`kafka`.
 """
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from lockgate.duration import Duration
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.flink.strategy import WatermarkStrategy
-from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_http.config import Coordinator, Named
 from lockgate_http.duration import Duration as Length
 from lockgate_http.duration import milliseconds
@@ -23,16 +21,14 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 DEFAULT_IDLE_TIMEOUT = "1 minute"
+COMMIT, COMMIT_MS, REFRESH_MS = "enable.auto.commit", "auto.commit.interval.ms", "topic.metadata.refresh.interval.ms"
 _WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
-# The reader says by itself where it begins, and what it has read.
+# The reader says by itself what it has read.
 _NOT_OURS = {
-    "enable.auto.commit": "the reader commits what was handed out: call commit(), or set commit_interval",
     "enable.auto.offset.store": "the reader keeps the positions itself",
     "enable.partition.eof": "the reader sets it",
     "on_commit": "commit() says whether it succeeded, and what failed between is committed again",
 }
-
-
 # Where librdkafka's words say to go on; the rest are an error.
 _RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "error")
 
@@ -43,22 +39,13 @@ class Options(Named):
 
     topics: tuple[str, ...]
     kafka: Mapping[str, Any]
-    source: str | None = None
+    coordinator: Coordinator | None = None
     max_drift: Length | None = None
-    strategy: WatermarkStrategy | None = None
-    max_out_of_orderness: Length | None = None
+    max_out_of_orderness: Length | WatermarkStrategy | None = None
     idle_timeout: Length | None = None
     event_time: "Callable[[Message], int | None] | None" = None
-    future_bound: Length | None = "1 day"
-    starting_offsets: str | Mapping[tuple[str, int], int] = "committed"
-    starting_timestamp: int | datetime | None = None
+    starting_offsets: str | datetime | Mapping[tuple[str, int], int] = "committed"
     ending_offsets: str | None = None
-    commit_interval: Length | None = None
-    discovery_interval: Length = "1 minute"
-    snapshot_interval: Length | None = None
-    subtask: int | None = None
-    capacity: int = 1
-    coordinator: Coordinator | None = None
 
     def __post_init__(self) -> None:
         if not self.topics or not all(isinstance(topic, str) and topic for topic in self.topics):
@@ -69,8 +56,6 @@ class Options(Named):
                 f"AlignedConsumer(coordinator={self.coordinator!r}): expected a lockgate_reader.Coordinator; write "
                 "Coordinator('http://HOST:PORT', group='NAME')"
             )
-        if self.source is not None and not (isinstance(self.source, str) and NAME.match(self.source)):
-            raise ConfigurationError(f"AlignedConsumer(source={self.source!r}): {NAME_RULE}")
         if self.event_time is not None and not callable(self.event_time):
             raise ConfigurationError(
                 f"AlignedConsumer(event_time={self.event_time!r}): expected a function of a record that returns ms "
@@ -81,88 +66,74 @@ class Options(Named):
             raise ConfigurationError(
                 f"AlignedConsumer(ending_offsets={self.ending_offsets!r}): expected 'latest', or None to read on"
             )
-        _check_strategy(self)
-        for name, least in (("subtask", 0), ("capacity", 0)):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < least):
-                raise ConfigurationError(f"AlignedConsumer({name}={value!r}): expected a whole number, {least} or more")
-        for name in ("discovery_interval", "commit_interval", "future_bound", "snapshot_interval"):
-            if getattr(self, name) is not None:
-                self._ms(name)
-        if self.commit_interval is not None and not self.kafka.get("group.id"):
-            raise ConfigurationError(
-                f"AlignedConsumer(commit_interval={self.commit_interval!r}): nothing is committed without a group.id; "
-                "set one in kafka="
-            )
-        if self.max_drift_ms <= self.disorder_ms:
-            raise ConfigurationError(
-                f"AlignedConsumer(max_drift={self.max_drift!r}, max_out_of_orderness={self.max_out_of_orderness!r}): "
-                "max_drift must be greater than max_out_of_orderness, and greater than 0"
-            )
+        _check_watermarks(self)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the consumer's source, unless the coordinator has one."""
+        return "-".join(self.topics)
 
     @property
     def start(self) -> int:
-        """Where the first splits begin of which no offset is known: a word of Flink's splits."""
+        """Return where the first splits begin of which no offset is known: a word of Flink's."""
         return _WORDS[self.starting_offsets] if isinstance(self.starting_offsets, str) else COMMITTED_OFFSET
 
     @property
     def start_offsets(self) -> Mapping[tuple[str, int], int]:
-        """The offsets to begin at, by topic and partition."""
-        return {} if isinstance(self.starting_offsets, str) else self.starting_offsets
+        """Return the offsets to begin at, by topic and partition."""
+        return self.starting_offsets if isinstance(self.starting_offsets, Mapping) else {}
 
     @property
     def start_ms(self) -> int | None:
-        """Splits begin at the first record of this Kafka timestamp or a later one, ms; None: they
-        do
-        not.
-        """
-        at = self.starting_timestamp
-        return round(at.timestamp() * 1000) if isinstance(at, datetime) else at
+        """Return the Kafka timestamp (ms) from which on splits are read, or None."""
+        at = self.starting_offsets
+        return round(at.timestamp() * 1000) if isinstance(at, datetime) else None
 
     @property
     def max_drift_ms(self) -> int:
-        """How far a split may be above the lowest one, ms."""
+        """Return how far a split may be above the lowest one, in ms."""
         drift = DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift
         return milliseconds("AlignedConsumer(max_drift)", drift)
 
     @property
     def disorder_ms(self) -> int:
-        """0 where a strategy is given."""
-        return 0 if self.max_out_of_orderness is None else self._ms("max_out_of_orderness")
+        """Return how far out of order records are, in ms: 0 with a strategy, which says it."""
+        delay = self.max_out_of_orderness
+        if delay is None or isinstance(delay, WatermarkStrategy):
+            return 0
+        return milliseconds("AlignedConsumer(max_out_of_orderness)", delay)
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """How far behind the clock a live producer may be, ms; None where a strategy is given."""
-        if self.strategy is not None:
-            return None
-        return milliseconds(
-            "AlignedConsumer(idle_timeout)", DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout
-        )
+        """Return how far behind the clock a live producer may be, in ms: None if a strategy does
+        not say it.
+        """
+        if isinstance(self.max_out_of_orderness, WatermarkStrategy):
+            timeout = self.max_out_of_orderness.idle_timeout
+            return None if timeout is None else timeout.to_millis("idle_timeout")
+        timeout_ms = DEFAULT_IDLE_TIMEOUT if self.idle_timeout is None else self.idle_timeout
+        return milliseconds("AlignedConsumer(idle_timeout)", timeout_ms)
 
     @property
-    def watermarks(self) -> WatermarkStrategy:
-        """The strategy of each split, without alignment."""
-        if self.strategy is not None:
-            return self.strategy
+    def strategy(self) -> WatermarkStrategy:
+        """Return the strategy of each split."""
+        if isinstance(self.max_out_of_orderness, WatermarkStrategy):
+            return self.max_out_of_orderness
         return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=self.disorder_ms))
 
     @property
-    def future_bound_ms(self) -> int | None:
-        """How far ahead of the clock an event time may be, ms; None: no such bound."""
-        return None if self.future_bound is None else self._ms("future_bound")
-
-    @property
     def commit_interval_ms(self) -> int | None:
-        """How often positions are committed, ms; None: never by itself."""
-        return None if self.commit_interval is None else self._ms("commit_interval")
+        """Return how often positions are committed, in ms: None if only the program commits."""
+        return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(self.kafka.get(COMMIT)) else None
 
     @property
     def discovery_ms(self) -> int:
-        """How often new partitions are looked for, ms; 0: never."""
-        return self._ms("discovery_interval")
+        """Return how often new partitions are looked for, in ms; 0: never."""
+        return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 
-    def _ms(self, name: str) -> int:
-        return milliseconds(f"AlignedConsumer({name})", getattr(self, name))
+
+def _is_true(value: object) -> bool:
+    return value is True or str(value).lower() == "true"
 
 
 def _check_kafka(kafka: object) -> None:
@@ -179,18 +150,21 @@ def _check_kafka(kafka: object) -> None:
         raise ConfigurationError(
             f"AlignedConsumer(kafka): auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'"
         )
+    for key in (COMMIT_MS, REFRESH_MS):
+        if not str(kafka.get(key, 0)).lstrip("-").isdecimal():
+            raise ConfigurationError(f"AlignedConsumer(kafka): {key} is {kafka[key]!r}: expected a number of ms")
+    if _is_true(kafka.get(COMMIT)) and not kafka.get("group.id"):
+        raise ConfigurationError(
+            f"AlignedConsumer(kafka): {COMMIT} is set, but nothing is committed without a group.id; set one"
+        )
 
 
 def _check_start(options: Options) -> None:
-    start, at = options.starting_offsets, options.starting_timestamp
-    if at is not None:
-        if start != "committed":
+    start = options.starting_offsets
+    if isinstance(start, datetime):
+        if start.tzinfo is None:
             raise ConfigurationError(
-                f"AlignedConsumer(starting_timestamp={at!r}): starting_offsets says where to begin, too; leave out one"
-            )
-        if not (type(at) is int and at >= 0) and not (isinstance(at, datetime) and at.tzinfo is not None):
-            raise ConfigurationError(
-                f"AlignedConsumer(starting_timestamp={at!r}): expected ms since 1970, or a datetime with its time zone"
+                f"AlignedConsumer(starting_offsets={start!r}): expected a datetime with its time zone"
             )
     elif isinstance(start, Mapping):
         for key, offset in start.items():
@@ -206,13 +180,13 @@ def _check_start(options: Options) -> None:
                 )
     elif not isinstance(start, str) or start not in _WORDS:
         raise ConfigurationError(
-            f"AlignedConsumer(starting_offsets={start!r}): expected 'committed', 'earliest', 'latest', or an offset "
-            "for each partition"
+            f"AlignedConsumer(starting_offsets={start!r}): expected 'committed', 'earliest', 'latest', a datetime, or "
+            "an offset for each partition"
         )
     elif start == "committed" and not options.kafka.get("group.id"):
         raise ConfigurationError(
             "AlignedConsumer(starting_offsets): 'committed' needs a group.id in kafka=; set one, or write "
-            "starting_offsets='earliest' or 'latest', or starting_timestamp="
+            "starting_offsets='earliest' or 'latest', or a datetime"
         )
 
 
@@ -220,30 +194,22 @@ def _is_partition(key: object) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str) and type(key[1]) is int
 
 
-def _check_strategy(options: Options) -> None:
-    strategy = options.strategy
-    if strategy is None:
-        return
-    if not isinstance(strategy, WatermarkStrategy):
-        raise ConfigurationError(
-            f"AlignedConsumer(strategy={strategy!r}): expected a lockgate_reader.WatermarkStrategy"
-        )
-    if strategy.alignment.enabled:
-        raise ConfigurationError(
-            "AlignedConsumer(strategy): with_watermark_alignment has no place here; write max_drift=, and "
-            "coordinator=Coordinator(URL, group=NAME)"
-        )
-    for name in ("max_out_of_orderness", "idle_timeout"):
-        if getattr(options, name) is not None:
+def _check_watermarks(options: Options) -> None:
+    strategy = options.max_out_of_orderness
+    if isinstance(strategy, WatermarkStrategy):
+        if strategy.alignment.enabled:
             raise ConfigurationError(
-                f"AlignedConsumer({name}={getattr(options, name)!r}): a strategy says this itself; leave out either"
+                "AlignedConsumer(max_out_of_orderness): with_watermark_alignment has no place here; write max_drift=, "
+                "and coordinator=Coordinator(URL, group=NAME)"
             )
-
-
-def check_names(of: str, init: Callable[..., None], options: Iterable[str]) -> None:
-    """Raise `ConfigurationError` for an option that a class does not have, and suggest another."""
-    names = [name for name in inspect.signature(init).parameters if name != "self"]
-    for option in set(options) - set(names):
-        near = get_close_matches(option, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-        raise ConfigurationError(f"{of} has no option {option!r}: {hint}")
+        if options.idle_timeout is not None:
+            raise ConfigurationError(
+                "AlignedConsumer(idle_timeout): the strategy in max_out_of_orderness says this itself; write "
+                "with_idleness there"
+            )
+    if options.max_drift_ms <= options.disorder_ms:
+        raise ConfigurationError(
+            f"AlignedConsumer(max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}): max_drift must be "
+            "greater than max_out_of_orderness, and greater than 0"
+        )
+    _ = options.idle_timeout_ms  # is checked by being read

@@ -34,7 +34,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
@@ -81,14 +80,13 @@ class ReaderSplit:
 class ReaderState:
     """The whole state of a reader.
 
-    `watermark`: of the source, ms; MIN before the first. `idle`: all its splits are idle, so it
-    holds nobody. `ended`: nothing is left to read, ever. `reach`: up to here the reader has fetched
-    the records of all its splits, and so can read at once. `held`: makes the list of what it holds,
-    to be called within the exchange or not at all (it costs a little for each split). `returned`:
-    splits that were given back, at their final positions. `finished`: splits that were read to
-    their stopping offset. `discovered`: the splits of the topics, the last time that they were
-    asked for; None before. `wants_splits`: it holds none. `source_events`: what the program sent
-    since the last exchange.
+    `watermark` is that of the source in ms, and MIN before the first one. With `idle`, nobody waits
+    for the reader; with `ended`, nothing is left to read, ever. Up to `reach` the records of all
+    splits are fetched. `held` makes the list of what the reader holds; it is called within the
+    exchange or not at all. `returned` splits were given back, at their final positions, and
+    `finished` ones were read to their stopping offset. `discovered` are the splits of the topics
+    when they were listed last, None before. A reader that holds no split `wants_splits`.
+    `source_events` are those that the program sent since the last exchange.
     """
 
     watermark: int = MIN
@@ -107,12 +105,12 @@ class ReaderState:
 class Orders:
     """The whole orders of a place.
 
-    `ceiling`: no record above it is handed out; the reader's own splits hold each other besides.
-    `until`: the deadline. `assigned`: every split to hold, or None as long as the place does not
-    know: then the reader goes on with what it has. `give_back`: names of splits to return.
-    `no_more_splits`: none will be added. `discover`: the number of a request to list the splits of
-    the topics; a new number is a new request. `backlog`: Flink's IsProcessingBacklog.
-    `source_events`: what the place has for the program, once each.
+    No record above `ceiling` is returned, nor above the reader's own limit, and none after the
+    deadline `until`. `assigned` has every split to hold, or is None while the place does not know:
+    the reader then goes on with what it has. Splits that `give_back` names are to be returned. With
+    `no_more_splits`, none will be added. `discover` is the number of a request to list the splits
+    of the topics; a new number is a new request. `waits_for` says in words what the ceiling waits
+    for. The program gets each of the `source_events` once.
     """
 
     ceiling: int = MAX
@@ -121,13 +119,12 @@ class Orders:
     give_back: frozenset[str] = frozenset()
     no_more_splits: bool = False
     discover: int = 0
-    backlog: bool | None = None
     waits_for: str = ""
     source_events: tuple[object, ...] = ()
 
 
-class Place(Protocol):
-    """Gives splits, takes the reader's state, says how far it may read."""
+class Place:
+    """Gives splits, takes the reader's state, and says how far the reader may read."""
 
     def enter(self, wake: Callable[[], None]) -> None:
         """Begin, once. `wake` makes the reader exchange at once."""
@@ -136,9 +133,10 @@ class Place(Protocol):
         """Take the state, and return the newest orders. Raises `AlignmentError` if the reader must
         end.
         """
+        raise NotImplementedError
 
     def leave(self, state: ReaderState) -> None:
-        """Take the last state; nothing is handed out any more."""
+        """Take the last state; nothing is returned any more."""
 
     def abandon(self) -> None:
         """Give up a reader that was dropped without `leave`.
@@ -148,11 +146,13 @@ class Place(Protocol):
         """
 
 
-class Alone:
-    """Every split of the topics is this reader's, as soon as it is discovered. `now_ms` is a
-    monotonic clock; the topics are looked at every `discovery_ms` (0: only once). `start`: where
-    the first splits begin; those that come later begin at their first record. `bounded`: no split
-    is added after the first look.
+class Alone(Place):
+    """The place of a reader without a coordinator: every split of the topics is its own, as soon as
+    it is discovered.
+
+    The first splits begin at `start`, and those found later at their first record. Topics are
+    listed every `discovery_ms` of the monotonic clock `now_ms`; once if that is 0, or if the reader
+    is `bounded`.
     """
 
     def __init__(
@@ -171,11 +171,8 @@ class Alone:
         self._asked, self._asked_at = 1, now_ms()
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
-    def enter(self, wake: Callable[[], None]) -> None:
-        """Nothing to begin."""
-
     def exchange(self, state: ReaderState) -> Orders:
-        """All splits that were discovered, and a request to discover when it is time."""
+        """Return all splits that were discovered, and ask to discover again when it is time."""
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
             self._add(state.discovered)
@@ -186,12 +183,6 @@ class Alone:
             discover=self._asked,
             no_more_splits=self._seen is not None and not self._discovery_ms,
         )
-
-    def leave(self, state: ReaderState) -> None:
-        """Nothing to give back."""
-
-    def abandon(self) -> None:
-        """Nothing to give back."""
 
     def _add(self, discovered: tuple[KafkaPartitionSplit, ...]) -> None:
         first = self._seen is None and not self._assigned

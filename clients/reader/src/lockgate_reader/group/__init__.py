@@ -5,7 +5,6 @@ rules are in `holdings` (what is held), `standing` (what is reported) and `fenci
 
 from lockgate.wire.events import CatchUp
 from lockgate_http.config import Coordinator
-from lockgate_http.duration import milliseconds
 from lockgate_http.group.agreement import Agreement, source_name
 from lockgate_http.group.joining import check_coordinator
 from lockgate_reader.config import Options
@@ -32,18 +31,6 @@ def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
         asker="reader",
     )
     check_coordinator(coordinator, agreement)
-    wishes = SourceWishes(
-        start=options.start,
-        capacity=options.capacity,
-        discovery_ms=options.discovery_ms,
-        bounded=options.ending_offsets is not None,
-    )
-    snapshot = options.snapshot_interval
-    return JoinedPlace(
-        coordinator,
-        agreement,
-        Identity(source_name(coordinator.source, options.source, "-".join(options.topics))),
-        wishes,
-        subtask=options.subtask,
-        snapshot_s=None if snapshot is None else milliseconds("AlignedConsumer(snapshot_interval)", snapshot) / 1000,
-    )
+    wishes = SourceWishes(options.start, options.discovery_ms, bounded=options.ending_offsets is not None)
+    identity = Identity(source_name(coordinator.source, None, options.name))
+    return JoinedPlace(coordinator, agreement, identity, wishes)

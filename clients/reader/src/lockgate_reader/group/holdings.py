@@ -41,14 +41,13 @@ class Said:
     held: tuple[ReaderSplit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class SourceWishes:
     """What a reader wants of its source. `start`: where the first splits begin, as a word.
     `discovery_ms`: how often it looks for new ones; 0: once. `bounded`: what it finds is all.
     """
 
     start: int
-    capacity: int = 1
     discovery_ms: int = 0
     bounded: bool = False
 
@@ -62,7 +61,6 @@ class Holdings:
         self.assigned: dict[str, AssignedSplit] | None = None
         self.give_back: frozenset[str] = frozenset()
         self.no_more_splits = False
-        self.backlog = False
         self.discover = 0
         self.settled = False
         self._wishes, self._name = wishes, name
@@ -127,7 +125,6 @@ class Holdings:
             ),
             given_back=(*_on_the_wire(self.returning(said)), *self._unopened()),
             finished=_on_the_wire(each for each in said.state.finished if self._is_own(each)),
-            capacity=self._wishes.capacity,
             request_split=said.state.wants_splits,
             discovery_interval_ms=self._wishes.discovery_ms,
             discovered=self._discovered(said),
@@ -160,7 +157,7 @@ class Holdings:
         # A split that was added before, and that the consumer has not opened yet, is named again.
         self.assigned = still | {name: _same(before.get(name), each) for name, each in added.items()}
         self.give_back = frozenset(answer.give_back) & self.assigned.keys()
-        self.no_more_splits, self.backlog = answer.no_more_splits, answer.is_processing_backlog
+        self.no_more_splits = answer.no_more_splits
         self.settled = answer.assigning_in_ms == 0
         resolved = self._resolved | {(each.split.split_id, each.assignment) for each in sent.held}
         self._resolved = resolved & {(name, each.number) for name, each in self.assigned.items()}

@@ -7,14 +7,14 @@ reader holds and where it is in each split, and brings the splits to hold and th
 answers come to is in `holdings`, `standing` and `fencing`, which are pure.
 
 **When.** A report goes out as soon as what other readers wait for has changed, and at least every
-update interval. Splits are exchanged every snapshot interval, and at once when something was given
+update interval. Splits are exchanged every update interval, and at once when something was given
 back, read to its end or discovered, when news of splits come, and when the lease is over. After a
 hard kill what was handed out since the last answered exchange is handed out again.
 
 **Numbers of readers.** Each process is one reader of the source, with a number of its own, its
-subtask. Where the user has chosen none, the place takes the lowest one that nobody uses. If
-somebody else has taken it meanwhile, since this process was stopped for long, it takes another one
-and presents what it holds; the coordinator says what of it is still its own.
+subtask: the lowest one that nobody uses. If somebody else has taken it meanwhile, since this
+process was stopped for long, it takes another one and presents what it holds; the coordinator says
+what of it is still its own.
 
 **Outages.** The ceiling is that of `on_outage`, as for a query. The lease goes on: once it is over
 nothing is handed out under any policy, for another reader may have the splits by then.
@@ -23,6 +23,7 @@ nothing is handed out under any policy, for another reader may have the splits b
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 
 from lockgate.watermark import MAX, MIN
@@ -41,7 +42,7 @@ from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
 from lockgate_reader.group.news import SplitNews, Unheeded
 from lockgate_reader.group.standing import UNKNOWN, standing
 from lockgate_reader.group.subtasks import Identity, free_subtask
-from lockgate_reader.place import Orders, ReaderState
+from lockgate_reader.place import Orders, Place, ReaderState
 
 log = logging.getLogger("lockgate")
 
@@ -52,12 +53,9 @@ _OVER_S = 0.05  # between two exchanges while the lease is over
 _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
-class JoinedPlace:
-    """A reader in a group, with its splits, read limit and lease.
-
-    With `subtask=None`, the reader gets the lowest free number. With `snapshot_s=None`, it sends
-    its positions at the group's update interval. `now` returns monotonic seconds, by which leases
-    are measured.
+class JoinedPlace(Place):
+    """A reader in a group, with its splits, read limit and lease. `now` returns monotonic seconds,
+    by which leases are measured.
     """
 
     def __init__(
@@ -67,13 +65,11 @@ class JoinedPlace:
         identity: Identity,
         wishes: SourceWishes,
         *,
-        subtask: int | None = None,
-        snapshot_s: float | None = None,
         now: Callable[[], float] = now_s,
     ) -> None:
         self._coordinator, self._agreement, self._identity = coordinator, agreement, identity
-        self._chosen, self._subtask = subtask, subtask
-        self._snapshot_s, self._now = snapshot_s, now
+        self._subtask: int | None = None
+        self._now = now
         self._session = GroupSession.joined(coordinator)
         self._membership = self._member()
         self._holdings = Holdings(wishes, identity.run)
@@ -90,12 +86,6 @@ class JoinedPlace:
         self._news = SplitNews(self._session.client, identity.source, self._hear_of_splits)
         self._wake: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._run, name=f"lockgate-{identity.source}", daemon=True)
-
-    @property
-    def exchange_every_s(self) -> float:
-        """Return the longest time (s) between two exchanges."""
-        interval = self._session.update_interval_s
-        return interval if self._snapshot_s is None else min(interval, self._snapshot_s)
 
     @property
     def subtask(self) -> int | None:
@@ -123,7 +113,7 @@ class JoinedPlace:
             self._session.changed.notify_all()
             orders, events = self._orders, self._holdings.events()
             self._holdings.offers(orders.assigned or (), orders.give_back)
-        return orders if not events else _with_events(orders, events)
+        return replace(orders, source_events=events) if events else orders
 
     def leave(self, state: ReaderState) -> None:
         """Give back all splits and leave the group."""
@@ -175,7 +165,7 @@ class JoinedPlace:
     def _pause_s(self) -> float:
         if self._session.outage.lasts:
             return ASK_AGAIN_S
-        return min(self.exchange_every_s, max(_LEAST_S, self._exchange_at - self._now()))
+        return min(self._session.update_interval_s, max(_LEAST_S, self._exchange_at - self._now()))
 
     def _round(self, said: Said) -> None:
         """One report, if it is due, and one exchange of splits, if it is."""
@@ -210,12 +200,8 @@ class JoinedPlace:
             try:
                 return self._membership.exchange({self._subtask: self._status})
             except Busy:
-                if self._chosen is not None:
-                    raise
                 self._subtask += 1  # another process was quicker
             except Fenced as error:
-                if self._chosen is not None:
-                    raise
                 log.info(
                     "group %s: %s. This consumer joins the group again as another reader", self._session.group, error
                 )
@@ -264,14 +250,11 @@ class JoinedPlace:
             self._unheeded.answered(mark)
             settled = self._holdings.settled
             self._lease = self._lease.renewed(sent_at, answer.lease_ms, self._now(), settled=settled)
-        self._exchange_at, self._exchanged_epoch = sent_at + self._snapshot_or_interval_s(), epoch
+        self._exchange_at, self._exchanged_epoch = sent_at + self._session.update_interval_s, epoch
         if self._lease.is_over(self._now()):
             self._not_before = self._now() + _OVER_S
         self._session.tell(answer.alignment)
         self._news.follow(subtask, epoch)
-
-    def _snapshot_or_interval_s(self) -> float:
-        return self._session.update_interval_s if self._snapshot_s is None else self._snapshot_s
 
     def _epoch(self) -> int | None:
         return None if self._subtask is None else self._membership.epoch(self._subtask)
@@ -285,7 +268,6 @@ class JoinedPlace:
             give_back=held.give_back,
             no_more_splits=held.no_more_splits,
             discover=held.discover,
-            backlog=held.backlog,
             waits_for=self._waits_for(),
         )
 
@@ -346,17 +328,3 @@ def _holder(event: Event) -> str:
     holder = event.blocked_by[0]
     reader = f"reader {holder.source}/{holder.subtask}"
     return reader if holder.split is None else f"partition {holder.split} of {reader}"
-
-
-def _with_events(orders: Orders, events: tuple[object, ...]) -> Orders:
-    return Orders(
-        ceiling=orders.ceiling,
-        until=orders.until,
-        assigned=orders.assigned,
-        give_back=orders.give_back,
-        no_more_splits=orders.no_more_splits,
-        discover=orders.discover,
-        backlog=orders.backlog,
-        waits_for=orders.waits_for,
-        source_events=events,
-    )

@@ -69,7 +69,7 @@ class KafkaClient:
         self._troubled = False
         self._group = kafka.get("group.id")
         self._seen: set[Key] = set()
-        self._not_committed: set[Key] = set()
+        self.committed_last: dict[Key, int] = {}
         settings = {**_AHEAD, **_QUIET, **kafka, **_OURS}
         settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
         self._tell = settings.pop("error_cb", None)
@@ -251,25 +251,28 @@ class KafkaClient:
     # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit these offsets, each the next one to read.
-
-        Raises `KafkaFailed` if it is to wait; else `failed_commits` later returns what failed.
+        """Commit the offsets that have changed since the last commit, or whose commit has failed;
+        each is the next one to read, and words are left out. Raises `KafkaFailed` if it is to
+        `wait`.
         """
-        if not positions:
+        news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
+        if not news:
             return
-        offsets = [TopicPartition(*key, offset) for key, offset in positions.items()]
+        offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
+        self.committed_last.update(news)
         try:
             if not wait:
                 self._consumer.commit(offsets=offsets, asynchronous=True)
                 return
             done = self._commit_now(offsets)
         except KafkaException as error:
-            if not wait:
-                self._on_commit(error.args[0], offsets)
-                return
-            raise self._failed("did not commit", error) from error
+            self._on_commit(error.args[0], offsets)
+            if wait:
+                raise self._failed("did not commit", error) from error
+            return
         for each in done:
             if each.error is not None:
+                self._on_commit(None, done)
                 raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
 
     def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
@@ -284,11 +287,6 @@ class KafkaClient:
                 if error.args[0].code() != KafkaError._WAIT_COORD or time.monotonic() >= gives_up:
                     raise
             time.sleep(_LEADER_AGAIN_S)
-
-    def failed_commits(self) -> set[Key]:
-        """Return the partitions whose unawaited commits failed since the last call."""
-        failed, self._not_committed = self._not_committed, set()
-        return failed
 
     def close(self) -> None:
         """Close the connections."""
@@ -313,7 +311,8 @@ class KafkaClient:
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         failed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}
-        self._not_committed.update(failed)
+        for key in failed:
+            self.committed_last.pop(key, None)
         for (topic, partition), why in list(failed.items())[:1]:
             what = f"{topic}-{partition}{' and more' if len(failed) > 1 else ''}"
             log.warning("Kafka at %s did not commit %s: %s", self._where, what, why)

@@ -1,5 +1,3 @@
-"""The heart: splits, what is fetched of them, their watermarks, and which record goes out next.
-
-`consumer` uses it. It obeys `lockgate.flink.source.operator`, whose reader it is, and knows Kafka
-only by the room `kafka`. The theory is in `reading.reading`.
+"""The loop of one reader: what Kafka's client has fetched, how far it may go out, and what it waits
+for. `consumer` uses it. The decision is in `admission`, and the loop that obeys it in `reader`.
 """

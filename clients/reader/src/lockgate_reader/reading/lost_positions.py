@@ -22,7 +22,6 @@ from collections.abc import Iterable, Sequence
 
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.reading.queue import SplitQueue
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.topic_ids import TopicIds
 
@@ -38,8 +37,8 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 class LostPositions:
     """Move splits whose position is lost, or raise `NoStartingOffset`."""
 
-    def __init__(self, client: KafkaClient, queue: SplitQueue, ids: TopicIds) -> None:
-        self._client, self._queue, self._ids = client, queue, ids
+    def __init__(self, client: KafkaClient, ids: TopicIds) -> None:
+        self._client, self._ids = client, ids
 
     def begin(self) -> None:
         """Comes before the first split is opened."""
@@ -72,7 +71,7 @@ class LostPositions:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
         start = first if self._client.reset == "earliest" else end
         if not split.fetched:
-            split.position = start
+            split.go_to(start)
         self._read_from(split, start)
         log.warning("%s; reading continues at offset %d", said, start)
 
@@ -89,7 +88,6 @@ class LostPositions:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
         for split in splits:
             first, end = logs[split.key]
-            self._queue.remove(split)
             split.begin_again(end if reset == "latest" and split.has_begun else first, end)
             self._read_from(split, split.position)
         if begun and reset is None:
@@ -102,7 +100,7 @@ class LostPositions:
     def _read_from(self, split: OpenSplit, offset: int) -> None:
         self._client.unassign([split.key])
         self._client.assign({split.key: offset})
-        if not split.fetching:
+        if split.paused:
             self._client.pause([split.key])
 
 

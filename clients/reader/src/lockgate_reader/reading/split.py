@@ -1,71 +1,71 @@
-"""One split while it is read: its position, what was fetched and has not gone out, and what is
-known of its end.
+"""One partition while it is read: its position, what was fetched and not returned, its watermark,
+and what Kafka says of its end.
 """
 
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
-from lockgate.watermark import MIN
 from lockgate_reader.place import ReaderSplit
-from lockgate_reader.reading.fetched import FetchedRecords, first_at
+from lockgate_reader.reading.admission import Key, Position
+from lockgate_reader.reading.records import FetchedRecords, Piece, first_at
+from lockgate_reader.reading.watermarks import SplitWatermark
 
-Key = tuple[str, int]
+FRESH_MS = 3_000
+"""For how long Kafka's word on the end of a partition counts: longer than a slow answer takes."""
 
 
 class OpenSplit:
-    """`position`: the next offset to go out. `number`: of its assignment. `kept`: how many fetched
-    records have not gone out. `next_time`: the event time of the record that the ceiling keeps
-    back; None where it keeps none. `halted`: paused by the operator. `fetching`: whether Kafka's
-    client fetches it. `end`: where Kafka said that it ends. `silent_since`: the monotonic ms since
-    which it has been read to its end, None where it is not; `silent_until`: the last moment at
-    which Kafka confirmed it, as (monotonic, wall clock). `furthest`: the position from which it
-    began again; 0 where it did not.
+    """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
+
+    `position` is the next offset to return, and `end` the one at which Kafka's client has seen the
+    end. `paused` says whether Kafka's client fetches it. It is `queued` while its next record may
+    be returned. `furthest` is the position from which it began again, or 0.
     """
 
     __slots__ = (
-        "end",
-        "fetched",
-        "fetching",
-        "furthest",
-        "halted",
-        "kept",
-        "key",
-        "name",
-        "next_time",
-        "number",
-        "past_stop",
-        "position",
-        "queued",
-        "silent_since",
-        "silent_until",
-        "stop",
-    )
+        "_position", "_silent_since", "_silent_until", "end", "fetched", "furthest", "going", "kept", "key", "name",
+        "number", "open", "past_stop", "paused", "queued", "stop", "watermark",
+    )  # fmt: skip
 
-    def __init__(self, split: KafkaPartitionSplit, number: int, start: int, stop: int | None) -> None:
+    def __init__(
+        self, split: KafkaPartitionSplit, number: int, start: int, stop: int | None, watermark: SplitWatermark
+    ) -> None:
         self.key: Key = (split.topic, split.partition)
-        self.name = split.split_id
-        self.number = number
-        self.position = start
-        self.stop = stop
+        self.name, self.number, self.stop = split.split_id, number, stop
+        self._position = start
+        self.watermark = watermark
         self.fetched: deque[FetchedRecords] = deque()
-        self.kept = 0
-        self.next_time: int | None = None
-        self.halted = self.queued = self.past_stop = False
-        self.fetching = True
-        self.furthest = 0
+        self.kept = self.furthest = 0
+        self.open, self.paused, self.queued, self.past_stop = True, False, False, False
+        self.going: Piece | None = None
         self.end: int | None = None
-        self.silent_since: int | None = None
-        self.silent_until: tuple[int, int] | None = None
+        self._silent_since: int | None = None
+        self._silent_until = (0, 0)
+
+    # -- records --
+
+    @property
+    def position(self) -> int:
+        """Return the next offset to return, also in the middle of a piece."""
+        going = self.going  # another thread may ask
+        position = None if going is None else going.position
+        return self._position if position is None else position
+
+    @property
+    def next_time(self) -> int | None:
+        """Return the event time of the next record, or None if nothing is fetched."""
+        return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any]) -> tuple[int, int]:
-        """From and up to which index these messages are still to go out: not before the position,
-        nor behind the stopping offset.
+        """Return from and up to which index messages are still to be returned: none before the
+        position, and none behind the stopping offset.
         """
         start, end = 0, len(messages)
-        if messages[0].offset() < self.position:
-            start = first_at(messages, self.position)
+        if messages[0].offset() < self._position:
+            start = first_at(messages, self._position)
         if self.stop is not None and messages[-1].offset() >= self.stop:
             self.past_stop = True
             end = first_at(messages, self.stop)
@@ -75,66 +75,109 @@ class OpenSplit:
         """Keep fetched records."""
         self.fetched.append(records)
         self.kept += records.left
-        self.silent_since = None
+        self._silent_since = None
 
-    def gone(self, records: FetchedRecords, count: int) -> None:
-        """Note that the next `count` records of its first fetch have gone out."""
-        self.position = records.messages[records.at + count - 1].offset() + 1
+    def next_piece(self, limit: int, most: int) -> Piece | None:
+        """Return the next records to return, or None if there are none up to `limit`."""
+        if not self.fetched or not self.open:
+            return None
+        records = self.fetched[0]
+        end = records.admitted(limit, most)
+        if end > records.at:
+            return Piece(self.key, records, end)
+        self.watermark.waits(records.messages[records.at], records.times[records.at])
+        return None
+
+    def account(self, count: int) -> None:
+        """Take `count` records of the piece that went out as returned, and end the piece."""
+        piece, self.going = self.going, None
+        if piece is None or not count:
+            return
+        records, at = piece.fetched, piece.fetched.at
+        self._position = records.messages[at + count - 1].offset() + 1
         records.at += count
         self.kept -= count
+        if at == 0 and not records.left:
+            self.watermark.returned(records.messages, records.times, records.highest)
+        else:
+            times = records.times[at : at + count]
+            self.watermark.returned(records.messages[at : at + count], times, max(times))
         if not records.left:
             self.fetched.popleft()
 
+    def go_to(self, position: int) -> None:
+        """Move the position, without any change of what is fetched."""
+        self._position = position
+
     def begin_again(self, start: int, end: int) -> None:
-        """Go on in another log, from `start` on. What was fetched is of the former one. A split
+        """Go on in another log, from `start` on. What was fetched is of the former log. A split
         that was to end ends where this log does.
         """
-        self.furthest = max(self.furthest, self.position)
-        self.position = start
+        self.furthest = max(self.furthest, self._position)
+        self._position = start
         self.fetched.clear()
         self.kept = 0
-        self.fetching, self.past_stop = True, False
-        self.end = self.silent_since = self.silent_until = None
+        self.paused, self.past_stop = False, False
+        self.end = self._silent_since = None
         if self.stop is not None:
             self.stop = end
 
+    # -- its end --
+
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Take in Kafka's answer that the split ends at `end`, and when Kafka was asked."""
-        if not self.fetched and end <= max(self.position, self.end or 0):
-            self.silent_until = asked
-            if self.silent_since is None:
-                self.silent_since = asked[0]
+        """Take Kafka's answer that the split ends at `end`. It was `asked` at that monotonic and
+        wall clock, in ms.
+        """
+        if not self.fetched and end <= max(self._position, self.end or 0):
+            self._silent_until = asked
+            if self._silent_since is None:
+                self._silent_since = asked[0]
         else:
-            self.silent_since = None
+            self._silent_since = None
+
+    def silent_until(self, now_ms: int) -> int | None:
+        """Return the wall clock (ms) up to which Kafka has confirmed that everything was read; None
+        if it was not, or if the answer is old.
+        """
+        fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
+        return self._silent_until[1] if fresh else None
+
+    def silent_ms(self, now_ms: int) -> int:
+        """Return for how long Kafka has confirmed that everything was read."""
+        since = self._silent_since
+        return 0 if since is None or self.silent_until(now_ms) is None else self._silent_until[0] - since
 
     @property
     def has_begun(self) -> bool:
-        """Return whether records of it were left out, fetched or handed out: it is not whole."""
-        return self.position > 0 or bool(self.fetched)
-
-    @property
-    def at_end(self) -> bool:
-        """Return whether all that Kafka had was read when it was last asked."""
-        return self.silent_since is not None and not self.fetched
+        """Return whether records of it were left out, fetched or returned: it is not whole."""
+        return self._position > 0 or bool(self.fetched)
 
     @property
     def finished(self) -> bool:
         """Return whether it was read to its stopping offset."""
         if self.stop is None or self.fetched:
             return False
-        return self.past_stop or max(self.position, self.end or 0) >= self.stop
+        return self.past_stop or max(self._position, self.end or 0) >= self.stop
 
-    @property
-    def paused(self) -> bool:
-        """Return whether its next record is above the ceiling, or the operator has paused it."""
-        return self.halted or self.next_time is not None
+    # -- as others see it --
 
-    def rest(self, position: int) -> KafkaPartitionSplit:
-        """Return the split from this offset on."""
-        stop = NO_STOPPING_OFFSET if self.stop is None else self.stop
-        return KafkaPartitionSplit(*self.key, position, stop)
+    def standing(self) -> Position:
+        """Return what counts of it for the read limit."""
+        return Position(self.watermark.value, self.next_time, self.kept, self.paused, self.watermark.idle)
 
-    def held(self, position: int, watermark: int = MIN, idle: bool = False) -> ReaderSplit:
-        """Return the split as its place and `status` see it."""
-        went_back = position < self.furthest
-        return ReaderSplit(self.rest(position), self.number, watermark, idle, self.paused, self.next_time, went_back)
+    def rest(self) -> KafkaPartitionSplit:
+        """Return the split from its position on."""
+        return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
+
+    def held(self, limit: int) -> ReaderSplit:
+        """Return the split as its place and `status` see it under a read limit."""
+        following = self.next_time
+        return ReaderSplit(
+            self.rest(),
+            self.number,
+            self.watermark.value,
+            self.watermark.idle,
+            paused=following is not None and following > limit,
+            next_time=None if following == NO_TIMESTAMP else following,
+            went_back=self.position < self.furthest,
+        )

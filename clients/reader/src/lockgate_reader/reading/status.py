@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from lockgate.flink.source.operator import OperatingMode
 from lockgate.watermark import MAX, MIN, instant
 from lockgate_reader.place import ReaderSplit
-from lockgate_reader.reading.reading import RunningReader
+from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer: a mode of Flink's source operator, or CLOSED."""
+    """State of a consumer, as the modes of Flink's source operator. It waits for alignment if each
+    of its splits waits.
+    """
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -19,16 +20,6 @@ class ReaderMode(str, Enum):
     STOPPED = "stopped"
     FINISHED = "finished"
     CLOSED = "closed"
-
-
-_MODES = {
-    OperatingMode.OUTPUT_NOT_INITIALIZED: ReaderMode.NOT_INITIALIZED,
-    OperatingMode.READING: ReaderMode.READING,
-    OperatingMode.WAITING_FOR_ALIGNMENT: ReaderMode.WAITING_FOR_ALIGNMENT,
-    OperatingMode.SOURCE_DRAINED: ReaderMode.DRAINED,
-    OperatingMode.SOURCE_STOPPED: ReaderMode.STOPPED,
-    OperatingMode.DATA_FINISHED: ReaderMode.FINISHED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +48,24 @@ class ReaderStatus:
         return self.sentence
 
 
-def status_of(reading: RunningReader | None, *, closed: bool) -> ReaderStatus:
-    """Return the status of a reader. `reading` is None before the consumer starts to read."""
-    if reading is None:
+def status_of(reader: RunningReader | None, *, closed: bool) -> ReaderStatus:
+    """Return the status of a reader. `reader` is None before the consumer starts to read."""
+    if reader is None:
         mode = ReaderMode.CLOSED if closed else ReaderMode.NOT_INITIALIZED
         return ReaderStatus(mode, f"The consumer is {mode.value}.")
-    mode = ReaderMode.CLOSED if closed else _mode_of(reading)
-    splits = tuple(reading.holding.held())
-    waits_for = "" if closed or reading.ended else _waits_for(reading, splits)
-    sentence = _sentence(mode, waits_for, splits, reading.ceiling)
-    return ReaderStatus(mode, sentence, waits_for, reading.output.watermark, reading.ceiling, splits)
+    splits = tuple(reader.assignment.held())
+    waits_for = "" if closed or reader.ended else _waits_for(reader, splits)
+    mode = ReaderMode.CLOSED if closed else _mode_of(reader, waits_for)
+    sentence = _sentence(mode, waits_for, splits, reader.limit)
+    return ReaderStatus(mode, sentence, waits_for, reader.watermark, reader.limit, splits)
 
 
-def _mode_of(reading: RunningReader) -> ReaderMode:
-    """Return the operator's mode. It passes through DRAINED and STOPPED at once, so the reader
-    keeps these itself.
-    """
-    if reading.stopped is not None:
-        return ReaderMode.DRAINED if reading.stopped else ReaderMode.STOPPED
-    return _MODES[reading.operator.mode]
+def _mode_of(reader: RunningReader, waits_for: str) -> ReaderMode:
+    if reader.stopped is not None:
+        return ReaderMode.DRAINED if reader.stopped else ReaderMode.STOPPED
+    if reader.ended:
+        return ReaderMode.FINISHED
+    return ReaderMode.WAITING_FOR_ALIGNMENT if waits_for else ReaderMode.READING
 
 
 def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...], ceiling: int) -> str:
@@ -87,34 +77,39 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...],
     return f"The consumer is {mode.value}."
 
 
-def _waits_for(reading: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
+def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
     """Return what the paused splits wait for; "" if none is paused, or another one may go on."""
-    going = [split for split in splits if not (split.paused or split.idle or reading.is_at_end(split))]
+    now = reader.now_ms()
+    opened = reader.assignment.splits
+    at_end = {key for key, split in list(opened.items()) if split.silent_until(now) is not None}
+    going = [
+        each for each in splits if not (each.paused or each.idle or (each.split.topic, each.split.partition) in at_end)
+    ]
     if going or not any(split.paused for split in splits):
         return ""
-    if reading.orders.waits_for and reading.orders.ceiling == reading.ceiling:
-        return reading.orders.waits_for
+    if reader.orders.waits_for and reader.orders.ceiling == reader.limit:
+        return reader.orders.waits_for
     lowest = min((split for split in splits if not split.idle), key=lambda split: split.watermark)
     return f"the first record of {lowest.split.split_id}" if lowest.watermark == MIN else lowest.split.split_id
 
 
-def metrics_of(reading: RunningReader | None) -> dict[str, float]:
+def metrics_of(reader: RunningReader | None) -> dict[str, float]:
     """Return the figures by name. Event times are in ms; those not known yet, or unbounded, are
     left out.
     """
-    if reading is None:
+    if reader is None:
         return {}
-    splits = reading.holding.held()
+    splits = reader.assignment.held()
     found: dict[str, float] = {
-        "records_total": reading.handed_out,
-        "fetched_total": reading.arrivals.fetched,
-        "left_out_total": reading.arrivals.left_out,
-        "kept_records": sum(split.kept for split in reading.reader.splits.values()),
+        "records_total": reader.returned,
+        "fetched_total": reader.arrivals.fetched,
+        "left_out_total": reader.arrivals.left_out,
+        "kept_records": sum(split.kept for split in list(reader.assignment.splits.values())),
         "partitions": len(splits),
         "paused_partitions": sum(split.paused for split in splits),
         "idle_partitions": sum(split.idle for split in splits),
-        "waiting": float(bool(_waits_for(reading, tuple(splits)))),
+        "waiting": float(bool(_waits_for(reader, tuple(splits)))),
     }
-    times = {"watermark_ms": reading.output.watermark, "read_limit_ms": reading.ceiling}
+    times = {"watermark_ms": reader.watermark, "read_limit_ms": reader.limit}
     found.update({name: at for name, at in times.items() if at not in (MIN, MAX)})
     return found

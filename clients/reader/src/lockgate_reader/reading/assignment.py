@@ -1,0 +1,247 @@
+"""Which splits the reader holds, as its place orders: opened, drained, given back, finished.
+
+The orders are a state (`lockgate_reader.place`). Each exchange compares them with what is held, and
+carries the difference out.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lockgate.flink.splits import (
+    COMMITTED_OFFSET,
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    NO_STOPPING_OFFSET,
+    KafkaPartitionSplit,
+)
+from lockgate_reader.config import Options
+from lockgate_reader.kafka.client import KafkaClient, Unanswered
+from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderSplit, ReaderState
+from lockgate_reader.reading.admission import Key
+from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.watermarks import SplitWatermark
+
+log = logging.getLogger("lockgate")
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Functions of the program. `assigned` may return positions by topic and partition. `revoked`
+    is called before splits are given back: time to commit.
+    """
+
+    assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
+    revoked: Callable[[Sequence[ReaderSplit]], None] | None = None
+
+
+class Assignment:
+    """The splits of one reader, under the read limit `limit`.
+
+    `has_more_to_say`: the last orders have changed what is held, and the place does not know it
+    yet. `events_in` and `events_out` are source events for the program, and from it. `read_out` has
+    the splits that were read to their stopping offset.
+    """
+
+    def __init__(self, options: Options, client: KafkaClient, place: Place, callbacks: Callbacks) -> None:
+        self._options, self._client, self._place, self._callbacks = options, client, place, callbacks
+        self.splits: dict[Key, OpenSplit] = {}
+        self.last_positions: dict[Key, int] = {}
+        self.read_out: dict[str, KafkaPartitionSplit] = {}
+        self.lost: list[tuple[OpenSplit, int]] = []  # splits that begin behind the end of their log
+        self.events_in: list[object] = []
+        self.events_out: list[object] = []
+        self.limit = 0
+        self.has_more_to_say = self._no_more_splits = False
+        self._returned: dict[str, ReaderSplit] = {}
+        self._finished: dict[str, ReaderSplit] = {}
+        self._discovered: tuple[KafkaPartitionSplit, ...] | None = None
+        self._discovery = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Return whether there is nothing to read, now or later."""
+        return self._no_more_splits and not self.splits
+
+    # -- the place --
+
+    def exchange(self, state: ReaderState) -> Orders:
+        """Exchange with the place, and carry its orders out. `state` has what is not known here."""
+        orders = self._place.exchange(self.state(state))
+        self.events_out.clear()
+        self.events_in += orders.source_events
+        self.has_more_to_say = False
+        if orders.assigned is not None:
+            self._obey(orders.assigned, orders.give_back)
+        if orders.discover != self._discovery:
+            self._discover(orders.discover)
+        self._no_more_splits = self._no_more_splits or orders.no_more_splits
+        return orders
+
+    def state(self, state: ReaderState) -> ReaderState:
+        """Return the reader's whole state: `state` with the splits."""
+        return replace(
+            state,
+            held=self.held,
+            returned=tuple(self._returned.values()),
+            finished=tuple(self._finished.values()),
+            discovered=self._discovered,
+            wants_splits=not self.splits,
+            source_events=tuple(self.events_out),
+        )
+
+    def held(self) -> list[ReaderSplit]:
+        """Return the splits that the reader has."""
+        return [split.held(self.limit) for split in list(self.splits.values())]
+
+    def positions(self) -> dict[Key, int]:
+        """Return the next offset of each split, also of those that were given back last."""
+        return {**self.last_positions, **{split.key: split.position for split in self.splits.values()}}
+
+    # -- splits --
+
+    def finish(self, split: OpenSplit) -> None:
+        """Finish a split that was read to its stopping offset."""
+        if split.open:
+            held = self._finished[split.name] = split.held(self.limit)
+            self.read_out[split.name] = held.split
+            self._close(split)
+
+    def go_back(self, key: Key, position: int) -> None:
+        """Move a split back to `position`, since its records from there on were not worked on.
+
+        Only before the end: nothing more of the split may be returned.
+        """
+        split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
+        if split is not None:
+            split.go_to(position)
+        elif name in self._finished:
+            held = self._finished.pop(name)
+            split_left = self.read_out[name] = replace(held.split, starting_offset=position)
+            self._returned[name] = replace(held, split=split_left)
+            self.last_positions[key] = position
+
+    def hand_back(self, positions: Mapping[Key, int]) -> None:
+        """Give back these splits from these offsets on, since the lease ended before their records
+        were returned.
+        """
+        for key, position in positions.items():
+            self.go_back(key, position)
+        self._give_back([self.splits[key] for key in positions if key in self.splits])
+
+    # -- within --
+
+    def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
+        named = {each.split.split_id: each for each in assigned}
+        for done in (self._returned, self._finished):
+            for name in [name for name, held in done.items() if name not in named or named[name].number != held.number]:
+                if name not in give_back or done is self._finished or name not in named:
+                    held = done.pop(name)
+                    if done is self._returned:
+                        self.last_positions.pop(_key(held.split), None)
+        for split in list(self.splits.values()):
+            order = named.get(split.name)
+            if order is None or order.number != split.number:
+                log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
+                self._close(split)
+                del self.last_positions[split.key]
+        self._give_back([split for split in self.splits.values() if split.name in give_back])
+        self._open([each for name, each in named.items() if self._is_new(each) and name not in give_back])
+
+    def _is_new(self, each: AssignedSplit) -> bool:
+        name = each.split.split_id
+        return not (_key(each.split) in self.splits or name in self._returned or name in self._finished)
+
+    def _give_back(self, splits: Sequence[OpenSplit]) -> None:
+        if not splits:
+            return
+        held = [split.held(self.limit) for split in splits]
+        if self._callbacks.revoked is not None:
+            self._callbacks.revoked(held)
+        for split, each in zip(splits, held, strict=True):
+            self._returned[split.name] = each
+            self._close(split)
+        self.has_more_to_say = True
+
+    def _open(self, assigned: Sequence[AssignedSplit]) -> None:
+        """Open splits, each at its start."""
+        if not assigned:
+            return
+        starts, stops = self._starts(assigned), self._stops([each.split for each in assigned])
+        opened = []
+        for each in assigned:
+            key = _key(each.split)
+            watermark = SplitWatermark(self._options.strategy)
+            split = OpenSplit(each.split, each.number, starts[key], stops[key], watermark)
+            self.splits[key] = split
+            self.last_positions.pop(key, None)
+            opened.append(split)
+            if each.split.stopping_offset == LATEST_OFFSET and split.position > (split.stop or 0):
+                self.lost.append((split, split.position))
+        self._client.assign(starts)
+        lost = {split.name for split, _ in self.lost}
+        for split in opened:
+            if split.finished and split.name not in lost:
+                self.finish(split)
+        self.has_more_to_say = True
+
+    def _close(self, split: OpenSplit) -> None:
+        self.last_positions[split.key] = split.position
+        split.open = False
+        del self.splits[split.key]
+        self._client.unassign([split.key])
+
+    def _discover(self, number: int) -> None:
+        """List the splits. If a later list does not come, the last one stays."""
+        try:
+            self._discovered = self._listed()
+        except Unanswered as error:
+            if self._discovered is None:
+                raise
+            log.warning("%s; looking for new partitions again later", error)
+            self._discovered = tuple(map(replace, self._discovered))  # another list, as an answer to this request
+        self._discovery = number
+
+    def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
+        """Return the list of splits.
+
+        The first list is complete, since a split that it lacks would be new later, and begin at its
+        first record. A later list leaves out partitions that have no leader yet.
+        """
+        stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
+        keys = self._client.partitions(self._options.topics, led=self._discovered is not None)
+        at = self._options.start_ms
+        starts = self._options.start_offsets if at is None else self._client.offsets_at(keys, at)
+        return tuple(KafkaPartitionSplit(*key, starts.get(key, EARLIEST_OFFSET), stop) for key in keys)
+
+    def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
+        splits = [each.split for each in assigned]
+        own = self._callbacks.assigned(assigned) if self._callbacks.assigned is not None else None
+        found = {key: at for key, at in (own or {}).items() if key in {_key(split) for split in splits}}
+        left = [split for split in splits if _key(split) not in found]
+        found.update({_key(split): split.starting_offset for split in left if split.starting_offset >= 0})
+        # Kafka's client has the same word for the beginning; the end has to be one offset from now
+        # on.
+        found.update(dict.fromkeys(_keys(left, EARLIEST_OFFSET), EARLIEST_OFFSET))
+        found.update(self._client.offsets(_keys(left, LATEST_OFFSET), latest=True))
+        committed = _keys(left, COMMITTED_OFFSET)
+        if committed:
+            there = self._client.committed(committed)
+            found.update(there)
+            missing = [key for key in committed if key not in there]
+            found.update(self._client.reset_offsets(missing))
+        return found
+
+    def _stops(self, splits: Sequence[KafkaPartitionSplit]) -> dict[Key, int | None]:
+        stops: dict[Key, int | None] = {_key(split): split.stopping_offset for split in splits}
+        latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
+        stops.update(self._client.offsets(latest, latest=True))
+        return stops
+
+
+def _key(split: KafkaPartitionSplit) -> Key:
+    return split.topic, split.partition
+
+
+def _keys(splits: Sequence[KafkaPartitionSplit], word: int) -> list[Key]:
+    return [_key(split) for split in splits if split.starting_offset == word]

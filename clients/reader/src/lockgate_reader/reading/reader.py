@@ -1,0 +1,324 @@
+"""The loop of one reader.
+
+    Kafka ── fetch ──► records of each split ── piece ──► the program, record by record
+                          │        ▲ limit                    │ what was returned
+                          ▼        │                          ▼
+                       Admission.decide  ◄──── positions of the splits
+                                   ▲
+    place ◄── state, orders ──► exchange, 10 times a second
+
+**Order of things.** The program gets a piece: records of one split, none above the read limit. They
+count as returned only once the program has taken them. Everything else happens in a *turn* between
+two pieces. So no watermark, in a report or in `watermark`, is ahead of what the program has
+received.
+
+**The decision** (`admission`) is made anew in each turn, and whenever nothing may be returned: so a
+backlog does not wait for the next turn.
+
+**Attention.** A flag that any thread may set. The rest of the piece that goes out is called back
+(`records`), and a turn comes first.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lockgate.flink.source.checkpoint import write_splits
+from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
+from lockgate.watermark import MAX, MIN
+from lockgate_reader.clock import monotonic_ms, now_s, wall_clock_ms
+from lockgate_reader.config import Options
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.place import Orders, Place, ReaderState
+from lockgate_reader.reading.admission import Admission
+from lockgate_reader.reading.arrivals import Arrivals
+from lockgate_reader.reading.assignment import Assignment, Callbacks
+from lockgate_reader.reading.ends import Ends
+from lockgate_reader.reading.lost_positions import LostPositions
+from lockgate_reader.reading.records import CHUNK, Piece, PieceSize
+from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.topic_ids import TopicIds
+
+WAIT_S = 0.1
+"""The longest wait for Kafka before the place is asked again."""
+LAPSED_WAIT_S = 0.02
+TURN_MS = 100
+
+
+class RunningReader:
+    """The reader of one consumer. One thread uses it, except for `wake` and `stop`.
+
+    No record above `limit` (ms) is returned. `stopped` is set by `stop`: with `drain` or without.
+    `failure` is the error of a fetch, after which nothing may be returned.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        client: KafkaClient,
+        place: Place,
+        callbacks: Callbacks,
+        *,
+        now_ms: Callable[[], int] = monotonic_ms,
+        wall_ms: Callable[[], int] = wall_clock_ms,
+        lease_s: Callable[[], float] = now_s,
+    ) -> None:
+        self.options, self.client, self.place = options, client, place
+        self.now_ms, self.lease_s = now_ms, lease_s
+        self._max_drift_ms = options.max_drift_ms
+        self.ends = Ends(lambda keys: client.ask_offsets(keys, latest=True), now_ms, wall_ms)
+        self.arrivals = Arrivals(options, client, wall_ms)
+        self.assignment = Assignment(options, client, place, callbacks)
+        self._lost = LostPositions(client, TopicIds(client.ask_topics, options.topics, now_ms, options.discovery_ms))
+        self._size = PieceSize()
+        self.orders = Orders(ceiling=MIN)
+        self.limit = self._watermark = MIN
+        self.attention = False
+        self.stopped: bool | None = None
+        self.failure: BaseException | None = None
+        self._ready: deque[OpenSplit] = deque()
+        self._going: OpenSplit | None = None
+        self._returned = 0  # in pieces that have ended
+        self._moved = True  # since the last decision
+        self._next_turn = 0
+        self._committed_at = now_ms()
+
+    # -- life --
+
+    def open(self) -> None:
+        """Begin."""
+        self._lost.begin()
+        self.place.enter(self.wake)
+        self.turn()
+
+    def wake(self) -> None:
+        """Make the reader exchange with its place before the next record, from any thread."""
+        self.attention = True
+        piece = None if (split := self._going) is None else split.going
+        if piece is not None:
+            piece.call_back()
+
+    def stop(self, *, drain: bool) -> None:
+        """Return nothing more. Any thread or signal handler may call this."""
+        if self.stopped is None:
+            self.stopped = drain
+        self.wake()
+
+    @property
+    def ended(self) -> bool:
+        """Return whether nothing is returned any more."""
+        return self.stopped is not None or self.assignment.exhausted
+
+    @property
+    def watermark(self) -> int:
+        """Return the lowest watermark (ms) of all splits, which rises only: MAX at the end."""
+        drained = self.stopped if self.stopped is not None else self.assignment.exhausted
+        return MAX if drained else self._watermark
+
+    def close(self) -> None:
+        """Leave the place and Kafka."""
+        self.end_piece()
+        try:
+            self.place.leave(self.assignment.state(ReaderState(watermark=self.watermark, ended=self.watermark == MAX)))
+        finally:
+            self.client.close()
+
+    # -- records --
+
+    @property
+    def lapsed(self) -> bool:
+        """Return whether nothing may be returned now, because the deadline has passed."""
+        return self.lease_s() >= self.orders.until
+
+    @property
+    def due(self) -> bool:
+        """Return whether `turn` comes before the next piece."""
+        return self.attention or self.now_ms() >= self._next_turn
+
+    def poll(self, most: int = CHUNK) -> Piece | None:
+        """Wait for the next piece, of `most` records at most, and return it; None at the end."""
+        while True:
+            if self.due:
+                self.turn()
+            piece = self.next_piece(most)
+            if piece is not None or self.ended:
+                return piece
+            self.wait()
+
+    def next_piece(self, most: int = CHUNK) -> Piece | None:
+        """Return the piece that goes out next; None if the reader has to wait or has ended."""
+        if self.ended or self.lapsed:
+            return None
+        most = min(most, self._size.most)
+        while True:
+            while self._ready:
+                split = self._ready[0]
+                piece = split.going = split.next_piece(self.limit, most)
+                if piece is not None:
+                    self._ready.rotate(-1)  # ready splits take turns
+                    self._size.begins(self.now_ms())
+                    self._going = split
+                    return piece
+                self._ready.popleft().queued = False
+                self._moved = True  # its next record counts from now on
+            if not self._decide():
+                return None
+
+    def more(self, most: int) -> Piece | None:
+        """Return a piece that may go out along with the last one, without waiting; None if there is
+        none, or if a turn is due.
+        """
+        if self.due:
+            return None
+        piece = self.next_piece(most)
+        if piece is None and not self.ended:
+            self._fetch(0)
+            piece = self.next_piece(most)
+        return piece
+
+    def wait(self) -> None:
+        """Wait for records, a short while."""
+        if not self.ended:
+            due_s = max(0, self._next_turn - self.now_ms()) / 1000
+            self._fetch(LAPSED_WAIT_S if self.lapsed else min(WAIT_S, due_s))
+
+    def begin_piece(self) -> Iterator[Any]:
+        """Return the messages of the next piece, which go out one by one. Without this call, all of
+        them count as returned at once. `end_piece` comes after it.
+        """
+        piece = None if self._going is None else self._going.going
+        assert piece is not None, "next_piece() comes first"
+        records = piece.begin(self.orders.until, self.lease_s)
+        if self.attention:  # whoever set it before this line has called back nothing
+            piece.call_back()
+        return records
+
+    def end_piece(self, *, but_one: bool = False) -> None:
+        """Account for the records of the piece that were returned, `but_one`: without the last."""
+        split, self._going = self._going, None
+        if split is None or split.going is None:
+            return
+        split.going.call_back()
+        count = max(0, split.going.returned - but_one)
+        split.account(count)
+        if count:
+            self._returned += count
+            self._size.took(count, self.now_ms())
+            self._moved = True
+            if split.finished:
+                self.assignment.finish(split)
+
+    # -- what the program may ask --
+
+    @property
+    def returned(self) -> int:
+        """Return how many records were returned, also those of the piece that goes out."""
+        piece = None if (split := self._going) is None else split.going  # another thread may ask
+        return self._returned + (0 if piece is None else piece.returned)
+
+    def snapshot(self) -> tuple[bytes, ...]:
+        """Return all splits, from their next records on, as Flink's bytes. Those that were read to
+        their end, too: they would be new where this is restored.
+        """
+        splits = [split.rest() for split in self.assignment.splits.values()]
+        return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
+
+    def commit(self, *, wait: bool) -> None:
+        """Commit to Kafka what was returned."""
+        self.client.commit(self.assignment.positions(), wait=wait)
+        self._committed_at = self.now_ms()
+
+    # -- within --
+
+    def turn(self) -> None:
+        """Do what is due between two pieces."""
+        self.attention = False
+        now = self.now_ms()
+        self._next_turn = now + TURN_MS
+        if self.stopped is not None:
+            return
+        self._or_end(lambda: self._lost.look(self.assignment.splits.values()))
+        self._look_at_ends(now)
+        self.orders = self.assignment.exchange(self._state(now))
+        if self.assignment.has_more_to_say:
+            self._next_turn = now
+        self._moved = True
+        self._decide()
+        every_ms = self.options.commit_interval_ms
+        # What is given back is committed before another reader has it, and not later.
+        if every_ms is not None and (self.assignment.has_more_to_say or now - self._committed_at >= every_ms):
+            self.commit(wait=False)
+
+    def _look_at_ends(self, now: int) -> None:
+        self.ends.look(self.assignment.splits.values())
+        late_ms = self.options.idle_timeout_ms
+        for split in self.assignment.splits.values():
+            until = split.silent_until(now)
+            if until is not None:
+                split.watermark.silent(None if late_ms is None else until - late_ms - 1)
+            split.watermark.emit()
+
+    def _state(self, now: int) -> ReaderState:
+        splits, late_ms = self.assignment.splits.values(), self.options.idle_timeout_ms
+        silent = late_ms is not None and all(split.silent_ms(now) > late_ms for split in splits)
+        idle = bool(splits) and (silent or all(split.watermark.idle for split in splits))
+        # Up to here each split was fetched; one that is read to its end does not count.
+        fetched = [
+            max((records.highest for records in split.fetched), default=self._watermark)
+            for split in splits
+            if split.fetched or split.silent_until(now) is None
+        ]
+        reach = max(self._watermark, min(fetched, default=self._watermark))
+        return ReaderState(watermark=self._watermark, reach=reach, idle=idle)
+
+    def _decide(self) -> bool:
+        """Decide anew if anything has moved, obey, and return whether a split became ready."""
+        if not self._moved:
+            return False
+        self._moved = False
+        splits = self.assignment.splits
+        positions = {key: split.standing() for key, split in splits.items()}
+        decision = Admission.decide(positions, self.orders.ceiling, self._max_drift_ms)
+        self.limit = self.assignment.limit = decision.limit
+        lowest = min((each.watermark for each in positions.values() if not each.idle), default=MIN)
+        self._watermark = max(self._watermark, lowest)
+        self._pause(decision)
+        self._ready = deque(split for split in self._ready if split.open)
+        found = False
+        for split in splits.values():
+            if not split.queued and (following := split.next_time) is not None and following <= decision.limit:
+                split.queued = found = True
+                self._ready.append(split)
+        return found
+
+    def _pause(self, decision: Admission) -> None:
+        self.client.pause(decision.pause)
+        self.client.resume(decision.resume)
+        for key in (*decision.pause, *decision.resume):
+            self.assignment.splits[key].paused = key in decision.pause
+
+    def _fetch(self, timeout_s: float) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self._or_end(lambda: self._take(self.client.fetch(CHUNK, timeout_s)))
+
+    def _or_end(self, call: Callable[[], None]) -> None:
+        """End the reader on an error, since nothing behind it may be returned."""
+        try:
+            call()
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def _take(self, messages: list[Any]) -> None:
+        for split in self.arrivals.take(messages, self.assignment.splits):
+            self._moved = True
+            if split.fetched and not split.queued:
+                split.queued = True
+                self._ready.append(split)
+            if split.finished:
+                self.assignment.finish(split)
+        lost = [*self.arrivals.lost, *self.assignment.lost]
+        self.arrivals.lost, self.assignment.lost = [], []
+        if lost:
+            self._lost.take(lost, list(self.assignment.splits.values()))

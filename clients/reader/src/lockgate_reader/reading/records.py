@@ -1,0 +1,155 @@
+"""Fetched records of one partition, and the piece of them that goes out to the program.
+
+A record is returned if its event time is not above the read limit. The records of a partition are
+returned in the order of their offsets, so the first one above the limit keeps all behind it back.
+Whether all of them may go out is one comparison, with the highest event time.
+
+An event time that is not credible does not count: Kafka's -1, and one that is more than
+`FUTURE_BOUND_MS` ahead of the clock. Such a record is returned with its neighbours. Its time is
+`NO_TIMESTAMP` here, which is below every limit and raises no watermark.
+
+**A piece.** The program takes the records of a piece from an iterator that is made of C's own
+parts, so a record costs no line of Python. Three rules hold all the same.
+
+* *Counted.* Each record takes one of the ticks along (`repeat` counts those that are left). So what
+  has been returned is known at any moment, also in the middle of the program's loop.
+* *Called back.* The records are in a list of the iterator's own. Any thread may empty it, and the
+  iterator ends before its next record.
+* *The deadline.* While a lease runs, the clock is checked before each record.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, repeat
+from math import inf
+from operator import length_hint
+from typing import Any
+
+from lockgate.flink.elements import NO_TIMESTAMP
+
+FUTURE_BOUND_MS = 86_400_000
+CHUNK = 500
+"""The number of records that are fetched at once, and the most of one piece. More is slower: they
+no longer fit the processor's caches.
+"""
+PIECE_MS = 100
+
+
+class FetchedRecords:
+    """Records of one fetch, with their event times in ms, of which the first `at` were returned."""
+
+    __slots__ = ("at", "highest", "messages", "times")
+
+    def __init__(self, messages: list[Any], times: list[int], highest: int | None = None) -> None:
+        self.messages, self.times = messages, times
+        self.highest = max(times) if highest is None else highest
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        """Return how many records are still to be returned."""
+        return len(self.messages) - self.at
+
+    def admitted(self, limit: int, most: int) -> int:
+        """Return the index up to which records may be returned, `most` at once; `at` for none."""
+        end = min(len(self.messages), self.at + most)
+        if self.highest <= limit:
+            return end
+        times = self.times
+        return next((place for place in range(self.at, end) if times[place] > limit), end)
+
+
+def credible(messages: list[Any], times: list[int], now_ms: int) -> tuple[FetchedRecords, int]:
+    """Return fetched records with `NO_TIMESTAMP` for each event time that does not count, and how
+    many those are. `now_ms` is the wall clock.
+    """
+    highest, latest = max(times), now_ms + FUTURE_BOUND_MS
+    if highest <= latest and min(times) >= 0:
+        return FetchedRecords(messages, times, highest), 0
+    kept = [time if 0 <= time <= latest else NO_TIMESTAMP for time in times]
+    return FetchedRecords(messages, kept), kept.count(NO_TIMESTAMP)
+
+
+def first_at(messages: Sequence[Any], offset: int) -> int:
+    """Return the index of the first message at `offset` or behind it. Offsets rise."""
+    low, high = 0, len(messages)
+    while low < high:
+        middle = (low + high) // 2
+        if messages[middle].offset() < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+class Piece:
+    """The records of `fetched`, of the partition `key`, from its `at` up to the index `end`."""
+
+    __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
+
+    def __init__(self, key: tuple[str, int], fetched: FetchedRecords, end: int) -> None:
+        self.key, self.fetched, self.end, self._start = key, fetched, end, fetched.at
+        self._messages = list[Any]()
+        self._ticks = repeat(True, 0)
+
+    def begin(self, until: float, now_s: Callable[[], float]) -> Iterator[Any]:
+        """Return the messages, which go out one by one: none at or after `until`, in seconds by
+        `now_s`.
+        """
+        self._messages = self.fetched.messages[self._start : self.end]
+        self._ticks = repeat(True, self.end - self._start)
+        messages = iter(self._messages)
+        return compress(messages if until == inf else _before(until, now_s, messages), self._ticks)
+
+    @property
+    def messages(self) -> list[Any]:
+        """Return all its messages."""
+        return self.fetched.messages[self._start : self.end]
+
+    @property
+    def times(self) -> list[int]:
+        """Return the event times of all its messages."""
+        return self.fetched.times[self._start : self.end]
+
+    @property
+    def returned(self) -> int:
+        """Return how many of its records have been returned; all of them before `begin`."""
+        return self.end - self._start - length_hint(self._ticks)
+
+    @property
+    def position(self) -> int | None:
+        """Return the offset after the last record returned; None before the first one."""
+        count = self.returned
+        return int(self.fetched.messages[self._start + count - 1].offset()) + 1 if count else None
+
+    def call_back(self) -> None:
+        """Keep the rest from being returned. Any thread may call this."""
+        self._messages.clear()
+
+
+def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -> Iterator[Any]:
+    for message in messages:
+        if now_s() >= until:
+            return
+        yield message
+
+
+class PieceSize:
+    """How many records go out between two turns of the reader: as many as the program processes in
+    a tenth of a second. `most` is the number for the next piece. Clocks are in ms.
+    """
+
+    def __init__(self) -> None:
+        self.most = 1
+        self._began_ms = 0
+
+    def begins(self, now_ms: int) -> None:
+        """Note that a piece begins to go out."""
+        self._began_ms = now_ms
+
+    def took(self, count: int, now_ms: int) -> None:
+        """Note that `count` records have been returned and worked on."""
+        took_ms = now_ms - self._began_ms
+        if took_ms <= PIECE_MS // 2:
+            self.most = min(CHUNK, max(self.most, count * 2))
+        elif took_ms > PIECE_MS:
+            self.most = max(1, min(CHUNK, count * PIECE_MS // took_ms))

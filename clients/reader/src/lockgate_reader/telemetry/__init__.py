@@ -1,1 +1,0 @@
-"""What the consumer shows of itself: `status`, and metrics. `consumer` uses it."""
