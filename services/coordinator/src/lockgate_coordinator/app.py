@@ -55,7 +55,7 @@ class Service(FastAPI):
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, as ASGI requires."""
+        """Pass a request to the middleware that was added last."""
         await self._entrance(scope, receive, send)
 
 

@@ -80,7 +80,7 @@ def _refuse_doubles(path: Path, field: str, values: list[str] | list[bytes]) -> 
 
 
 class _Entry:
-    """One `[[token]]` entry, the `number`th of its file."""
+    """The `number`th `[[token]]` entry of a file."""
 
     def __init__(self, path: Path, number: int, fields: object) -> None:
         self._where = f"{path}: token {number}"

@@ -72,9 +72,9 @@ async def samples(
     coordinator: TheCoordinator,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """Return samples of the group's progress for charts, those after `after` (ms) only. There is
-    one every 10 seconds of the last 10 minutes, every minute of 3 hours and every 10 minutes of 2
-    days. No sample exists for times without reports.
+    """Return samples of the group's progress for charts. `after` (ms) leaves out older ones. There
+    is one every 10 seconds for the last 10 minutes, every minute for 3 hours and every 10 minutes
+    for 2 days. No sample exists for times without reports.
     """
     found = await coordinator.store.read_samples(group)
     if not found:

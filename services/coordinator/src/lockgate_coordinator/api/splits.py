@@ -46,8 +46,9 @@ async def exchange(
     event: Annotated[SplitExchange, large_message(SplitExchange)],
     coordinator: TheCoordinator,
 ) -> Response:
-    """Exchange a reader's splits. The request has its whole state, the answer what it must add,
-    give back and stop. It renews the leases of the reader and its splits.
+    """Exchange a reader's splits. The request has the reader's whole state, and the answer says
+    which splits it must add, give back and stop. This renews the leases of the reader and its
+    splits.
     """
     if event.report is not None and event.report.subtask != subtask:
         raise InvalidMessage([("report.subtask", f"must be that of the exchange, {subtask}")])
@@ -69,8 +70,8 @@ async def news(
     coordinator: TheCoordinator,
     epoch: Annotated[int, Query(ge=1, le=MAX), Digits],
 ) -> Response:
-    """Stream the group's event and the reader's splits as Server-Sent Events. Each is sent at once
-    and after each change, and a comment at least every 15 s.
+    """Stream the group's event and the reader's splits as Server-Sent Events. Both are sent at once
+    and after each change, and a comment is sent at least every 15 s.
     """
     found = await coordinator.follow_splits(group, source, subtask, epoch)
     return EventStream(frames(found, (subtask, epoch), coordinator.streams_in_turn))

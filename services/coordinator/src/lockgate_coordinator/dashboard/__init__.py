@@ -1,3 +1,3 @@
-"""The page for browsers at `/`, which consists of static files. The page reads everything that it
-shows from the public API, with its user's token. Theory: docs/monitoring.md.
+"""The dashboard, a page of static files at `/`. It reads all that it shows from the public API,
+with the token of its user. Theory: docs/monitoring.md.
 """

@@ -1,5 +1,5 @@
-"""The files of the dashboard, read and compressed once, with headers that isolate the page from all
-others.
+"""The routes of the dashboard's files, which are compressed once and served with headers that
+isolate the page from others.
 
 The files hold no data, so they need no token. The policy lets the page load scripts and styles only
 from this service, none of them inline, and send requests only to this service. No other page may
@@ -48,7 +48,7 @@ because it would load numpy.
 
 
 def routes() -> list[Route]:
-    """Return a route for each file: `/` is the page, all others are below `/dashboard/`."""
+    """Return a route for each file: `/` for the page, and one below `/dashboard/` for any other."""
     folder = files("lockgate_coordinator.dashboard") / "static"
     found = {each.name: each.read_bytes() for each in folder.iterdir() if PurePosixPath(each.name).suffix in TYPES}
     found |= {} if "uPlot.iife.js" in found else _charts()

@@ -49,7 +49,7 @@ class Persistence:
             )
 
     def attempts(self, what: str) -> "Attempts":
-        """Return the attempts at a commit. `what` names in errors what is committed."""
+        """Return the attempts at a commit. Errors say by `what` which commit it was."""
         return Attempts(self, what)
 
 

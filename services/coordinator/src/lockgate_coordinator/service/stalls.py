@@ -59,7 +59,7 @@ class StallDetector:
         return Now(store_ms, stalls, jumps)
 
     def stop(self) -> None:
-        """End the timer."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
 

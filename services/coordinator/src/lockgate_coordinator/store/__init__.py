@@ -1,5 +1,5 @@
-"""The stores of groups: one contract (`base`), over memory or Redis (`open_store`).
-The service loads and commits through it, and depends on neither of the two.
+"""The stores of groups, in memory or in Redis, behind one contract (`base`).
+The service depends only on the contract; `open_store` returns the store at an address.
 Theory: the docstring of `base`; docs/operations.md.
 """
 

@@ -120,18 +120,18 @@ class State(Generic[V]):
 
 
 class Loaded(State[Group | None]):
-    """A group, or None if there is none."""
+    """The state of a group. Its value is None if the group does not exist."""
 
     __slots__ = ()
 
     @property
     def group(self) -> Group | None:
-        """The group."""
+        """The group, or None if it does not exist."""
         return self.value
 
 
 class LoadedSplits(State[Mapping[str, Enumerator]]):
-    """The enumerators of a group's sources."""
+    """The state of the enumerators of a group's sources."""
 
     __slots__ = ()
 

@@ -1,28 +1,27 @@
-"""The keys in Redis, all under one prefix. A group's own keys have the group as hash tag, so they
-are in one slot of a cluster; names cannot contain braces.
+"""The keys in Redis, all under one prefix. The keys of a group have its name as their hash tag, so
+they are in one slot of a cluster. Names cannot contain braces.
 
-lockgate:groups              sorted set: the names of all groups, with score 0, so in byte order
-lockgate:{<group>}:state     hash: `version`; `head`, all but the readers (JSON);
-                             `r:<subtask>:<source>`, one reader each (JSON); `since`, the version
-                             from which on changes and removals are recorded; `mark`, the
-                             version and the series of its commit (`histories`); `reserved`,
-                             until when, in ms, and by which process. With `version`
-                             alone, or with `gone`, the request that deleted it: a deleted group,
-                             which expires
-lockgate:{<group>}:changes   sorted set: the field of each reader, with the version that changed it
-lockgate:{<group>}:removed   sorted set: the fields of removed readers, with the version that
-                             removed them, for a while
-lockgate:{<group>}:series    sorted set: the series of commits that have ended, with the last
-                             version of each, for a while
+lockgate:groups              sorted set of the names of all groups, with score 0, so in byte order
+lockgate:{<group>}:state     hash with `version`; `head`, the group without its readers (JSON);
+                             `r:<subtask>:<source>` for each reader (JSON); `since`, the first
+                             version whose changes and removals are recorded; `mark`, the version
+                             and the series of the last commit (`histories`); `reserved`, the
+                             process with a reservation and its end in ms. A deleted group has
+                             only `version`, and `gone`, the request that deleted it; it expires
+lockgate:{<group>}:changes   sorted set of the fields of readers, by the version that changed them
+lockgate:{<group>}:removed   sorted set of the fields of readers that were removed in the last
+                             hour, by the version that removed them
+lockgate:{<group>}:series    sorted set of the series that have ended in the last hour, by the
+                             last version of each
 lockgate:{<group>}:splits:state, …:changes, …:removed, …:series
-                             the same four of the split enumerators of the group's sources. The
-                             fields of the state: `r:s:<source>`, the enumerator's own values;
-                             `r:l:<source>`, splits that nobody holds;
-                             `r:<subtask>/<epoch>:<source>`, one reader with its splits (all JSON)
-lockgate:{<group>}:journal   stream: the group's journal, an entry each (JSON in `entry`); expires
+                             the same for the split enumerators of the group's sources. The
+                             fields of the hash are `r:s:<source>` for the enumerator's own
+                             values, `r:l:<source>` for the splits without a reader, and
+                             `r:<subtask>/<epoch>:<source>` for each reader with its splits (JSON)
+lockgate:{<group>}:journal   stream of the journal's entries (JSON in `entry`); expires
 lockgate:{<group>}:samples:<level>
-                             stream: samples for charts, an entry each (JSON in `sample`); expires
-lockgate:ready               written by the readiness check, expires at once
+                             stream of samples for charts (JSON in `sample`); expires
+lockgate:ready               key that the readiness check writes; expires at once
 """
 
 from lockgate.group.reader import ReaderKey
@@ -65,6 +64,6 @@ def reader_field(key: ReaderKey) -> str:
 
 
 def reader_key(field: str) -> ReaderKey:
-    """Return the reader of a field. A source's name may contain colons."""
+    """Return the reader whose field this is. The name of its source may contain colons."""
     _, subtask, source = field.split(":", 2)
     return source, int(subtask)

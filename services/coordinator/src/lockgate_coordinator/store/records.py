@@ -53,7 +53,7 @@ HEAD: Final = RecordForm(Group, ("name", "readers"), format=int)
 
 
 class GroupRecords(Records[Group | None, Loaded]):
-    """The records of groups."""
+    """The encoding of groups as records."""
 
     of, part = "", ""
     scripts = ("since_version", "commit")

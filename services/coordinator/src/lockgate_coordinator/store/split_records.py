@@ -54,7 +54,7 @@ _free_from: Final = msgspec.json.Decoder(FreeSplit).decode
 
 
 class SplitRecords(Records[Sources, LoadedSplits]):
-    """The records of the enumerators of groups."""
+    """The encoding of a group's enumerators as records."""
 
     of, part = " of its splits", " splits"  # no group's name has a blank
     scripts = ("since_version", "with_group", "commit")

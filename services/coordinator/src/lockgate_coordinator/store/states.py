@@ -291,8 +291,8 @@ class States(Generic[V, S]):
     def _decoded(
         self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
     ) -> Steps[None]:
-        """Decode the records `texts` of the first fields into `changes`, by key. A text is None for
-        a removed field, and so is its change.
+        """Decode the records in `texts`, and add each to `changes` by the key of its field. A text
+        is None for a removed field, and so is its change. There may be more fields than texts.
         """
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):

@@ -19,9 +19,7 @@ from lockgate.wire.codec import to_json
 from lockgate.wire.events import OnLostReader, OnMaxWait, ReportedWatermarkEvent
 
 HOLD_MS = 10_000
-"""How long a reader has to wait for the others before that counts as a change. A shorter wait is
-normal.
-"""
+"""The shortest wait of a reader that counts as a change of state."""
 
 HOLDERS_NAMED = 8
 

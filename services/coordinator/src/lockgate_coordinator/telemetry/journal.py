@@ -21,15 +21,15 @@ from lockgate_coordinator.telemetry.split_changes import split_changes
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 100
-"""About 2 ms of writing. One commit over Redis may hold the commands of many requests, and each of
-their changes should have its line.
+"""The most changes of a commit that get lines of their own, which take about 2 ms. A commit over
+Redis may have the commands of many requests, and each of their changes should have a line.
 """
 
 LOGGER = "lockgate.changes"
 WARNINGS = frozenset(
     {Kind.LOST, Kind.EVICTED, Kind.OVERDUE, Kind.PASSED_OVER, Kind.GROUP_DELETED, Kind.PARTITIONS_HISTORY_LOST}
 )
-"""The kinds that an operator may have to act on."""
+"""The kinds of changes that are warnings, because an operator may have to act."""
 
 ACTS: Mapping[Kind, type[Command]] = {
     Kind.GROUP_CREATED: Configure,
@@ -39,7 +39,9 @@ ACTS: Mapping[Kind, type[Command]] = {
     Kind.EVICTED: Evict,
     Kind.FENCED: Register,
 }
-"""The kinds that may be caused by an operator, with the command that has the operator's name."""
+"""The kinds of changes that an operator may cause, with the command that has the operator's
+name.
+"""
 
 _log = logging.getLogger(LOGGER)
 
