@@ -1,6 +1,4 @@
-"""The commands that pause or resume a source, or show or change a group's configuration. The
-group's journal records each change with the name of the token.
-"""
+"""The commands that pause or resume a source, and that show or change a configuration."""
 
 from typing import Annotated, Any
 
@@ -10,7 +8,8 @@ from lockgate.duration import spoken
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.events import GroupConfig
-from lockgate_cli.client import Json, OperatorClient
+from lockgate.wire.fields import Json
+from lockgate_cli.client import OperatorClient
 from lockgate_cli.options import GroupArgument, SourceArgument, Yes, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, print_answer, say
 

@@ -1,6 +1,4 @@
-"""The commands `simulate` and `advise`, which compare values of `max_drift` for a workload or for a
-group.
-"""
+"""The commands `simulate` and `advise`, which try values of `max_drift`."""
 
 import time
 from collections.abc import Callable

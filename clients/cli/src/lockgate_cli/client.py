@@ -16,6 +16,7 @@ from lockgate import __version__
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json
 from lockgate.wire.events import GroupConfig
+from lockgate.wire.fields import Json
 from lockgate_cli.faults import Fault, NotFound
 from lockgate_http.calls.answers import PASSING, Answer, Problem, Unreachable, Untrusted
 from lockgate_http.calls.connection import Connection
@@ -25,8 +26,6 @@ from lockgate_http.errors import AlignmentError
 
 if TYPE_CHECKING:
     import httpx
-
-Json = dict[str, Any]
 
 TIMEOUT_S = 10.0
 ATTEMPTS = 3
@@ -145,9 +144,7 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Return up to `limit` entries of the journal. `params` are those of the route, such as
-        `after`, `kind`, `source` and `order`.
-        """
+        """Return up to `limit` journal entries, with the other parameters of the route."""
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 from lockgate.duration import spoken
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
 from lockgate.watermark import MAX, MIN
+from lockgate.wire.fields import Json
 from lockgate_cli.faults import Fault
 
 LIVE_MS = 3_600_000
@@ -26,14 +26,10 @@ USUAL_RATE = 100_000.0
 SPAN_MS = 3_600_000
 """The assumed range of event time of unread records, if it cannot be observed."""
 
-Json = dict[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class GroupLook:
-    """The readers of a group by source, with their splits, at one moment. `now` is the
-    coordinator's time in ms.
-    """
+    """The readers of a group by source, with their splits, at the time `now` in ms."""
 
     now: int
     readers: dict[str, list[Json]]
@@ -152,9 +148,7 @@ def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, flo
 def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
-    """Return the unread records of a split and, if its producer appends, those of an hour more. All
-    times are in ms.
-    """
+    """Return the unread records of a split, and those that its producer is going to append."""
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1
     newest = now - lag

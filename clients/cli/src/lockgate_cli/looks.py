@@ -9,7 +9,8 @@ import typer
 
 from lockgate.duration import spoken
 from lockgate.sentences import moment, reader_name
-from lockgate_cli.client import PAGE, Json, OperatorClient
+from lockgate.wire.fields import Json
+from lockgate_cli.client import PAGE, OperatorClient
 from lockgate_cli.options import GroupArgument, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, print_answer, print_item, say
 
@@ -91,9 +92,7 @@ def check(
 
 
 def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for: int | None) -> list[str]:
-    """Return the reasons why a group is not healthy, one sentence each. `readers` are all of its
-    readers, each with its `source`.
-    """
+    """Return the reasons why a group is not healthy. `readers` are all, each with its `source`."""
     reasons = [f"the expected source {source} has not reported" for source in group["waiting_for"]]
     drift = group["drift_ms"]
     if max_drift is not None and drift is not None and drift > max_drift:

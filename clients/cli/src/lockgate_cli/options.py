@@ -1,6 +1,4 @@
-"""The options that the commands share. A token comes from a file or from the environment, because
-every user can read the command line in the process list.
-"""
+"""The options that the commands share. A token is never one: the process list shows them."""
 
 import inspect
 import os

@@ -54,9 +54,7 @@ def print_item(item: Any, output: Output) -> None:
 
 @contextmanager
 def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on standard error, if that is a terminal. Yield a function that sets the
-    share that is done, from 0 to 1.
-    """
+    """Show a progress bar, if there is a terminal. Yield a setter of the share that is done."""
     console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     hidden = not (shown and console.is_terminal)

@@ -1,7 +1,6 @@
 """The service's answers as tables for people, by pure functions from JSON to rich's renderables."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -9,9 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lockgate.sentences import moment, paused_by, reader_name, span
+from lockgate.wire.fields import Json
 from lockgate_cli.words import assigned_splits, dated, distance, event_time_rate, rules
-
-Json = dict[str, Any]
 
 WIDE = 110
 """The width of a terminal from which on the table of readers has a column with their owners."""
@@ -21,9 +19,7 @@ NUMBERS = frozenset(
     | {"late rows", "rows saved", "event-time rate", "producers lag"}
 )
 WHOLE = ("watermark", "read limit")
-"""The columns whose values are not broken into lines. A duration may break between its two
-units.
-"""
+"""The columns whose values stay on one line."""
 
 COLOURS = {
     "active": "green",

@@ -103,9 +103,7 @@ def import_command(client: OperatorClient, file: File, replace: Replace = False,
 
 
 def read(text: str, where: str) -> Mapping[str, GroupConfig]:
-    """Return the configurations in a file by group. Raises `Fault`, which names the file, `where`,
-    and each invalid field.
-    """
+    """Return the configurations in the file `where` by group. Raises `Fault`."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from lockgate.sentences import moment, span
-from lockgate_cli.client import Json
+from lockgate.wire.fields import Json
 from lockgate_cli.faults import NotFound
 from lockgate_cli.output import Output, print_item, say
 from lockgate_http.calls.answers import Unreachable
@@ -28,9 +28,7 @@ group until a reader registers again.
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show the result of `view`, which is called with the width of the terminal, again and again.
-    Raise the fault of the first request.
-    """
+    """Show `view` again and again, made for a width. Raise the fault of the first request."""
     with _ending():
         shown = view(console.width)
         screen = Live(shown, console=console, auto_refresh=False, screen=True)

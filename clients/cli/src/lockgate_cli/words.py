@@ -1,11 +1,8 @@
 """Times, distances and rules of a group in words."""
 
-from typing import Any
-
 from lockgate.sentences import span
 from lockgate.watermark import MAX, MIN, instant
-
-Json = dict[str, Any]
+from lockgate.wire.fields import Json
 
 CATCH_UP = {
     "strict": "strict: no reader reads further than max_drift above the slowest one",

@@ -103,9 +103,7 @@ class Intake(HttpToolsProtocol):
         return True
 
     def _check(self) -> None:
-        """Close the connection if it is silent or too slow. Between two requests uvicorn's
-        keep-alive timer does that.
-        """
+        """Close the connection if it is silent or too slow."""
         unfinished = self._requests if not self._in_head or self._head else None
         silent = self._requests == 0 and unfinished is None
         if silent or (unfinished is not None and unfinished == self._unfinished):

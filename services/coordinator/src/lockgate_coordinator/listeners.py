@@ -11,9 +11,7 @@ from lockgate_coordinator.pauses import with_pauses
 
 
 class TurnListener:
-    """The base class of listeners. Its methods are called on the event loop, and return work that
-    may take long as steps.
-    """
+    """A base class of listeners. Methods run on the event loop, and return long work as steps."""
 
     def turned(self, turn: Turn) -> Steps[None] | None:
         """Handle a turn after it is stored and before its commands are answered."""
@@ -26,9 +24,7 @@ class TurnListener:
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Handle the deletion of a group with `readers` readers by this process, on request or
-        because the group had `expired`.
-        """
+        """Handle the deletion of a group by this process, on request or by expiry."""
 
     async def close(self) -> None:
         """Finish the remaining work before the service ends."""

@@ -34,9 +34,7 @@ class InTurn:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Run the steps and return their result. The first step runs at once, so it must be
-        short.
-        """
+        """Run the steps and return their result. The first step runs at once."""
         try:
             next(steps)
             # A lock that nobody holds lets no other request run, and the caller has worked already.
@@ -51,8 +49,6 @@ class InTurn:
             return result
 
     async def on_thread(self, act: Callable[..., T], *arguments: Any) -> T:
-        """Run `act`, which has no pauses, on a thread and return its result. Only one such call
-        runs at a time.
-        """
+        """Run `act` on a thread and return its result. Only one call runs at a time."""
         async with self._lock:
             return await asyncio.to_thread(act, *arguments)

@@ -103,9 +103,7 @@ async def serve(
 
 
 def _raise_descriptor_limit() -> None:
-    """Raise the limit on file descriptors as far as the system permits. Each subscriber needs one,
-    and the usual limit is 1,024.
-    """
+    """Raise the limit on file descriptors, which is often 1,024, as far as possible."""
     if sys.platform != "win32":
         import resource
 
@@ -185,9 +183,7 @@ class _Server(uvicorn.Server):
         self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Make `/readyz` fail on the first signal, and end the service `DRAIN_S` later. End it at
-        once on a second signal.
-        """
+        """End the service `DRAIN_S` after the first signal, or at once on a second one."""
         if self._draining or not self.started:
             super().handle_exit(sig, frame)
             return
@@ -198,9 +194,7 @@ class _Server(uvicorn.Server):
         self._loop.call_soon_threadsafe(self._loop.call_later, DRAIN_S, ends)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Shut down, but end long polls and event streams first, or the server would wait for
-        them.
-        """
+        """End long polls and event streams, for which uvicorn would wait, and shut down."""
         app: Any = self.config.app
         app.state.coordinator.end_waiting()
         for running in self._running:
@@ -209,9 +203,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle the signals without raising them again at the end, as uvicorn does. The exit code
-        would then be -15, which looks like a failure.
-        """
+        """Handle signals without raising them again, so that the exit code is 0."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             yield

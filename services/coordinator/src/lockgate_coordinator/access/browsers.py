@@ -66,9 +66,7 @@ class Browsers:
         return None
 
     def _allowed(self, host: bytes) -> bool:
-        """Return whether the host is allowed. Results are cached, because most requests have the
-        same host.
-        """
+        """Return whether the host is allowed. Results are cached."""
         known = self._judged.get(host)
         if known is None:
             if len(self._judged) >= 1_024:

@@ -75,9 +75,7 @@ class Keyring:
         return found
 
     def _read_again(self, file: Path) -> None:
-        """Read the file again if it has changed. If it is missing or invalid, log an error once and
-        keep the previous tokens.
-        """
+        """Read the file again if it has changed. Keep the previous tokens if it is invalid."""
         self._next_check = self._clock() + LOOK_EVERY_S
         if not self._watched.have_changed():
             return

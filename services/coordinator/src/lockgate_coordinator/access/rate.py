@@ -10,9 +10,7 @@ without a request, and then equals a new one.
 
 
 class RateLimit:
-    """A limit of `rate` requests per second for each key, with bursts of `2 * rate`. `clock`
-    returns monotonic seconds.
-    """
+    """A limit of `rate` requests per second for each key, with bursts of `2 * rate`."""
 
     def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self.rate = rate

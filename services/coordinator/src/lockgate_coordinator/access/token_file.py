@@ -17,9 +17,7 @@ from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_coordinator.access.tokens import ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
 
 SHORTEST_TOKEN = 16
-"""The fewest characters of a token in the variable. Shorter ones are invented and can be
-guessed.
-"""
+"""The fewest characters of a token in the variable. A shorter one could be guessed."""
 
 _FIELDS = ("name", "sha256", "role", "groups")
 
@@ -65,9 +63,7 @@ def _listed(where: str, entry: str) -> Token:
 
 
 def _where(error: Exception) -> str:
-    """Return where the syntax error is. The parser's own text is left out, since it may quote a
-    value.
-    """
+    """Return where the syntax error is, without the parser's text, which may quote a value."""
     line = re.search(r"line \d+, column \d+|end of document", str(error))
     return f"a fault of syntax at {line[0]}" if line else "a fault of syntax"
 

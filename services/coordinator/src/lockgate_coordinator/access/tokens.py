@@ -31,9 +31,7 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """The given tokens are invalid. The text names the place, the field and the expected form, but
-    never quotes a value.
-    """
+    """Tokens are invalid. The text names place, field and expected form, but quotes no value."""
 
 
 @dataclass(frozen=True, slots=True)

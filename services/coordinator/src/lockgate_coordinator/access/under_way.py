@@ -32,9 +32,7 @@ _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """The limits on the requests in progress of each token, with `most_waiting` streams and long
-    polls.
-    """
+    """The limits on each token's requests in progress, such as `most_waiting` long polls."""
 
     def __init__(
         self,

@@ -67,9 +67,7 @@ def audited(
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """Return `[old, new]` for each key whose value differs. The old value of a new group is
-    None.
-    """
+    """Return `[old, new]` for each key that differs. `old` is None for a new group."""
     old = {} if before is None else to_json(before)
     new = to_json(after)
     return {key: [shortened(old.get(key)), shortened(value)] for key, value in new.items() if old.get(key) != value}

@@ -1,6 +1,4 @@
-"""The OpenAPI document: for each route its body, its answers, and the problems that it may answer
-with.
-"""
+"""The OpenAPI document, with the bodies, answers and problems of each route."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +13,7 @@ Responses = dict[int | str, dict[str, Any]]
 """The answers of a route by their status, as FastAPI takes them."""
 
 EVERYWHERE = frozenset({401, 403, 421, 429, 503})
-"""The statuses that every route below /v1 may answer with, because the guard or the store causes
-them.
-"""
+"""The statuses that the guard and the store cause on every route below /v1."""
 
 HEADERS: Mapping[int, tuple[str, Json]] = {
     401: ("WWW-Authenticate", TEXT),
@@ -31,9 +27,7 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """Return the description of a successful answer. `schema` is a name in `SCHEMAS`, or None if
-    the answer has no body.
-    """
+    """Return the description of a successful answer, whose body has the schema of this name."""
     entry: Json = {"description": description}
     if schema is not None:
         entry["content"] = {"application/json": {"schema": ref(schema)}}

@@ -175,9 +175,7 @@ def _etag(version: int) -> str:
 
 
 def _versions(header: str | None) -> Versions | None:
-    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1), or None
-    without a header.
-    """
+    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1)."""
     if header is None:
         return None
     tags = [tag.strip() for tag in header.split(",")]

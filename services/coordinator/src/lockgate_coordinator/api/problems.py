@@ -1,6 +1,4 @@
-"""The answers to errors, as `application/problem+json` (RFC 9457). `TABLE` has the status, type and
-title of each error.
-"""
+"""The answers to errors, as `application/problem+json` (RFC 9457)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -120,9 +118,7 @@ def problem(path: str, error: Exception) -> Response:
 
 
 REJECTED_IN_FULL = 20
-"""The number of rejected reports of a batch whose faults are all listed. For further reports only
-the first fault is listed.
-"""
+"""The number of rejected reports of a batch whose faults are listed in full."""
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
@@ -149,9 +145,7 @@ def judged(reports: int, rejected: Sequence[tuple[int, Exception]]) -> tuple[int
 
 
 def install(app: FastAPI) -> None:
-    """Add handlers to `app` that turn every error into a problem document, including those of
-    FastAPI and its router.
-    """
+    """Add handlers to `app` that turn every error into a problem document."""
     for kind in TABLE:
         app.add_exception_handler(kind, _of_the_table)
     app.add_exception_handler(RequestValidationError, _of_validation)
@@ -164,9 +158,7 @@ def _of_the_table(request: Request, error: Exception) -> Response:
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
-    """Return the problem of an invalid path, query or header. FastAPI validates nothing else
-    here.
-    """
+    """Return the problem of an invalid path, query or header."""
     assert isinstance(error, RequestValidationError)
     faults = [(".".join(str(part) for part in fault["loc"][1:]), str(fault["msg"])) for fault in error.errors()]
     return _of_the_table(request, InvalidMessage(faults))
@@ -184,17 +176,13 @@ def _of_a_fault(request: Request, error: Exception) -> Response:
 
 
 def _untyped(request: Request, status: HTTPStatus, detail: str, headers: Mapping[str, str]) -> Response:
-    """Return a problem of the type about:blank, as RFC 9457 requires for one without its own
-    type.
-    """
+    """Return a problem of the type about:blank (RFC 9457)."""
     members = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
     return _answer(request.url.path, status.phrase.lower().replace(" ", "-"), members, headers)
 
 
 def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> Response:
-    """Return the answer. It is ASCII, since it may quote characters of the request that UTF-8
-    cannot encode.
-    """
+    """Return the answer, in ASCII, since it may quote what UTF-8 cannot encode."""
     text = json.dumps({**members, "instance": path})
     return _ProblemResponse(text, members["status"], headers, media_type="application/problem+json", kind=kind)
 

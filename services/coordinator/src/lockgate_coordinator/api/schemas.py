@@ -24,6 +24,7 @@ from lockgate.wire.fields import MOMENT, NAME_PATTERN, Json
 from lockgate.wire.split_events import SOURCE_EVENTS_KEPT, NumberedSourceEvent, SplitAnswer, StoppedSplit
 from lockgate_coordinator.service.inspected_splits import READERS_SHOWN, STATES, WORDS
 from lockgate_coordinator.service.inspection import HEALTH
+from lockgate_coordinator.telemetry.figures import READER_STATES
 
 NULL: Json = {"type": "null"}
 TEXT: Json = {"type": "string"}
@@ -135,10 +136,7 @@ _READER = record(
         "epoch": EPOCH,
         "owner": TEXT,
         "attributes": {"type": "object", "additionalProperties": TEXT},
-        "state": {
-            "type": "string",
-            "enum": ["registered", "active", "idle", "parked", "finished", "passed_over", "lost"],
-        },
+        "state": {"type": "string", "enum": [*READER_STATES]},
         **_with_iso("watermark"),
         "drift_ms": or_null(integer()),
         "reach": or_null(TIME),

@@ -20,9 +20,7 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield a frame for each value that has changed, and a heartbeat for each None in `found`.
-    `in_turn` is shared by all streams.
-    """
+    """Yield a frame for each value that has changed, and a heartbeat for each None."""
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:
@@ -36,9 +34,7 @@ async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: I
 
 
 class Levels:
-    """The values that a stream has sent to its reader, so that it sends nothing if only the splits
-    of other readers change.
-    """
+    """The values that a stream has sent to its reader, to send only those that change."""
 
     def __init__(self, reader: ReaderId) -> None:
         self._reader = reader

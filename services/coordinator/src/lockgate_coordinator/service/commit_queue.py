@@ -26,9 +26,7 @@ from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, Store
 
 COMMANDS_OF_A_TURN = 1_000
-"""The most reports and other commands of a turn, which take about 15 ms. Other requests are served
-between two turns.
-"""
+"""The most reports and other commands of a turn, which take about 15 ms."""
 
 _Waiting = tuple[Command, "asyncio.Future[tuple[Turn, Outcome]]"]
 

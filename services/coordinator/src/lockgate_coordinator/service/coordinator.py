@@ -117,9 +117,7 @@ class Coordinator:
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
-        """Delete the group. A later group of the same name reuses none of its revisions and
-        epochs.
-        """
+        """Delete the group. A later one of this name reuses no revision and no epoch."""
         readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
@@ -127,9 +125,7 @@ class Coordinator:
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Remove the expired readers, or the whole group if it has expired. Raises
-        `UnknownGroup`.
-        """
+        """Remove expired readers, or the expired group. Raises `UnknownGroup`."""
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
             loaded = await self.store.load(name)
@@ -143,9 +139,7 @@ class Coordinator:
     async def register(
         self, name: str, source: str, event: ReaderRegistrationEvent, by: str | None = None
     ) -> RegistrationAnswer:
-        """Register a reader. If the group does not exist, create it with the configuration in
-        `event`, or with the defaults.
-        """
+        """Register a reader, and create the group if it does not exist."""
         await self._check_groups(name)
         turn, outcome = await self.queue.submit(name, Register(source, event, by))
         assert isinstance(outcome, Opened)
@@ -187,9 +181,7 @@ class Coordinator:
         return turn.event
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str = "") -> None:
-        """Remove a reader that has stopped. First free its splits, while the group still has their
-        watermarks.
-        """
+        """Remove a reader that has stopped, and pass on its splits."""
         group = (await self.refresh(name)).group
         reader = group.readers.get((source, subtask))
         if reader is not None and reader.epoch == epoch:

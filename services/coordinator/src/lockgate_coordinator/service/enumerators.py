@@ -39,9 +39,7 @@ Arrivals = Mapping[int, Arriving | None]
 """By subtask, the slowest of the splits that are on their way to it, or None if there is none."""
 
 Edit = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
-"""A function from a source's enumerator to the changed one. If it returns None or the same object,
-nothing is committed.
-"""
+"""A function that changes a source's enumerator. None or the same object is no change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +124,7 @@ class Enumerators:
         return answer, _news(group, source, arriving(before, after, reader))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
-        """Return the lost readers of the source that block the group although other readers have
-        taken over their splits.
-        """
+        """Return the lost readers that block the group although others have their splits."""
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
         return [] if enumerator is None else replaced(enumerator, lost)
@@ -177,9 +173,7 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit a change of the source's enumerator. Return the enumerator before and after it,
-        and the store's time.
-        """
+        """Commit a change. Return the enumerator before and after, and the store's time."""
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = self._persistence.attempts(f"the splits of group {name!r}")
             while True:

@@ -20,9 +20,7 @@ MOST_GROUPS = 1_000
 """The most groups that are counted, the first ones by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
-"""The most sources of a group with figures of their own. Those of further sources are added up
-under `OTHER`.
-"""
+"""The most sources of a group with figures of their own. Further ones are in `OTHER`."""
 
 COUNTED_AT_ONCE = 1_000
 """The readers and splits that are counted without a break, in about 2 ms."""

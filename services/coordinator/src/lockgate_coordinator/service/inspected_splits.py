@@ -151,9 +151,7 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
 
 
 def position(split: KafkaPartitionSplit) -> int | str:
-    """Return the offset of the next record to read, or `latest`, `earliest` or `committed` if the
-    reader has not resolved it yet.
-    """
+    """Return the next offset to read, or `latest`, `earliest` or `committed`."""
     return _offset(split.starting_offset)
 
 

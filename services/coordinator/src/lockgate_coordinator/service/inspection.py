@@ -23,14 +23,10 @@ from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_
 from lockgate_coordinator.telemetry.figures import Figures, state_of
 
 DRIFT_LIMIT = 10_000
-"""The most readers of a group whose drift and states the list of groups shows. They take a look at
-every reader, while reports wait.
-"""
+"""The most readers of a group for which the list of groups looks at each reader."""
 
 PAGE_SIZE = 2_000_000
-"""The bytes after which a page of readers ends before its `limit`. A single reader may have
-more.
-"""
+"""The bytes after which a page of readers ends, unless it has only one reader."""
 
 HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
 """The health of a group, worst first: a reader is lost; a reader has waited for longer than
@@ -182,9 +178,7 @@ def paused(pause: SourcePause | None) -> Json | None:
 def _readers(
     group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
 ) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
-    """Return the readers with the first `limit` keys, or fewer because of `PAGE_SIZE`, and whether
-    there are more.
-    """
+    """Return the readers with the first keys, and whether there are more."""
     page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
     yield
     for key in page[:limit]:
@@ -243,9 +237,7 @@ def _arriving(arriving: Arriving) -> Json:
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
-    """Return the facts that the reader's query has reported last, and the time that is left now
-    until Kafka deletes unread records.
-    """
+    """Return the facts of a reader's query, with the time until Kafka deletes unread records."""
     until = facts.retained_until
     return {
         **to_json(facts),

@@ -54,9 +54,7 @@ class Persistence:
 
 
 class Attempts:
-    """The attempts at a commit. The next one reserves the group for `reserve_ms` if it is
-    refused.
-    """
+    """The attempts at a commit. The next one reserves the group for `reserve_ms`."""
 
     def __init__(self, persistence: Persistence, what: str) -> None:
         self._persistence = persistence

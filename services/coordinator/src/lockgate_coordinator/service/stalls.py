@@ -30,9 +30,7 @@ SPANS_KEPT = 64
 
 
 class StallDetector:
-    """A detector for one event loop, in which all methods are called. `clock` returns monotonic
-    seconds.
-    """
+    """A detector for one event loop. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

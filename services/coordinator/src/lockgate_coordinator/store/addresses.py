@@ -74,9 +74,7 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Parse an address. Raises `InvalidStoreAddress`, whose text names the invalid part and its
-    expected form.
-    """
+    """Parse an address. Raises `InvalidStoreAddress`, which names the invalid part."""
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
     try:

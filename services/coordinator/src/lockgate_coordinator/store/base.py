@@ -45,9 +45,7 @@ from lockgate.group.now import ClockJump
 V = TypeVar("V")
 
 CACHED_WITHIN_MS = 50
-"""The most by which the time of a cached group may differ from the store's own. So leases end with
-this precision.
-"""
+"""The most by which a cached group's time may be wrong. Leases end with this precision."""
 
 
 class NotDiscarded(Enum):
@@ -87,9 +85,7 @@ class UnreadableGroup(StoreUnavailable):
 
 
 class InvalidStoreAddress(ValueError):
-    """The address of a store is invalid. The text does not quote it, since it may contain a
-    password.
-    """
+    """The address of a store is invalid. The text does not quote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +188,7 @@ class Store(Protocol):
         ...
 
     async def read_journal(self, name: str, span: JournalSpan, limit: int) -> list[tuple[str, str]]:
-        """Return the ids and texts of the first `limit` journal entries in `span`, or none if the
-        group does not exist.
-        """
+        """Return the ids and texts of the first `limit` journal entries in `span`."""
         ...
 
     async def append_sample(self, name: str, text: str) -> None:
@@ -202,15 +196,11 @@ class Store(Protocol):
         ...
 
     async def read_samples(self, name: str) -> list[tuple[int, str]]:
-        """Return the times in ms and the texts of the group's samples, from the finest level that
-        has samples of that time.
-        """
+        """Return the times in ms and the texts of the group's samples, in order of time."""
         ...
 
     async def names(self, after: str, limit: int) -> list[str]:
-        """Return the first `limit` names of groups above `after`, in order. Some of these groups
-        may have been deleted a moment ago.
-        """
+        """Return the first `limit` names of groups above `after`, in order."""
         ...
 
     async def count(self) -> int:

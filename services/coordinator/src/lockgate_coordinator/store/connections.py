@@ -125,9 +125,7 @@ class Connections:
         return await self._pooled(words)
 
     def _renewed(self) -> bool:
-        """Return whether the TLS files have changed. If so, use a new client, because a client
-        reads them only once.
-        """
+        """Return whether the TLS files have changed, and use a new client if so."""
         if not self._files.have_changed():
             return False
         log.warning("the certificates for %s have changed: new connections use them", self._address)
@@ -219,9 +217,7 @@ def _distrusted(error: Exception) -> str | None:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the text of a driver's error and a remedy. The text of an error that may quote
-    settings of a connection is replaced.
-    """
+    """Return the text of a driver's error and a remedy, but no settings of a connection."""
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):
         return _describe_error(cause)

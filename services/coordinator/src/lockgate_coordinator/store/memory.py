@@ -61,9 +61,7 @@ class MemoryStore:
         return None
 
     def _forget_old_names(self) -> None:
-        """Forget groups that were deleted before `REMEMBERED_MS`, if the clock is above their last
-        version.
-        """
+        """Forget groups that were deleted long ago, if the clock is above their last version."""
         until = self._clock() - REMEMBERED_MS
         for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):
             if deleted_at > until:

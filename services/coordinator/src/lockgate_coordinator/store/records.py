@@ -31,9 +31,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class RecordForm:
-    """The records of a dataclass, with all of its fields except those in `without`, and with `more`
-    fields.
-    """
+    """The records of a dataclass, with its fields except `without`, and with `more` fields."""
 
     def __init__(self, kind: type[Any], without: tuple[str, ...], **more: Any) -> None:
         types = get_type_hints(kind)

@@ -18,9 +18,7 @@ forgets all of them, which may lengthen leases.
 
 
 class ServerClocks:
-    """The clock of a server, or a clock for each group if groups are on `several` servers. `place`
-    names the store in the log.
-    """
+    """The clock of a server, or one for each group if groups are on `several` servers."""
 
     def __init__(self, place: str, *, several: bool) -> None:
         self._place, self._several = place, several
@@ -39,9 +37,7 @@ class ServerClocks:
         return store_ms - (sent_ms + received_ms) / 2
 
     def jumps(self, name: str, part: str = "") -> tuple[ClockJump, ...]:
-        """Return the jumps for which this process has not made up in the group, or in a `part` of
-        it that is stored separately.
-        """
+        """Return the jumps for which this process has not yet made up in this part of a group."""
         jumps = self._clock(name).jumps
         made_up = self._made_up.get(name + part, 0) if jumps else 0
         return tuple(jump for jump in jumps if jump.number > made_up)

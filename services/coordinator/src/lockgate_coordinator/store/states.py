@@ -222,9 +222,7 @@ class States(Generic[V, S]):
             del self._seen[next(iter(self._seen))]
 
     async def _merged(self, name: str, answer: Sequence[Any], base: S | CachedState[V] | None, sent_ms: float) -> S:
-        """Update `base` by an answer of scripts/since_version.lua, and cache and return the
-        state.
-        """
+        """Update `base` by an answer of since_version.lua, and return and cache the state."""
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
         if len(answer) > 2:

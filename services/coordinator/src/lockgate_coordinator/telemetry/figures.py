@@ -1,6 +1,4 @@
-"""Figures of groups and their readers, so that the inspection, the metrics and the charts count in
-the same way.
-"""
+"""Figures of groups and readers, for the inspection, the metrics and the charts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -11,6 +9,8 @@ from lockgate.group.leases import is_lost, is_parked
 from lockgate.group.now import Now
 from lockgate.group.reader import Reader, watermark_of
 from lockgate.watermark import MAX, MIN
+
+READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_over", "lost")
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def _joined(rule: Callable[[list[int]], int], *values: int | None) -> int | None
 
 
 def state_of(group: Group, reader: Reader, now_ms: int) -> str:
-    """Return a reader's state: registered, active, idle, parked, finished, passed_over or lost."""
+    """Return a reader's state, one of `READER_STATES`."""
     reported = reader.reported
     if reported is None:
         return "lost" if is_lost(reader, group.config, Now(now_ms)) else "registered"

@@ -39,9 +39,7 @@ ACTS: Mapping[Kind, type[Command]] = {
     Kind.EVICTED: Evict,
     Kind.FENCED: Register,
 }
-"""The kinds of changes that an operator may cause, with the command that has the operator's
-name.
-"""
+"""The kinds of changes that operators cause, with the command that has the operator's name."""
 
 _log = logging.getLogger(LOGGER)
 

@@ -24,9 +24,7 @@ _LAST_WORD_S = 2.0
 
 
 class KeptChanges:
-    """A writer of changes to the stored journals of their groups. `left_out` counts the changes
-    that were dropped.
-    """
+    """A writer of stored journals. `left_out` counts the changes that were dropped."""
 
     def __init__(self, store: Store) -> None:
         self.left_out = 0

@@ -22,15 +22,13 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import SplitState
 from lockgate_coordinator.store.base import Store
 from lockgate_coordinator.telemetry.changes import Kind
-from lockgate_coordinator.telemetry.figures import Figures, GroupFigures, Scrape
+from lockgate_coordinator.telemetry.figures import READER_STATES, Figures, GroupFigures, Scrape
 from lockgate_coordinator.telemetry.histogram import Histogram
 from lockgate_coordinator.telemetry.journal import Journal
 from lockgate_coordinator.telemetry.kept_changes import KeptChanges
 from lockgate_coordinator.telemetry.observed import STEPS, StoreFigures
 from lockgate_coordinator.telemetry.requests import RequestFigures
 from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
-
-READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_over", "lost")
 
 
 class Metrics:
