@@ -51,7 +51,7 @@ class Duration:
 
 
 def written(text: str) -> int | None:
-    """Return the ms of a text such as "10 minutes" or "1h 30min", or None if it is no duration."""
+    """Return the milliseconds in a text such as "10 minutes" or "1h 30min", or None for others."""
     rest = text.strip().lower().removeprefix("interval ").strip()
     terms = _TERM.findall(rest)
     if not terms or _TERM.sub("", rest):

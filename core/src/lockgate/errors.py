@@ -36,8 +36,8 @@ class CannotPause(LockgateError):
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` are pairs of a field and what is wrong with it. A
-    message with very many faults lists the first ones, and `more` counts others.
+    """A message breaks the protocol. `faults` are pairs of a field and what is wrong with it. If
+    there are very many, `faults` has the first ones, and `more` counts the others.
     """
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
@@ -73,7 +73,7 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """A newer registration has fenced this epoch. Its own epoch is `current_epoch`."""
+    """The epoch was fenced by a newer registration, whose epoch is `current_epoch`."""
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(
@@ -84,7 +84,7 @@ class StaleEpoch(Refused):
 
 
 class ReaderBusy(Refused):
-    """Another owner, `owner`, has a lease on this reader that has not ended."""
+    """The reader belongs to another `owner`, whose lease has not ended."""
 
     def __init__(self, source: str, subtask: int, owner: str) -> None:
         super().__init__(

@@ -45,9 +45,9 @@ _ASLEEP = ("lost", "finished", "parked")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a group has passed an event time, as of one `revision`. `reasons` are the first
-    `REASONS` reasons why it has not, a clause each. `due_ms` is after how long the clock alone may
-    change the answer, or None.
+    """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
+    clauses on why it has not. The clock alone may change the answer after `due_ms`, unless that is
+    None.
     """
 
     passed: bool
@@ -62,7 +62,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """Why a group has not passed. `due_ms`: as in `Standing`."""
+    """A reason why a group has not passed, with `due_ms` as in `Standing`."""
 
     reason: str
     due_ms: int | None = None
@@ -74,7 +74,7 @@ def is_below(alignment: Json, until: int) -> bool:
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the standing of a group whose event `is_below`."""
+    """Return the standing of a group whose event alone shows that it has not passed."""
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
     return Standing(False, alignment["revision"], tuple(reasons))

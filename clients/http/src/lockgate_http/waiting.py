@@ -1,9 +1,9 @@
 """Waiting until a group has read everything before an event time, for schedulers.
 
 A listener hears each event of the group, by the event stream or by long polls. While the group's
-watermark is below the event time, nothing else is asked. Once it is not, each reader is looked at
-(`completeness`). If that fails, the next event, and after `LOOK_AGAIN_S` the clock, makes the next
-look: that a lost reader is evicted, for example, makes no event.
+watermark is below the event time, nothing else is asked. After that, each reader is looked at
+(`completeness`). If a reader is not done, the next event leads to the next look, and so does the
+clock after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
 """
 
 import logging
@@ -94,9 +94,9 @@ def wait(
 ) -> Standing:
     """Return the group's standing once it has passed `until` (ms), or after `timeout_s`.
 
-    `look` asks for the standing by all readers, `client` listens, and `show` gets why the group has
-    not passed, each time that this may have changed. Raises the error of the first look, and one
-    that lasts until the end.
+    `look` returns the standing of all readers, and `client` listens. `show` is called with the
+    reasons why the group has not passed, each time that these may have changed. Raises the error of
+    the first look, and one that lasts until the end.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()

@@ -20,7 +20,7 @@ from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, Split
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What a reader has to do, in the fields of its answer (`SplitAnswer`)."""
+    """The part of a reader's answer (`SplitAnswer`) that says what the reader has to do."""
 
     add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()

@@ -45,8 +45,8 @@ class LastReports:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return the split's watermark (ms) in the reader's last report, or None if that does not
-        name it or it blocks no reader.
+        """Return the split's watermark (ms) in the reader's last report, or None if the report does
+        not name the split, or the split blocks no reader.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:

@@ -61,7 +61,7 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator, which first waits for readers that survive from a lost one."""
+    """Return a new enumerator. It first waits for readers of a predecessor that was lost."""
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,

@@ -15,7 +15,7 @@ from lockgate.watermark import MIN
 
 
 class PartialWatermark:
-    """One part, with its watermark, which only rises, and whether it is idle."""
+    """One part of a combination. Its watermark only rises."""
 
     __slots__ = ("_combined", "_key", "idle", "watermark")
 

@@ -47,7 +47,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the records that follow. For a `backlog` only throughput counts."""
+    """Attributes of the records that follow. A `backlog` needs throughput, not low latency."""
 
     backlog: bool
 

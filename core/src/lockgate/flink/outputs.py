@@ -95,7 +95,7 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the reader's output over `output`. A second call raises `WrongState`."""
+        """Return the reader's output, which feeds `output`. A second call raises `WrongState`."""
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)

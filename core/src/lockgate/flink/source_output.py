@@ -36,7 +36,7 @@ class SourceOutput(Protocol):
         """Take a record, with the timestamp it came with."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark of the reader's own."""
+        """Take a watermark that the reader itself emits."""
 
     def mark_idle(self) -> None:
         """Mark the output idle, so that nothing waits for it."""
@@ -56,8 +56,8 @@ class ReaderOutput(SourceOutput, Protocol):
 
 
 class RisingWatermarks:
-    """The last filter, which passes on only rising watermarks and changed statuses, to the
-    `listener`, too (Flink's `WatermarkToDataOutput`).
+    """The last filter, which passes only rising watermarks and changed statuses on to the stream
+    and to the `listener` (Flink's `WatermarkToDataOutput`).
     """
 
     def __init__(self, output: DataOutput, listener: WatermarkUpdateListener | None = None) -> None:

@@ -140,7 +140,7 @@ def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """Return the group without losses that a clock ahead of time caused. O(readers), once each time
+    """Return the group without the losses that a fast clock has caused. O(readers), once each time
     that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):

@@ -126,8 +126,8 @@ class _Lowests:
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report. This is O(1) for a report that names no splits, however
-    many the reader has, because most reports are such.
+    """Return the reader after a report. Most reports name no splits, and then this is O(1), however
+    many splits the reader has.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:

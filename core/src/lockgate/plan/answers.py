@@ -24,7 +24,7 @@ MOST_LOOK_UPS = MOST_PROBES + 7
 
 
 class Unasked(LookupError):
-    """A closed answer is missing: the cut at `event_time` (ms), or for None the highest times."""
+    """The closed answers have no cut at `event_time` (ms), or for None no highest times."""
 
     def __init__(self, event_time: int | None) -> None:
         super().__init__("the logs were not asked for this")
@@ -110,7 +110,7 @@ class LogAnswers(Generic[Split]):
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
-        """Return each split's first unread record above `event_time` (ms), asked for once."""
+        """Return each split's first unread record above `event_time` (ms). Each cut is kept."""
         if event_time < self.first:
             return self.heads
         if event_time == watermark.MAX:
@@ -126,7 +126,7 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the cut at which a batch ends. Raises `Unasked` if closed and not confirmed."""
+        """Return the cut at a batch's end. Closed answers raise `Unasked` unless confirmed."""
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
         return self.cut(event_time)

@@ -71,8 +71,8 @@ class Draft(Generic[Split]):
         return extended
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan under the group's max desired watermark (ms). `limit_there` names another
-        kind of `ceiling`.
+        """Return the plan under the group's max desired watermark (ms), or under another `ceiling`
+        whose limit is `limit_there`.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):

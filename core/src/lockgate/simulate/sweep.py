@@ -21,7 +21,7 @@ DEFAULT_SHARES = (1, 2, 5, 10, 20, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The outcomes of one workload: under plain Spark, and by rising `max_drift`."""
+    """The outcomes of one workload: under plain Spark, and under each `max_drift`."""
 
     native: RunOutcome
     aligned: tuple[RunOutcome, ...]

@@ -42,7 +42,7 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxWait(str, Enum):
-    """What happens if a reader waits longer than `max_wait_ms`: a warning, or it goes on."""
+    """What happens if a reader waits longer than `max_wait_ms`: only a warning, or it goes on."""
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -151,7 +151,7 @@ class SourcedReport(ReportedWatermarkEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportBatch:
-    """One batch. The coordinator judges each report alone."""
+    """One batch of reports. The coordinator judges each one alone."""
 
     reports: Annotated[tuple[SourcedReport, ...], Meta(max_length=BATCH_LIMIT)]
 

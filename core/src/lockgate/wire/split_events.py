@@ -124,7 +124,7 @@ class SplitExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedSplit:
-    """A split that its presenter does not hold under this number, or no longer."""
+    """A split that the reader presented but does not hold under this number (any more)."""
 
     split: Name
     assignment: Integer

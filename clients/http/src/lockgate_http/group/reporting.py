@@ -97,5 +97,5 @@ def _facts_of(statuses: _Statuses) -> _Facts:
 
 
 def _awaited(statuses: _Statuses) -> list[object]:
-    """Return the values for which other readers wait. Other changes may wait."""
+    """Return the values for which other readers wait. Other changes are not urgent."""
     return [(subtask, status.watermark, status.reach) for subtask, status in statuses.items()]

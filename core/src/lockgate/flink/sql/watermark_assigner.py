@@ -59,7 +59,7 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
 
 
 class WatermarkAssigner(Operator):
-    """The watermark assigner. An `idle_timeout_ms` or `interval_ms` of 0 is off."""
+    """The watermark assigner. With 0, `idle_timeout_ms` or `interval_ms` is switched off."""
 
     def __init__(
         self, watermark_of: RowWatermark, time: ProcessingTime, *, interval_ms: int, idle_timeout_ms: int
