@@ -1,4 +1,4 @@
-"""Discovery: the list of a source's splits, which a reader sends on request, or an operator.
+"""Discovery: a reader sends the list of a source's splits on request, or an operator sets it.
 
 The rule. The coordinator has no access to Kafka. It asks the living reader with the lowest subtask
 of those that can discover, at once and then after each of that reader's intervals. The number of a

@@ -1,9 +1,9 @@
 """Clocks and timers that are passed as arguments, since nothing in this package reads a wall clock.
 
 A `RelativeClock` counts nanoseconds since an arbitrary start. `ProcessingTime` counts milliseconds,
-and calls back at a set time. `VirtualTime` is moved by hand. A `PausableClock` hides the time in
-which its owner could make no progress (Flink's `PausableRelativeClock`), so a split that alignment
-pauses, or a source under back pressure, does not become idle.
+and calls back at a set time. A `PausableClock` hides the time in which its owner could make no
+progress (Flink's `PausableRelativeClock`), so a split that alignment pauses, or a source under back
+pressure, does not become idle.
 """
 
 from collections.abc import Callable

@@ -61,7 +61,7 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):
-    """A generator for event times that never fall within a split, with a delay of 0."""
+    """A generator for event times that never decrease within a split. Its delay is 0."""
 
     def __init__(self) -> None:
         super().__init__(Duration(0))

@@ -11,7 +11,7 @@ from lockgate.watermark import MIN
 
 
 class WatermarkUpdateListener(Protocol):
-    """A listener for the decisions of the event-time logic, before the stream gets them."""
+    """A listener that gets the decisions of the event-time logic before the stream does."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
         """Handle a rise of the source's watermark."""

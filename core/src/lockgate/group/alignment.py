@@ -116,8 +116,8 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """Return when (ms) the event may next change without a command, or None. A lease, a wait or the
-    grace of a new group ends then.
+    """Return the time (ms) at which the event may next change without a command, because a lease, a
+    wait or a new group's grace ends, or None.
     """
     group, lease_ms = settled(group, now), group.config.lease_ms
     first = first_lease_end(group)

@@ -36,7 +36,7 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Take reports, each with its source's name. Neighbours in a turn are taken together."""
+    """Take reports, each with its source's name. A turn takes neighbouring ones together."""
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
 

@@ -121,7 +121,7 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group with these readers, heard now. The `counting` sources have reported."""
+    """Return the group after hearing from these readers. The `counting` sources have reported."""
     return replace(
         group,
         readers=group.readers.updated(changes),

@@ -23,7 +23,7 @@ from lockgate.wire.events import SourcePause
 
 
 def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
-    """Return the group with the source paused, the same object if it already was. Raises
+    """Return the group with the source paused, or the same object if it was paused already. Raises
     `UnknownSource` for a source that has no reader and is not expected.
     """
     source = pause.source

@@ -217,5 +217,5 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """Return the bound (ms) for the horizon: `expected`, or what the drift allows."""
+        """Return the bound (ms) for the horizon: `expected`, but at least what the drift allows."""
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

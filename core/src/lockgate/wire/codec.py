@@ -1,4 +1,4 @@
-"""The JSON of every message, by the types of its fields: decoding, checking and encoding.
+"""Decoding, checking and encoding the JSON of every message, by the types of its fields.
 
 A message that is misread is worse than a refused one. `{"epoch": true}` is not epoch 1.
 `{"watermark": 1.0}` was a double, and may have lost its last digits. So each field is checked for

@@ -109,7 +109,7 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem of a document. Raises AttributeError or ValueError if it is none."""
+        """Return the problem of a document. Raises AttributeError or ValueError for others."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

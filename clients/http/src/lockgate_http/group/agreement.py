@@ -1,4 +1,4 @@
-"""The name of a reader in its group, and the check that their configurations agree."""
+"""The name of a reader in its group, and the check of its settings against the group's."""
 
 import re
 from dataclasses import dataclass

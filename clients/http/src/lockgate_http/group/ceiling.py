@@ -1,4 +1,4 @@
-"""The ceiling of one query, and the rule by which it accepts the events of its group. Pure.
+"""The ceiling of one query, and the rule by which it accepts the events of its group.
 
 The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. It is MIN
 before the first answer, and while that event says that an operator has paused the query's source.

@@ -130,7 +130,7 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Wait for news of the group. Returns False after `wait_ms`, or at the end."""
+        """Wait for news of the group. Returns False after `wait_ms`, or once it is closed."""
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()

@@ -1,4 +1,4 @@
-"""The reports of one query, and when they are due. Pure: nothing is sent here."""
+"""The reports of one query, and when they are due. Nothing is sent here."""
 
 from collections.abc import Mapping
 
