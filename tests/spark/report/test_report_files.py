@@ -11,7 +11,7 @@ import pytest
 
 from lockgate_spark import ConfigurationError
 from lockgate_spark.report import files
-from lockgate_spark.report.files import REFRESH_S, VARIABLE, ReportFiles, folder_of
+from lockgate_spark.report.files import REFRESH_S, ReportFiles, folder_of
 from lockgate_spark.report.findings import Basis, Findings, Loss, RunState
 
 CHILD = """
@@ -131,23 +131,15 @@ def test_a_program_that_handles_sigterm_itself_keeps_its_handler(monkeypatch: py
         signal.signal(signal.SIGTERM, before)
 
 
-def test_the_option_names_the_folder_before_the_environment_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+def test_report_folder_is_created(tmp_path: Path) -> None:
     assert folder_of(None) is None
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "new" / "environment"))
-    assert folder_of(None) == tmp_path / "new" / "environment"
-    assert folder_of(str(tmp_path / "option")) == tmp_path / "option"
-    assert (tmp_path / "option").is_dir()
+    assert folder_of(str(tmp_path / "new" / "option")) == tmp_path / "new" / "option"
+    assert (tmp_path / "new" / "option").is_dir()
 
 
-def test_a_place_that_is_no_folder_is_refused_before_the_query_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_place_that_is_no_folder_is_refused_before_the_query_starts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"Alignment\(report='.*file'\): .*expected a folder"):
         folder_of(str(tmp_path / "file"))
-    monkeypatch.setenv(VARIABLE, "s3://bucket/reports")
-    with pytest.raises(ConfigurationError, match="LOCKGATE_REPORT=s3://bucket/reports: this is a URL"):
-        folder_of(None)
+    with pytest.raises(ConfigurationError, match=r"Alignment\(report='s3://bucket/reports'\): this is a URL"):
+        folder_of("s3://bucket/reports")

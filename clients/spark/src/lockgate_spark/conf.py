@@ -91,7 +91,8 @@ def enabled(conf: Conf) -> bool:
 
 
 def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
-    """Return what a stream's options and its session's conf ask for; None if they ask for nothing.
+    """Return the alignment that a stream's options and its session's conf ask for; None if they ask
+    for none.
 
     Names of options are case-insensitive. Raises `ConfigurationError`.
     """

@@ -62,8 +62,7 @@ class Alignment(Named):
             one: `"refuse"` the query, or only `"warn"`.
         late_rows: `"count"` the rows below Spark's watermark, or `"ignore"` them. Default:
             `"count"` in observe mode, `"ignore"` otherwise.
-        report: Folder for the report of observe mode. Default: the environment variable
-            LOCKGATE_REPORT. If neither is set, no report is written.
+        report: Folder for the report of observe mode. Default: no report is written.
         event_time: Spark SQL expression over the source's columns that gives a TIMESTAMP, or a
             BIGINT of ms since 1970. Default: Kafka's record timestamp.
         coordinator: The coordinator, and the group that the query joins.

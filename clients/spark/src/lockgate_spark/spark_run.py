@@ -41,7 +41,10 @@ class SparkRun(Protocol):
         """Raise `Stopped` after `query.stop()`; call it on the query's own thread."""
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, at most that long. Return whether it has ended."""
+        """Wait for the end of the run, at most that long. Return whether it has ended.
+
+        Do not call it on the query's own thread.
+        """
 
     def failed(self) -> bool:
         """Return whether the run has ended with an error."""

@@ -59,7 +59,7 @@ class AlignmentStatus:
 
     @property
     def partitions(self) -> tuple[PartitionAlignment, ...]:
-        """Return the partitions of the latest plan; empty before the first plan."""
+        """The partitions of the latest plan; empty before the first plan."""
         return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:

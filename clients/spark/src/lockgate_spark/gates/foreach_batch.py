@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -26,7 +26,6 @@ from lockgate_spark.ineffective import warn_of_trigger
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.spark_run import SparkRun, stoppable
-from lockgate_spark.telemetry.gauges import Gauges
 from lockgate_spark.telemetry.left_out import bound
 
 log = logging.getLogger("lockgate")
@@ -35,20 +34,8 @@ Work = Callable[[DataFrame, int], object]
 """A foreachBatch function."""
 
 
-class _Session(Protocol):
-    """What a gate needs of a session: the module for a classic one, or the one for Connect."""
-
-    def run_of(self, batch: Any) -> Any:
-        """Return the run of the batch's query, a `SparkRun`. Raises `UnsupportedQuery`."""
-
-    def gauges_of(self, run: Any) -> Gauges | None:
-        """Return the gauges of a run, if it has any."""
-
-    def event_times(self, batch: Any, event_time: str) -> Any:
-        """Return the event times of a batch, as the column `TIME`."""
-
-
-def _session_of(batch: Any) -> _Session:
+def _session_of(batch: Any) -> Any:
+    """Return the module with what a gate needs of a batch's session, classic or of Connect."""
     if is_connect(batch):
         from lockgate_spark.gates import over_connect
 
@@ -113,7 +100,7 @@ class GatedFunction(_WithEventTimes):
             self._fn(batch, batch_id)
             gate.done()
 
-    def _gate(self, run: SparkRun, session: _Session) -> Gate:
+    def _gate(self, run: SparkRun, session: Any) -> Gate:
         def make() -> Gate:
             if run.in_group:
                 raise UnsupportedQuery(

@@ -34,7 +34,7 @@ def main() -> None:
     driver = Driver.attached()
     # Ctrl-C in a shell reaches this process too. PySpark would cancel the jobs of all sessions.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    driver.register(HostAnswers(driver))
+    driver.gateway.entry_point.register(HostAnswers(driver))
     threading.Event().wait()
 
 

@@ -42,7 +42,7 @@ class HostAnswers(JavaCallback):
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
-        self._driver = driver
+        self._driver, self._java = driver, driver.gateway.entry_point
         # A table that several queries read has one count, which tells them apart.
         self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
@@ -73,7 +73,7 @@ class HostAnswers(JavaCallback):
         check_session(spark)
         check_before(spark, alignment)
         PlannedSource.of(spark, table, replace(alignment, late_rows="ignore"))  # checks the event time
-        return self._driver.table(table, options, conf, session).proxy()
+        return self._java.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
         """Return what replaces a DataFrame that has a hint: an aligned plan, the event times of its
@@ -95,7 +95,10 @@ class HostAnswers(JavaCallback):
             raise UnsupportedQuery(
                 "expected a streaming DataFrame (spark.readStream…load()); this one is a batch DataFrame"
             )
-        aligned = self._aligned(plan, self._driver.java_map(options), conf, session)
+        kept = self._driver.gateway.jvm.java.util.TreeMap()  # a Java map outlives this process
+        for key, value in options.items():
+            kept.put(key, value)
+        aligned = self._aligned(plan, kept, conf, session)
         return plan if aligned is None else aligned
 
     def _aligned(self, plan: Any, options: Any, conf: Any, session: Any) -> Any:
@@ -107,7 +110,7 @@ class HostAnswers(JavaCallback):
         check_before(spark, alignment)
 
         def decorate(table: Any, _: Any) -> _Decorated:
-            made = self._driver.table(table, options, conf, session)
+            made = self._java.table(table, options, conf, session)
             late = PlannedSource.of(spark, table, alignment).late
             if late is not None:
                 made.kept().put(_PLACE, late.place.name)
@@ -126,7 +129,7 @@ class HostAnswers(JavaCallback):
         """Return Spark's own table instead of one that was aligned only because of the session's
         conf, so that options in the code can align it anew.
         """
-        made = self._driver.table_of(table)
+        made = self._java.tableOf(table)
         return table if made is None or not made.options().isEmpty() else made.spark()
 
     def open(

@@ -1,6 +1,5 @@
 """The driver's SparkContext and sessions, which exist already, as PySpark objects of the host."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -30,30 +29,9 @@ class Driver:
         driver._take_the_default_session()
         return driver
 
-    def register(self, answers: object) -> None:
-        """Make `answers` the object that Java calls."""
-        self.gateway.entry_point.register(answers)
-
     def session(self, java: Any) -> SparkSession:
         """Return the PySpark session of a Java session."""
         return SparkSession(self._context, java)
-
-    def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Make an `AlignedTable` over Spark's table."""
-        return self.gateway.entry_point.table(table, options, conf, session)
-
-    def table_of(self, proxy: Any) -> Any | None:
-        """Return the `AlignedTable` that Spark reads through this proxy; None for any other
-        table.
-        """
-        return self.gateway.entry_point.tableOf(proxy)
-
-    def java_map(self, values: Mapping[str, str]) -> Any:
-        """Return the values as a Java map, which outlives this process."""
-        made = self.gateway.jvm.java.util.TreeMap()
-        for key, value in values.items():
-            made.put(key, value)
-        return made
 
     def _take_the_default_session(self) -> None:
         # PySpark makes the first session that it sees the default of the whole JVM.

@@ -6,19 +6,13 @@ from lockgate_spark.event_times import TIME
 from lockgate_spark.jvm.event_time import OF_ANY, unless_it_fails
 from lockgate_spark.jvm.failures import quiet_callbacks
 from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.jvm.spark_gauges import spark_gauges
-from lockgate_spark.telemetry.gauges import Gauges
+from lockgate_spark.jvm.spark_gauges import gauges_of as gauges_of
 
 
 def run_of(batch: DataFrame) -> QueryRun:
     """Return the run of the batch's query. Raises `UnsupportedQuery`."""
     quiet_callbacks()
     return QueryRun.of_batch(batch)
-
-
-def gauges_of(run: QueryRun) -> Gauges | None:
-    """Return the gauges of a run; None if Spark's metrics are switched off."""
-    return spark_gauges(run)
 
 
 def event_times(batch: DataFrame, event_time: str) -> DataFrame:

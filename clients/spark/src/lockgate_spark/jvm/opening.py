@@ -14,7 +14,7 @@ from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.query import QueryRun, query_id_of
-from lockgate_spark.jvm.spark_gauges import spark_gauges
+from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.aligned_run import AlignedRun, Round
 from lockgate_spark.report.files import folder_of, write_at_the_end
@@ -105,7 +105,7 @@ class PlannedSource:
             warn_of_options(alignment, run.available_now)
             report = RunReport(run, alignment) if alignment.mode == "observe" else None
             member = joined(alignment, run)
-            return AlignedRun(alignment, run, member, gauges=spark_gauges(run), report=report, round_=round_)
+            return AlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, round_=round_)
 
         aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
         if aligned.alignment != alignment:

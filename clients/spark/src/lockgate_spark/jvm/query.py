@@ -64,8 +64,10 @@ _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leav
 
 @dataclass(frozen=True)
 class QueryRun:
-    """One run of one query. Raises `UnsupportedQuery` if it is executed in a way that cannot be
-    aligned.
+    """One run of one query. `planning.run.Run` and `report.run_report.ReportedRun` document its
+    members.
+
+    Raises `UnsupportedQuery` if it is executed in a way that cannot be aligned.
     """
 
     execution: Any
@@ -120,39 +122,32 @@ class QueryRun:
 
     @property
     def query_id(self) -> str:
-        """Spark's id of the query, which is in the checkpoint."""
         return str(self.execution.id().toString())
 
     @property
     def run_id(self) -> str:
-        """Spark's id of this run."""
         return str(self.execution.runId().toString())
 
     @property
     def name(self) -> str | None:
-        """The query's name, if it was given one."""
         name = self.execution.name()
         return None if name is None else str(name)
 
     @property
     def available_now(self) -> bool:
-        """Whether the run ends once it has read all that existed at its start."""
         return class_name(self.execution.trigger()) == "AvailableNowTrigger"
 
     @property
     def interval_s(self) -> float:
-        """The interval of a `ProcessingTime` trigger; 0 if batches follow each other at once."""
         trigger = self.execution.trigger()
         return float(trigger.intervalMs()) / 1000 if class_name(trigger) == "ProcessingTimeTrigger" else 0.0
 
     @property
     def in_group(self) -> bool:
-        """Whether `align` has put the query's sources into a group."""
         aligned = running.of_query(AlignedRun, self.query_id)
         return aligned is not None and aligned.membership is not None
 
     def is_active(self) -> bool:
-        """Return False once `query.stop()` was called."""
         return bool(self.execution.isActive())
 
     def check_active(self) -> None:
@@ -172,37 +167,26 @@ class QueryRun:
             raise Stopped() from None  # without py4j's text
 
     def failed(self) -> bool:
-        """Return whether the run has ended with an error."""
         return bool(self.execution.exception().isDefined())
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, at most that long. Return whether it has ended.
-
-        Do not call it on the query's own thread.
-        """
         try:
             return bool(self.execution.awaitTermination(max(1, int(seconds * 1000))))
         except (Py4JJavaError, PySparkException):
             return True  # it has ended with an error
 
     def logged_offsets(self, source: int) -> Offsets | None:
-        """Return where the checkpoint's last batch ends for this source; None if there is none."""
         logged = self._sources.logged(source)
         return None if logged is None else parse(logged.json())
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Return where Spark starts the next batch of this source; None if the source was never
-        read.
-        """
         started = self._sources.started(source)
         return None if started is None else parse(started.json())
 
     def memory(self, name: str = "") -> CheckpointMemory:
-        """Return the files of this name beside the checkpoint."""
         return CheckpointMemory(self.execution, self.jvm, name)
 
     def logged_watermark(self) -> int | None:
-        """Return Spark's own watermark (ms) in the checkpoint; None if it has none."""
         entry = option(self.execution.offsetLog().getLatest())
         batch = None if entry is None else metadata(entry._2())
         return None if batch is None else int(batch.batchWatermarkMs()) or None
@@ -222,7 +206,6 @@ class QueryRun:
         return 0 if batch is None else int(batch.batchWatermarkMs())
 
     def watermarks(self) -> list[QueryWatermark]:
-        """Return the `withWatermark` calls of the query."""
         return self._watermarks
 
     @cached_property
@@ -250,9 +233,6 @@ class QueryRun:
         ]
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
-        """Return the stateful operators of the last progress report, with a key that identifies the
-        report; None before the first report.
-        """
         last = self.execution.lastProgress()
         if last is None:
             return None
@@ -267,21 +247,12 @@ class QueryRun:
         return windows_of(self.execution.logicalPlan())
 
     def shape(self) -> QueryShape:
-        """Return the parts of the query's plan that decide which rows it can lose. Spark must have
-        planned the query.
-        """
         return query_shape(self.execution.logicalPlan(), self._watermarks)
 
     def takes_highest(self) -> bool:
-        """Return whether Spark uses the highest of several watermarks
-        (`multipleWatermarkPolicy=max`), by the configuration in the checkpoint.
-        """
         return self._conf(POLICY).lower() == "max"
 
     def zone(self, name: str | None) -> Zone:
-        """Return the time zone of this name. For None, return the session's time zone at the
-        query's start.
-        """
         return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
 
     def _conf(self, key: str) -> str:

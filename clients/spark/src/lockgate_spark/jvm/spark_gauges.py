@@ -67,7 +67,7 @@ class SparkGauges:
             )
 
 
-def spark_gauges(run: QueryRun) -> Gauges | None:
+def gauges_of(run: QueryRun) -> Gauges | None:
     """Return the gauges of a run, registered. Return None if they are switched off, or if the
     metrics system cannot be reached.
     """

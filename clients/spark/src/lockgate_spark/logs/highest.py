@@ -53,14 +53,8 @@ class Highest:
     def ends_at(self, end: int, credible: Credible) -> None:
         """Note where the log ends, which decides which results of look-ups count."""
         if end < self._looked[1]:  # the topic was made anew
-            self.record, self._claim, self._false, self._looked, self._last, self._tail_of = (
-                None,
-                None,
-                None,
-                (0, 0),
-                -1,
-                -1,
-            )
+            self.record = self._claim = self._false = None
+            self._looked, self._last, self._tail_of = (0, 0), -1, -1
         if self._is_below(end, credible) and self._named != self._false:
             self._claim = self._named
         self._judge(*self._looked)

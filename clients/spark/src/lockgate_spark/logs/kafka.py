@@ -28,13 +28,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import InitVar, dataclass, field
 from heapq import nlargest
+from typing import Any
 
 from lockgate.plan.model import Head
 from lockgate.watermark import MIN, add
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.crossing import Crossing, Reading
 from lockgate_spark.logs.highest import settle
-from lockgate_spark.logs.jvm import JvmKafkaLog
 from lockgate_spark.logs.points import Learned
 from lockgate_spark.logs.requests import EndsAsked, KafkaRequests, Offsets
 
@@ -62,7 +62,7 @@ class KafkaSplitLog:
         learned: What was learned of each split so far. Only this class changes it.
     """
 
-    jvm: InitVar[JvmKafkaLog]
+    jvm: InitVar[Any]  # a `KafkaLog.java`
     credible: Credible = field(default_factory=Credible)
     requests: KafkaRequests = field(init=False)
     _reads: int = 0  # of single records, for this plan
@@ -75,7 +75,7 @@ class KafkaSplitLog:
     _heads_asked: tuple[Offsets, Offsets] | None = None  # the positions and ends of the last `heads`
     _anew: int = 0  # how often this plan's stops were found wrong
 
-    def __post_init__(self, jvm: JvmKafkaLog) -> None:
+    def __post_init__(self, jvm: Any) -> None:
         self.requests = KafkaRequests(jvm)
 
     @property

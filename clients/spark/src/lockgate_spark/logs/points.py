@@ -33,18 +33,15 @@ class Points:
     disorder: int = 0
     compared: int = 0
     _read: int = MIN  # the highest event time that was met of what has been read
-    _sampled: tuple[int, int, int] | None = (
-        # begin and end of the last stretch that was looked at, the highest event time up to there
-        None
-    )
+    # begin and end of the last stretch that was looked at, the highest event time up to there
+    _sampled: tuple[int, int, int] | None = None
     _position: Head | None = None
     _seen: list[Head] = field(default_factory=list)  # by offset
-    _met: dict[int, tuple[Head, int]] = field(
-        default_factory=dict
-    )  # by the offset of the first: that record, and how many
+    # by the offset of the first: that record, and how many
+    _met: dict[int, tuple[Head, int]] = field(default_factory=dict)
 
     def add(self, head: Head) -> None:
-        """Note a credible record."""
+        """Add a credible record."""
         at = bisect_left(self._seen, head)
         if at < len(self._seen) and self._seen[at] == head:
             return
@@ -146,9 +143,9 @@ class Points:
 
     def forget_below(self, position: int) -> None:
         """Forget the records below the position, but not their highest event time."""
-        gone = self._seen[: bisect_left(self._seen, Head(position, MIN))]
-        self._read = max([self._read, *(head.event_time for head in gone)])
-        del self._seen[: bisect_left(self._seen, Head(position, MIN))]
+        below = bisect_left(self._seen, Head(position, MIN))
+        self._read = max([self._read, *(head.event_time for head in self._seen[:below])])
+        del self._seen[:below]
         self._met = {offset: met for offset, met in self._met.items() if offset + met[1] > position}
 
 
@@ -158,9 +155,8 @@ class Learned:
 
     # for which position, and the first credible record there
     head: tuple[int, Head | None] | None = None
-    blank: tuple[int, int] | None = (
-        None  # where no such record is: up to which end it was looked for, and how far that got
-    )
+    # where no such record is: up to which end it was looked for, and how far that got
+    blank: tuple[int, int] | None = None
     points: Points = field(default_factory=Points)
     window: int = 1  # how many records one read showed last
     highest: Highest = field(default_factory=Highest)

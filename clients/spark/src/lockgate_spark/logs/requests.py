@@ -8,11 +8,11 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from lockgate.plan.model import Head
 from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.crossing import Reading
-from lockgate_spark.logs.jvm import JvmKafkaLog
 
 Offsets = dict[str, int]
 """Offset by split, the split named as in `KafkaPartitionSplit.split_id`."""
@@ -40,7 +40,7 @@ class KafkaRequests:
     Each method makes one request, and raises what Kafka's client raises.
     """
 
-    def __init__(self, jvm: JvmKafkaLog) -> None:
+    def __init__(self, jvm: Any) -> None:
         self.order: list[str] = []
         self.made = 0
         self._jvm = jvm
@@ -50,7 +50,7 @@ class KafkaRequests:
         """Return whether Spark reads committed records alone. The driver is asked once for all
         plans.
         """
-        return self._jvm.readsCommitted()
+        return bool(self._jvm.readsCommitted())
 
     def set_splits(self, splits: Iterable[str]) -> None:
         """Set the splits of all further requests, in this order."""
@@ -102,7 +102,7 @@ class KafkaRequests:
 
     def topic_configs(self, topics: Iterable[str], keys: Iterable[str]) -> list[str]:
         """Return a line for each topic: its name and these keys' values, separated by tabs."""
-        return self._jvm.configs("\n".join(sorted(topics)), ",".join(keys)).splitlines()
+        return str(self._jvm.configs("\n".join(sorted(topics)), ",".join(keys))).splitlines()
 
     def close(self) -> None:
         """Close the connections to Kafka."""

@@ -50,9 +50,8 @@ class Producers:
         self._lags: dict[Key, ProducerLag] = {}
         self._shown: dict[Key, int] = {}  # the most of this run
         self._promised: dict[Key, int] = {}  # the bounds of the last plan, ms
-        self._first: dict[
-            Key, tuple[int, int]
-        ] = {}  # of splits that have shown nothing: where the log ended first, and when
+        # of splits that have shown nothing: where the log ended first, and when
+        self._first: dict[Key, tuple[int, int]] = {}
         self._logged: dict[Key, int] = {}
         self._open_since: dict[Key, int] = {}  # of transactions that were warned of
         self._cut_off: set[Key] = set()  # splits that went on behind a fixed end when it was fixed
@@ -242,8 +241,8 @@ class Producers:
     def keep(self, max_drift: int, at_once: bool = False) -> None:
         """Write the lags beside the checkpoint if they have grown, or `at_once`.
 
-        Lags up to half of `max_drift` (ms) raise no bound. Nothing is written while the clock is in
-        doubt.
+        Lags up to half of `max_drift` (ms) need not be kept, since they raise no bound. Nothing is
+        written while the clock is in doubt.
         """
         if self._kept is not None and self.learns and self._clock.steady:
             self._kept.keep(self._lags, max_drift // 2, at_once)

@@ -66,8 +66,8 @@ class BoundedLog(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """The time (wall clock, ms) at which Kafka deletes the first unread record of a paused
-    split.
+    """The time `until` which Kafka keeps the first unread record of a paused split (wall clock,
+    ms).
     """
 
     until: int

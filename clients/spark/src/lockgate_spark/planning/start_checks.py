@@ -29,7 +29,7 @@ class DelayCheck:
         self._logged = 0
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
-        """Compare the delay with the needed one. `delay` is in ms, None without a watermark.
+        """Warn if the delay is shorter than needed. `delay` is in ms, None without a watermark.
         `in_payload` says whether an event time is in the payload.
         """
         needed = needed_delay(bounds, in_payload)

@@ -23,7 +23,6 @@ from lockgate_spark.report.page import page
 
 log = logging.getLogger("lockgate")
 
-VARIABLE = "LOCKGATE_REPORT"
 STEM = "lockgate-observed"
 REFRESH_S = 30.0
 
@@ -36,17 +35,15 @@ _hooked = False
 def folder_of(option: str | None) -> Path | None:
     """Return the folder for reports, and create it if needed; None if there is none.
 
-    It is the option's folder, or that of the environment variable `LOCKGATE_REPORT`. Raises
-    `ConfigurationError` if it cannot be written.
+    Raises `ConfigurationError` if it cannot be written.
     """
-    given = option or os.environ.get(VARIABLE)
-    if not given:
+    if option is None:
         return None
-    named = f"Alignment(report={option!r})" if option else f"{VARIABLE}={given}"
+    named = f"Alignment(report={option!r})"
     expected = "expected a folder on the driver's disk that can be written"
-    if re.match(r"[A-Za-z][\w+.-]*://?", given) and not Path(given).is_dir():
+    if re.match(r"[A-Za-z][\w+.-]*://?", option) and not Path(option).is_dir():
         raise ConfigurationError(f"{named}: this is a URL; {expected}")
-    folder = Path(given).expanduser().absolute()
+    folder = Path(option).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

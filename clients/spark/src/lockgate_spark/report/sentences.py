@@ -95,7 +95,7 @@ def where(found: Findings) -> str:
 
 
 def options(found: Findings) -> str:
-    """Return the options that would keep the rows, in one line."""
+    """Return the advised options as text, in one line."""
     given = [each for each in advice(found) if each.value is not None and each.option != "withWatermark"]
     return "; ".join(_set(each) for each in given)
 

@@ -18,11 +18,8 @@ from lockgate_spark.logs.unread import Key
 from lockgate_spark.telemetry.progress_metrics import metrics_of
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
-_COUNTS = (
-    "PausedPartitions",
-    "FarBehindPartitions",
-    "LeftOut",
-)  # a source's own; the others are the query's, or a maximum
+# a source's own; the others are the query's, or a maximum
+_COUNTS = ("PausedPartitions", "FarBehindPartitions", "LeftOut")
 
 _SHOW_S = 1.0  # the gauges of a held plan move this often
 
@@ -48,7 +45,7 @@ class RunGauges:
         self._late: dict[int, int] = {}
 
     def show(self, view: BatchAlignment) -> None:
-        """Show the view of a plan."""
+        """Show the gauges of a plan's view."""
         self._shown = view
         self._gauges.show(gauges(view))
 

@@ -52,12 +52,8 @@ class Observer:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
-        """Warn of unread records that no plan can allow for.
-
-        Args:
-            allowed: The largest out-of-orderness (ms) that plans allow for.
-            learned: The out-of-orderness that was measured; None if the user has promised one.
-            steps: How far (ms) a batch may go without that out-of-orderness, and with it.
+        """Warn of unread records that no plan can allow for. The arguments are those of
+        `OutOfOrder.warn`.
         """
         self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned, steps)

@@ -104,8 +104,8 @@ class ChangeLog:
 
 
 class Behind:
-    """Log a line when a partition of its own keeps a query behind the clock, and again every ten
-    minutes while that lasts.
+    """Logs a line if one of the query's own partitions keeps it behind the clock, and again every
+    ten minutes while that lasts.
     """
 
     def __init__(self) -> None:

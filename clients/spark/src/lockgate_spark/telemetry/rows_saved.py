@@ -130,9 +130,8 @@ class RowsSaved:
         self._operators, self._choose = operators, max if highest else min
         self._sources = frozenset().union(*(operator.sources for operator in operators))
         self._own = [0] * len(operators)  # each operator's watermark
-        self._filter = self._watermark = (
-            stored  # what the next batch is filtered with, and what is in force after the last one
-        )
+        # what the next batch is filtered with, and what is in force after the last one
+        self._filter = self._watermark = stored
         self._read: dict[Key, int] = {}  # by the aligned query
         self._played: dict[Key, int] = {}  # by the native one
         self._start_again({})

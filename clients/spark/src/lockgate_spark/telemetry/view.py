@@ -226,14 +226,10 @@ class PlanContext:
 
 def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
     """Return the view of a plan."""
-    before, group, slowest = context.before, context.group, context.slowest
-    since = (
-        {}
-        if before is None
-        else {(p.source, p.partition): p.paused_since for p in before.partitions if p.paused_since is not None}
-    )
-    counted = {} if before is None else {(p.source, p.partition): p.left_out_so_far for p in before.partitions}
-    left_out_so_far = {**counted, **context.left_out_so_far}
+    group, slowest = context.group, context.slowest
+    before = {} if context.before is None else {(p.source, p.partition): p for p in context.before.partitions}
+    since = {key: p.paused_since for key, p in before.items() if p.paused_since is not None}
+    left_out_so_far = {key: p.left_out_so_far for key, p in before.items()} | dict(context.left_out_so_far)
     paused, made = plan.paused, plan.splits
     called = names(made, made)
     early = {key: called[key] for key in context.read_early}
