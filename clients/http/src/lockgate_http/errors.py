@@ -26,7 +26,9 @@ class CoordinatorRefused(AlignmentError):
 
 
 class AccessDenied(CoordinatorRefused):
-    """Raised if the coordinator does not accept the token, or its role or groups do not suffice."""
+    """Raised if the coordinator does not accept the token, or if the token's role or groups do not
+    allow the request.
+    """
 
 
 class CoordinatorUnavailable(AlignmentError):
