@@ -25,7 +25,6 @@ from lockgate_coordinator.access.keyring import Keyring
 from lockgate_coordinator.access.tokens import Role
 from lockgate_coordinator.api import (
     alignment_events,
-    caller,
     groups,
     journal,
     process,
@@ -40,7 +39,7 @@ from support.examples import examples
 from support.tokens import FILE, SECRETS, TOKENS, Clock
 
 APP: FastAPI = create_app(MemoryStore())
-SUBJECTS = (groups, journal, source_pauses, readers, reports, splits, alignment_events, caller, process)
+SUBJECTS = (groups, journal, source_pauses, readers, reports, splits, alignment_events, process)
 ROUTES: list[Any] = [route for subject in SUBJECTS for route in subject.router.routes] + [
     each for each in APP.routes if isinstance(each, Route)
 ]

@@ -26,9 +26,7 @@ class CoordinatorRefused(AlignmentError):
 
 
 class AccessDenied(CoordinatorRefused):
-    """Raised if the coordinator does not accept the token, or if the token's role or groups do not
-    allow the request.
-    """
+    """Raised if the coordinator does not accept the token, or its role or groups do not suffice."""
 
 
 class CoordinatorUnavailable(AlignmentError):

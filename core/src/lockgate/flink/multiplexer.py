@@ -23,9 +23,7 @@ from lockgate.flink.source_output import WatermarkUpdateListener
 
 
 class _Output:
-    """A handle for writing to the output `name`, its `part` of the combination. An `immediate` one
-    combines at once.
-    """
+    """A handle for writing to an output. An `immediate` one combines at each watermark."""
 
     __slots__ = ("_immediate", "_multiplexer", "_name", "_part")
 

@@ -24,9 +24,7 @@ MOST_LOOK_UPS = MOST_PROBES + 7
 
 
 class Unasked(LookupError):
-    """Closed answers lack one: the cut at `event_time` (ms), or the highest event times if that is
-    None.
-    """
+    """Closed answers lack the cut at `event_time` (ms), or the highest times if that is None."""
 
     def __init__(self, event_time: int | None) -> None:
         super().__init__("the logs were not asked for this")

@@ -122,9 +122,7 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Hold the lock. With `in_a_hurry`, interrupt the calls in progress after a moment; their
-    callers make them again.
-    """
+    """Hold the lock. If `in_a_hurry`, interrupt the calls in progress, which are repeated."""
     patience_s = PATIENCE_S if in_a_hurry else -1.0
     while not lock.acquire(timeout=patience_s):
         client.interrupt()

@@ -155,10 +155,10 @@ _READER = record(
 )
 
 _COUNTED: Json = {
-    "health": {"anyOf": [{"enum": list(HEALTH)}, NULL]},
-    "states": or_null({"type": "object", "additionalProperties": COUNT}),
-    "waiting": or_null(COUNT),
-    "overdue": or_null(COUNT),
+    "health": {"enum": list(HEALTH)},
+    "states": {"type": "object", "additionalProperties": COUNT},
+    "waiting": COUNT,
+    "overdue": COUNT,
 }
 
 _NUMBER = integer(1)

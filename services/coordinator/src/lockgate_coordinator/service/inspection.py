@@ -22,9 +22,6 @@ from lockgate.wire.fields import Json
 from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_blocked
 from lockgate_coordinator.telemetry.figures import Figures, state_of
 
-DRIFT_LIMIT = 10_000
-"""The most readers of a group for which the list of groups looks at each reader."""
-
 PAGE_SIZE = 2_000_000
 """The bytes after which a page of readers ends, unless it has only one reader."""
 
@@ -45,14 +42,13 @@ _READERS_AT_ONCE = ITEMS_OF_A_STEP // 5  # a reader takes as long as five splits
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
     """Return the entry of a group in the list of groups."""
-    encoded = to_json(event)
-    counted = None if len(group.readers) > DRIFT_LIMIT else _census(group, now_ms)[0]
+    encoded, counted = to_json(event), _census(group, now_ms)[0]
     return {
         "group": group.name,
         "revision": event.revision,
         **_time("group_watermark", event.group_watermark),
         **_time("max_desired_watermark", event.max_desired_watermark),
-        "drift_ms": None if counted is None else _drift(group, counted.foremost),
+        "drift_ms": _drift(group, counted.foremost),
         "max_drift_ms": group.config.max_drift_ms,
         "mode": group.config.mode.value,
         "readers": len(group.readers),
@@ -115,9 +111,7 @@ def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, afte
     }
 
 
-def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Figures | None) -> Json:
-    if counted is None:
-        return {"health": None, "states": None, "waiting": None, "overdue": None}
+def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Figures) -> Json:
     states = dict(sorted(counted.states.items()))
     health = _health(group, event, counted)
     return {"health": health, "states": states, "waiting": counted.waiting, "overdue": counted.overdue}

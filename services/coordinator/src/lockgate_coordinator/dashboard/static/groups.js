@@ -56,7 +56,7 @@ async function allGroups(signal) {
   let after = "";
   for (let page = 0; page < PAGES && after !== null; page++) {
     const { json } = await ask(`v1/groups?limit=1000&after=${encodeURIComponent(after)}`, { signal });
-    found.push(...json.items.map((item) => ({ ...item, health: item.health ?? "unmeasured" })));
+    found.push(...json.items);
     found.push(...(json.unreadable ?? []).map((item) => ({ ...item, health: "unreadable" })));
     after = json.next;
   }
@@ -104,7 +104,7 @@ function holders({ blocked_by: held, waiting, reason, sentence, health }) {
 }
 
 export function drawBadge(badge, health) {
-  const { glyph, word, tone } = HEALTH[health] ?? HEALTH.unmeasured;
+  const { glyph, word, tone } = HEALTH[health] ?? { glyph: "?", word: health, tone: "quiet" };
   give(badge, "data-tone", tone);
   say(badge.firstElementChild, glyph);
   say(badge.lastElementChild, word);

@@ -91,7 +91,6 @@ export const HEALTH = {
   waiting: { glyph: "◐", word: "Waiting", tone: "waiting" },
   healthy: { glyph: "●", word: "Healthy", tone: "well" },
   idle: { glyph: "–", word: "Idle", tone: "quiet" },
-  unmeasured: { glyph: "?", word: "Too large to judge", tone: "quiet" },
 };
 
 // The worst comes first: of several readers, a source has the state of the worst one.
