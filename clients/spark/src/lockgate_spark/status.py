@@ -121,7 +121,9 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
     if view is None:
         return _before_the_first_plan(name, run)
     if run.alignment.mode == "observe":
-        state, said = QueryState.OBSERVING, f"Spark reads what it would read without lockgate; {_would(view)}"
+        would = f"read up to {_target(view)} and pause {len(view.paused)} partitions"
+        said = f"Spark reads what it would read without lockgate; alignment would {would}."
+        state = QueryState.OBSERVING
     elif any(split.end > split.position or split.next_event_time is not None for split in view.partitions):
         paused = f"{len(view.paused)} of {len(view.partitions)} partitions are paused"
         state, said = QueryState.READING, f"The query reads up to {_target(view)}; {paused}."
@@ -146,10 +148,6 @@ def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
     wait = waits.for_coordinator(None)
     said = waits.sentence("The query", wait, 0.0)
     return AlignmentStatus(name, QueryState.WAITING, said, wait.names)
-
-
-def _would(view: BatchAlignment) -> str:
-    return f"alignment would read up to {_target(view)} and pause {len(view.paused)} partitions."
 
 
 def _target(view: BatchAlignment) -> str:

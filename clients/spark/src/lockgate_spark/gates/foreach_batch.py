@@ -12,7 +12,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from lockgate.wire.events import WatermarkAlignmentEvent
+from lockgate import watermark
+from lockgate_http.calls.answers import NotRegistered
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_http.errors import AlignmentError
 from lockgate_spark.config import Alignment, credible_at
@@ -20,13 +21,13 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.event_times import Span
 from lockgate_spark.gates.gate import STEP_MS, Gate
 from lockgate_spark.gates.looks import look, persisted
-from lockgate_spark.gates.observed import ObservedGate
 from lockgate_spark.group.joining import joined
 from lockgate_spark.ineffective import warn_of_trigger
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.spark_run import SparkRun, stoppable
 from lockgate_spark.telemetry.left_out import bound
+from lockgate_spark.telemetry.waits import blocked_by
 
 log = logging.getLogger("lockgate")
 
@@ -117,23 +118,50 @@ class GatedFunction(_WithEventTimes):
 
 
 class ObservedFunction(_WithEventTimes):
-    """Passes each batch on at once, and logs whether a gate would have delayed it."""
+    """Passes each batch on at once, and logs whether a gate would have delayed it.
+
+    It logs the first batch that would have to wait, and the first one after it that would not. It
+    does not join the group, because a reader that reports would make other queries wait.
+    """
 
     def __init__(self, fn: Work, alignment: Alignment, event_time: str) -> None:
         super().__init__(fn, alignment, event_time)
         assert alignment.coordinator is not None
         self._coordinator = alignment.coordinator
-        self._observed = ObservedGate(self._ask)
+        self._batches = self._delayed = 0
+        self._would_wait = self._failed = False
         log.info("mode observe: the gate delays no batch, and logs which ones it would have delayed")
 
     def __call__(self, batch: DataFrame, batch_id: int) -> None:
         with persisted(batch):
-            self._observed.see(self._inspect(batch, batch_id))
+            span = self._inspect(batch, batch_id)
+            if span is not None:
+                self._compare(span)
             self._fn(batch, batch_id)
 
-    def _ask(self) -> WatermarkAlignmentEvent:
-        with CoordinatorClient(self._coordinator) as client:
-            return client.alignment()
+    def _compare(self, span: Span) -> None:
+        """Compare a batch with the group's read limit. Errors are only logged."""
+        try:
+            with CoordinatorClient(self._coordinator) as client:
+                event = client.alignment()
+        except NotRegistered:  # the group does not exist yet
+            event = None
+        except AlignmentError as error:
+            level = logging.DEBUG if self._failed else logging.WARNING
+            log.log(level, "mode observe: cannot get the read limit of the group: %s", error)
+            self._failed = True
+            return
+        waits = event is not None and span.lowest > event.max_desired_watermark
+        self._batches, self._delayed = self._batches + 1, self._delayed + waits
+        if waits == self._would_wait:
+            return
+        self._would_wait = waits
+        would = "would not wait"
+        if event is not None and waits:
+            would = f"would wait at {watermark.instant(event.max_desired_watermark)}; {blocked_by(event)}"
+        begin = watermark.instant(span.lowest)
+        so_far = f"({self._delayed} of {self._batches} batches so far)"
+        log.info("mode observe: the batch that begins at %s %s %s", begin, would, so_far)
 
 
 @atexit.register

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -13,20 +12,9 @@ from lockgate_spark.event_times import TIME, Credible, Span
 _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 
-class Looked(NamedTuple):
-    """The event times of a batch.
-
-    Attributes:
-        span: Their range; None if no row has a credible event time.
-        left_out: The number of rows without a credible event time.
-    """
-
-    span: Span | None
-    left_out: int
-
-
-def look(times: DataFrame, event_time: str, credible: Credible) -> Looked:
-    """Compute the range of a batch's event times in one aggregate.
+def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | None, int]:
+    """Compute the range of a batch's credible event times in one aggregate. Return it, or None if
+    no row has one, and the number of rows without one.
 
     `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
     `ConfigurationError` for an expression of another type than TIMESTAMP or BIGINT.
@@ -44,7 +32,7 @@ def look(times: DataFrame, event_time: str, credible: Credible) -> Looked:
         f"max(ms) FILTER (WHERE {taken}) AS highest",
         f"count_if(ms IS NULL OR NOT ({taken})) AS left_out",
     ).collect()[0]
-    return Looked(None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"])
+    return None if row["lowest"] is None else Span(row["lowest"], row["highest"]), row["left_out"]
 
 
 @contextmanager

@@ -176,9 +176,6 @@ class KeptRound:
         self._kept = kept
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        """Return the leader and the answers that Spark has not asked for; None before the first
-        plan.
-        """
         text = self._kept.get(_LEFT)
         if text is None:
             return None
@@ -186,7 +183,6 @@ class KeptRound:
         return leader, {int(index): offsets for index, offsets in answers.items()}
 
     def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        """Keep the answers of a plan."""
         self._kept.put(_LEFT, json.dumps([leader, answers]))
 
 

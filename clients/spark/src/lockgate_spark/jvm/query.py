@@ -223,7 +223,9 @@ class QueryRun:
 
     def counted(self, name: str, stand_in: Any) -> list[CountedPlace]:
         """Return the rows that the last batch has counted by the `DataFrame.observe` of this name.
-        There is one result for each place in its plan that reads the stream behind `stand_in`.
+
+        There is one result for each place in the batch's plan that reads the stream behind
+        `stand_in`.
         """
         plan = self.execution.lastExecution().executedPlan()
         places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, stand_in)

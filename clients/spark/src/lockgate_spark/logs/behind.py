@@ -16,9 +16,10 @@ AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 
 def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
-    """Return the splits that have a record below `event_time` (ms) behind the cut, and those in
-    which too many records would have to be read to find out. `cuts` and `ends` are offsets by
-    split.
+    """Return the splits that have a record below `event_time` (ms) after the end of the batch. Also
+    return those in which too many records would have to be read to find out.
+
+    `cuts` has the offset at which the batch ends for each split, and `ends` the end of its log.
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:

@@ -79,12 +79,12 @@ class Reading(NamedTuple):
 class Crossing:
     """The search in one split.
 
-    All records below `low` are known to be at or below `event_time`. `above` is the first record
-    known to be above it, and no record between `upper` and `above` is credible.
+    All records below `low` are known to be at or below `event_time`.
 
     Attributes:
         end: Where the log ends.
         below: The last record known to be at or below `event_time`.
+        above: The first record known to be above it.
         pace: Offsets per ms at which the log grew, if known.
         window: The number of records that one read is likely to show.
     """

@@ -133,8 +133,8 @@ class KafkaSplitLog:
         """Note the ends that the broker has returned.
 
         The live ends show which splits hide records: those of an open transaction, or those that
-        came after the ends were fixed (at `fixed_at`). Such a split counts as known only up to the
-        time before. If live ends were not requested, fixed ends hide everything newer.
+        came after the ends were fixed (at `fixed_at`). For such a split, the time up to which it is
+        known stays the same. If live ends were not requested, fixed ends hide everything newer.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at

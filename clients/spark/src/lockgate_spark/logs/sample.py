@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Attributes of the sampled records.
+    """Figures about some records of a source.
 
     Attributes:
-        looked: Their number.
+        looked: The number of records.
         valued: How many of them have a value.
         timed: How many of them have an event time.
         value: The value of one record: empty if none has a value, and "?" if it is not text.

@@ -37,8 +37,9 @@ class IdleWait:
         self._until = 0.0 if plan.offsets else now + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def lasts(self, sources: Mapping[int, Source], now: float, sleep: Callable[[float], object]) -> bool:
-        """Return whether the last plan, which read nothing, is still valid. Wait a step before, if
-        it is or if nothing may be read.
+        """Return whether the last plan, which read nothing, is still valid.
+
+        If it is, or if nothing may be read yet, this call waits a moment before it returns.
         """
         left = self._until - now
         if left <= 0:

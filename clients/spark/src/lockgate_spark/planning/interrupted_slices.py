@@ -71,7 +71,7 @@ class InterruptedSlices:
                 self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
 
     def look_at_begins(self, seen: Seen) -> None:
-        """Find logs that begin after the position by now, because records were deleted."""
+        """Find logs that now begin after the position, because records were deleted."""
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.requests.begins(), seen.unread.positions[i]
             gone = [
@@ -102,7 +102,7 @@ class InterruptedSlices:
         return tuple(sorted(names(found, self._joins).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Return the begin of the first complete window at or above `start` (ms)."""
+        """Return where the first complete window begins, at or above `start` (ms)."""
         last = max(
             (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN
         )

@@ -21,7 +21,9 @@ class Memory(Protocol):
         """
 
     def write(self, number: int, text: str) -> None:
-        """Write a text in place of the one that was written two numbers before."""
+        """Write a text. It replaces the older one of the two that are kept, so `number` rises by
+        one each time.
+        """
 
 
 def remembered(texts: Iterable[str], parse: Callable[[object], T], what: str) -> list[T]:

@@ -227,7 +227,9 @@ class Retention:
 
 
 def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Keep a time if it is earlier than the one known. A retention of MAX ms does not count."""
+    """Keep the time `until` if it is earlier than the known one. A retention of MAX ms does not
+    count.
+    """
     if until < MAX and (i not in found or until < found[i].until):
         found[i] = Retained(max(0, until), split)
 

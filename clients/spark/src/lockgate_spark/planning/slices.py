@@ -145,8 +145,8 @@ class Slices:
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Look where the next plan begins and, if it may contain a complete window, whether records
-        before its begin were deleted. `disorder` is in ms, `now` is the wall clock in ms.
+        """Look where the next plan begins. If it may contain a complete window, also look whether
+        records before it were deleted. `disorder` is in ms, `now` is the wall clock in ms.
         """
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
@@ -186,8 +186,8 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Return the begin of the first window that can be complete; MIN if that is where the next
-        slice starts.
+        """Return where the first window begins that can be complete; MIN if the next slice starts
+        there.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start

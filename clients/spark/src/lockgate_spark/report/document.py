@@ -61,14 +61,7 @@ def document(found: Findings) -> dict[str, object]:
             {**asdict(each), "first": _moment(each.first), "last": _moment(each.last)} for each in found.partitions
         ],
         "timeline": [
-            {
-                "at": _iso(each.at),
-                "batches": each.batches,
-                "late": each.late,
-                "lost": each.lost,
-                "apart_ms": each.apart_ms,
-                "watermark": _iso(each.watermark / 1000) if each.watermark else None,
-            }
+            {**asdict(each), "at": _iso(each.at), "watermark": _moment(each.watermark or None)}
             for each in found.moments
         ],
     }

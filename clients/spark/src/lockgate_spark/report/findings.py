@@ -1,4 +1,4 @@
-"""The findings of an observed run, as figures without words.
+"""The findings of an observed run, as figures.
 
 **Lost and late.** A row at or below Spark's watermark when it is read is *late*, which is counted
 exactly. Not every late row is *lost*: a windowed aggregation drops a row once its whole window is

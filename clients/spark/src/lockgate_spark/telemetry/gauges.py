@@ -27,7 +27,7 @@ Values = Mapping[str, int | None]
 
 
 class Gauges(Protocol):
-    """The place where the gauges of one run are shown. Its methods raise nothing."""
+    """The gauges of one run, in a metrics system. The methods raise nothing."""
 
     def show(self, values: Values) -> None:
         """Set these gauges. The others keep their values."""

@@ -67,7 +67,7 @@ def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offset
 
 @dataclass(slots=True)
 class EventTimes:
-    """The known event times (ms) of a split at some offsets. Both lists rise."""
+    """The known event times (ms) of a split at some offsets. Event times rise with the offset."""
 
     _offsets: list[int] = field(default_factory=list)
     _times: list[int] = field(default_factory=list)
