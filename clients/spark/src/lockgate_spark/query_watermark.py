@@ -11,11 +11,8 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """A stream that is not aligned.
-
-    Attributes:
-        text: The stream, as Spark names it.
-        reader: The code that reads it, if it is a Kafka stream and so could be aligned.
+    """A stream that is not aligned. `text` is Spark's name for it. `reader` is the code that reads
+    it, if it is a Kafka stream and so could be aligned.
     """
 
     text: str

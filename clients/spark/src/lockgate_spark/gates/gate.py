@@ -29,19 +29,11 @@ _LAST_WORD_S = 10.0
 
 
 class Gate:
-    """One run of a gated query.
+    """One run of a gated query. `now` is a monotonic clock and `clock` the wall clock, both in
+    seconds. `shown` are gauges to keep up to date.
 
-    Args:
-        alignment: The query's settings.
-        run: The run, as Spark shows it.
-        membership: The query's place in its group.
-        now: A monotonic clock, in seconds.
-        clock: The wall clock, in seconds.
-        shown: Gauges to keep up to date, if there are any.
-
-    Attributes:
-        view: The view with which the present batch was passed on; None if the batch has no event
-            times.
+    `view` is the view with which the present batch was passed on; None if the batch has no event
+    times.
     """
 
     def __init__(

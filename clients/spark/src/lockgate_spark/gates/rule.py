@@ -34,10 +34,8 @@ from lockgate_spark.event_times import Span
 class GateState:
     """The part of a query's history that decides what its gate reports.
 
-    Attributes:
-        disorder: How far out of order (ms) records may be.
-        top: The highest event time so far (ms).
-        batch: Event times of the batch that waits or is processed; None between two batches.
+    `top` is the highest event time so far (ms), and `disorder` how far out of order (ms) records
+    may be. `batch` is None between two batches.
     """
 
     disorder: int

@@ -135,16 +135,10 @@ class HostAnswers(JavaCallback):
     def open(
         self, stand_in: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
     ) -> Stream:
-        """Open a stream of a run.
+        """Open a stream of a run. Spark calls `stand_in` in place of its own stream `java`.
 
-        Args:
-            stand_in: The Java object that Spark calls in place of its own stream.
-            java: Spark's own stream.
-            checkpoint: Path of the source in the query's checkpoint.
-            table: The aligned table that the stream reads.
-            options: The source's options.
-            ends_fixed_at: When `availableNow` fixed the source's ends (ms), if another host did.
-            kept: A Java map of the run, which outlives this process.
+        `ends_fixed_at` is when `availableNow` fixed the source's ends (ms), if another host did.
+        `kept` is a Java map of the run, which outlives this process.
         """
         alignment = _asked(table)
         assert alignment is not None  # else the jar would have no such table

@@ -30,12 +30,8 @@ _judged: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class SparkMember:
-    """A class, method or field of Spark that lockgate uses.
-
-    Attributes:
-        name: Its name.
-        found: Whether this Spark has it.
-        without_it: What does not work if it is missing.
+    """A class, method or field of Spark that lockgate uses. `without_it` is what does not work if
+    it is missing.
     """
 
     name: str

@@ -82,15 +82,11 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """Answers the methods `ANSWERS` in place of an object of Spark.
+    """Answers the methods `ANSWERS` in place of Spark's object `java`. Spark calls it by one of
+    `INTERFACES`.
 
-    Spark calls it by one of `INTERFACES`.
-
-    Args:
-        java: Spark's own object.
-        gateway: py4j's gateway to the JVM.
-        stand_in: The Java half, if it exists already and calls this object.
-        tasks: A Java function that changes the tasks that Spark has planned for a batch.
+    `stand_in` is the Java half, if it exists already and calls this object. `tasks` is a Java
+    function that changes the tasks that Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()

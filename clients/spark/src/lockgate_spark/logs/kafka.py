@@ -57,9 +57,7 @@ _MARKER_LAG_MS = 1_000
 class KafkaSplitLog:
     """The logs of one source's splits. Not thread-safe, since a query plans on one thread.
 
-    Attributes:
-        requests: The calls to Kafka.
-        learned: What was learned of each split so far. Only this class changes it.
+    Only this class changes `learned`, which has what was learned of each split so far.
     """
 
     jvm: InitVar[Any]  # a `KafkaLog.java`

@@ -5,13 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Figures about some records of a source.
-
-    Attributes:
-        looked: The number of records.
-        valued: How many of them have a value.
-        timed: How many of them have an event time.
-        value: The value of one record: empty if none has a value, and "?" if it is not text.
+    """How many records were looked at, how many of them have a value, and how many an event time.
+    `value` is the value of one record: empty if none has one, and "?" if it is not text.
     """
 
     looked: int

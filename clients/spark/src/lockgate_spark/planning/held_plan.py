@@ -56,14 +56,9 @@ class HeldPlans:
     ) -> Planned:
         """Return the first plan that may be carried out, or the last one if the wait is given up.
 
-        Args:
-            held: The plan to begin with.
-            plan_again: Makes the next plan.
-            show: Shows a plan with which the query waits.
-            careful: Whether the query waits for a split whose producer is not known yet.
-
-        Raises:
-            WaitedTooLong: The wait exceeds `max_wait`.
+        `plan_again` makes the next plan, and `show` shows a plan with which the query waits.
+        `careful` returns whether the query waits for a split whose producer is not known yet.
+        Raises `WaitedTooLong`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()

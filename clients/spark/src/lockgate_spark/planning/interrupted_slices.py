@@ -31,13 +31,8 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The input of a draft.
-
-    Attributes:
-        unread: Positions and ends of the splits.
-        heads: The first unread record of each split.
-        disorder: How far out of order (ms) records may be.
-        now: Wall clock in ms.
+    """The input of a draft. `heads` are the first unread records, `disorder` is how far out of
+    order (ms) records may be, and `now` is the wall clock in ms.
     """
 
     unread: Unread
@@ -49,11 +44,8 @@ class Seen:
 class InterruptedSlices:
     """The windows of one run in which records are missing.
 
-    Args:
-        windows: The windows at which batches end.
-        upto: The latest event time (ms) that a missing record of each split may have, without the
-            out-of-orderness.
-        ends: Where the last batch before this run ended.
+    `upto` is the latest event time (ms) that a missing record of each split may have, without the
+    out-of-orderness. `ends` is where the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:

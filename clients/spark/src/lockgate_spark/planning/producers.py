@@ -150,13 +150,11 @@ class Producers:
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
-        """Measure the lags by the unread records.
+        """Measure the lags by the unread records, at `now` (wall clock in ms, before the broker was
+        asked).
 
-        Args:
-            unread: Positions and ends of the splits.
-            now: Wall clock in ms, before the broker was asked.
-            disorder: How far out of order (ms) the plans assume records to be.
-            spark_watermark: A record at or below it (ms) is late.
+        `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
+        `spark_watermark` (ms) is late.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now

@@ -43,12 +43,10 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The end of the records in danger, for the splits of a source.
+    """The end of the records in danger, as looked up at `asked_at` (wall clock in ms).
 
-    Attributes:
-        asked_at: Wall clock in ms of the look-up.
-        safe_from: The first offset of each split that is not in danger.
-        kept: The logs that are bounded in size.
+    `safe_from` is the first offset of each split that is not in danger. `kept` has the logs that
+    are bounded in size.
     """
 
     asked_at: int

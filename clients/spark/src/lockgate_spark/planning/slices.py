@@ -87,13 +87,8 @@ def _parsed(value: object) -> _Kept:
 
 
 class Slices:
-    """The slices of one run.
-
-    Args:
-        windows: The windows at which batches end.
-        memory: The texts beside the checkpoint.
-        logged: Where the checkpoint's last batch ends; None if there is none.
-        sources: The sources of the run.
+    """The slices of one run. `logged` is where the checkpoint's last batch ends; None if there is
+    none.
     """
 
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:

@@ -17,12 +17,8 @@ _BATCH_S = 60.0  # a batch of about a minute
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """How many of the lost rows alignment would have kept.
-
-    Attributes:
-        least: The lower bound; None if it is not known.
-        most: The upper bound; None if it is not known.
-        why: The reason for a difference between the two; empty if they are equal.
+    """Bounds on how many of the lost rows alignment would have kept. Either is None if it is not
+    known. `why` explains a difference between the two.
     """
 
     least: int | None
@@ -32,13 +28,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """An option to set.
-
-    Attributes:
-        option: Its name.
-        value: The value to set; None if the option may be left out.
-        why: The reason.
-    """
+    """An option to set, and the reason. `value` is None if the option may be left out."""
 
     option: str
     value: str | None

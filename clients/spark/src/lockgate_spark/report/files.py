@@ -57,14 +57,8 @@ class ReportFiles:
     """The two files of one run.
 
     If several queries of a process write to one folder, the first one's files have the plain name,
-    and the names of the others contain the query's name or a part of its id.
-
-    Args:
-        folder: The folder.
-        query: Name of the query, if it has one.
-        query_id: Spark's id of the query.
-        make: Returns the findings, for a given state of the run.
-        now: A monotonic clock, in seconds.
+    and the names of the others contain the query's name or a part of its id. `make` returns the
+    findings for a state of the run, and `now` is a monotonic clock in seconds.
     """
 
     def __init__(

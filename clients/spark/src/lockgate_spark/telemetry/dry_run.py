@@ -11,12 +11,9 @@ log = logging.getLogger("lockgate")
 
 
 class DryRun:
-    """Counts the batches of one run that went beyond their plans.
-
-    Attributes:
-        ahead: Their number. A batch counts once for each source.
-        offsets_ahead: The offsets in them that a plan would have left for later.
-        has_failed: Whether a plan could not be made.
+    """Counts the batches of one run that went beyond their plans (`ahead`, once for each source),
+    and the offsets in them that a plan would have left for later. `has_failed` says whether a plan
+    could not be made.
     """
 
     def __init__(self) -> None:

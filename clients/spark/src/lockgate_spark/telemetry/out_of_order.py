@@ -25,13 +25,9 @@ class OutOfOrder:
         """Warn of each split in which a record was older than an earlier one by more than `allowed`
         (ms).
 
-        Args:
-            sources: The sources with their logs.
-            allowed: The largest out-of-orderness (ms) that plans allow for.
-            learned: The out-of-orderness that was measured, which is logged; None if the user has
-                set one.
-            steps: How far (ms) a batch may go beyond the lowest split without that
-                out-of-orderness, and with it.
+        `learned` is the measured out-of-orderness that the plans use, which is logged; None if the
+        user has set one. `steps` is how far (ms) a batch may go beyond the lowest split without
+        that out-of-orderness, and with it.
         """
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned

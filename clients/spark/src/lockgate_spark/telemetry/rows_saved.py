@@ -114,15 +114,10 @@ class EventTimes:
 
 
 class RowsSaved:
-    """The simulation of plain Spark beside one run.
+    """The simulation of plain Spark beside one run. `rows` is the estimate so far.
 
-    Args:
-        operators: The `withWatermark`s of the query.
-        highest: Whether Spark uses the highest of several watermarks.
-        stored: Spark's watermark (ms) in the checkpoint.
-
-    Attributes:
-        rows: The estimate so far.
+    `highest` says whether Spark uses the highest of several watermarks, and `stored` is its
+    watermark (ms) in the checkpoint.
     """
 
     def __init__(self, operators: Sequence[Operator], *, highest: bool = False, stored: int = 0) -> None:
@@ -146,12 +141,9 @@ class RowsSaved:
     ) -> None:
         """Continue the simulation with a plan that is carried out.
 
-        Args:
-            plan: The plan.
-            ends: The ends of the logs, by source.
-            budgets: The budget of each source, in offsets.
-            met: Known records besides those at which the plan ends.
-            fixed: Whether the run will end at these ends.
+        `ends` has the ends of the logs and `budgets` the offsets of a batch, both by source. `met`
+        are known records besides those at which the plan ends. `fixed` says whether the run will
+        end at these ends.
         """
         logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
