@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 class LockgateError(Exception):
-    """Base of everything that lockgate raises on purpose."""
+    """The base class of every exception that lockgate raises on purpose."""
 
 
 class InvalidValue(LockgateError, ValueError):

@@ -79,7 +79,7 @@ def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Record a split as finished, which its reader has read up to its stopping offset."""
+    """Record as finished a split that its reader has read up to the stopping offset."""
     if claim(work, reader, claimed) is Claim.COUNTS:
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))

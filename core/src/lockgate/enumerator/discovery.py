@@ -83,9 +83,9 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
-    """After a loss, let splits that were to start at the beginning or the end start at the
-    committed offset, except those that their reader presents. With `unassigned` nothing was
-    assigned in the lost history, so a position that a reader has recorded (`claims`) stays.
+    """After a loss, move splits that would start at the beginning or the end to the committed
+    offset, except those that their reader presents. With `unassigned` nothing was assigned in the
+    lost history, so a position that a reader has recorded (`claims`) stays.
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:

@@ -93,7 +93,7 @@ class Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the group, the same object if nothing changed, and its event as of `now`."""
+    """Return the group and its event as of `now`. An unchanged group is the same object."""
     group = settled(group, now)
     decision = decide(group, now)
     observed = group.config.mode is Mode.OBSERVE

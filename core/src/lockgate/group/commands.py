@@ -63,7 +63,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Record which split is on its way to each of these readers of a source, by subtask."""
+    """Record which splits are on their way to the readers of a source, by subtask."""
 
     source: str
     arriving: Mapping[int, Arriving | None]

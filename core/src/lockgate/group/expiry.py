@@ -28,7 +28,7 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """How long (ms) dead readers, and groups of dead readers, are kept. None is for ever."""
+    """The times (ms) for which dead readers, and groups of them, are kept. None is for ever."""
 
     readers_ms: int | None = WEEK_MS
     groups_ms: int | None = WEEK_MS

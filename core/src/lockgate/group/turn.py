@@ -194,7 +194,7 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out a command unless the group remembers its act."""
+        """Carry out a command, unless an earlier one with the same act took effect."""
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
             if isinstance(command, Configure):

@@ -46,8 +46,8 @@ _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says no
 
 @dataclass(slots=True)
 class _Shown:
-    """By how much (ms) one producer's records were ahead of the wall clock at least: `low` in the
-    present period of `SHOWN_MS`, and `before` in the previous one.
+    """The least lead (ms) of one producer's records over the wall clock: `low` in the present
+    period of `SHOWN_MS`, and `before` in the previous one.
     """
 
     at: int

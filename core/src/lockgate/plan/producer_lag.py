@@ -1,4 +1,4 @@
-"""How far behind the clock the producer of one split may be, learned from its records.
+"""The lag of one split's producer behind the clock, learned from its records.
 
 **What a producer shows.** A plan looks at a split at wall clock `t` and sees where its log ends.
 The first record after that end, with event time `e`, was appended after `t`. So its producer was at
@@ -195,7 +195,7 @@ class ProducerLag:
 
     @property
     def far(self) -> int:
-        """The greatest lag (ms) that is remembered."""
+        """The greatest lag (ms) that can be remembered: a day, or `limit` if that is more."""
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:

@@ -42,7 +42,7 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxWait(str, Enum):
-    """What happens if a reader waits longer than `max_wait_ms`: only a warning, or it goes on."""
+    """The effect of a wait above `max_wait_ms`: only a warning, or the reader goes on."""
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -158,7 +158,7 @@ class ReportBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitProgress:
-    """How far one task has got in one split, in the middle of a batch."""
+    """The progress of one task in one split, in the middle of a batch."""
 
     watermark: Time
     position: Count

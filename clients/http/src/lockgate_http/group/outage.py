@@ -21,7 +21,7 @@ ASK_AGAIN_S = 0.5
 
 
 class Coordination(str, Enum):
-    """Which read limit a query follows: the group's current one (`connected`), the last one
+    """The read limit that a query follows: the group's current one (`connected`), the last one
     received before an outage (`holding`), or only that of its own partitions (`proceeding`).
     """
 

@@ -106,7 +106,7 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Take over newer epochs of this run. Raises `Fenced` if another run has registered."""
+        """Adopt newer epochs that this run has registered. Raises `Fenced` if another run did."""
         try:
             newest = self._session.client.registered(self._source)
         except NotRegistered:

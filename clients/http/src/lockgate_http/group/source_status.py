@@ -1,4 +1,4 @@
-"""What a query reports of one of its sources."""
+"""The report of a query on one of its sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

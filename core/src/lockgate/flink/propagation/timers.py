@@ -44,7 +44,7 @@ class EventTimers:
         return len(self._set)
 
     def set(self, timer: EventTimer) -> None:
-        """Set a timer, unless it is set. If its time has passed, the next watermark fires it."""
+        """Set a timer, unless it is set already. If it is due, the next watermark fires it."""
         if timer not in self._set:
             self._set[timer] = self._sequence
             heapq.heappush(self._heap, _Entry(timer.timestamp, self._sequence, timer))
