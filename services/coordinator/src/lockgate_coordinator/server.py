@@ -30,24 +30,18 @@ GRACE_S = 3
 """How long requests in progress may take once the listener has closed."""
 
 KEEP_ALIVE_S = 75
-"""How long an idle connection is kept. Readers send more often than that, so that no reader sends
-into a connection that is being closed.
-"""
+"""How long an idle connection is kept, which is longer than the pauses of readers."""
 
 
 SEND_BUFFER = 131_072
-"""The send buffer of a connection in bytes; Linux doubles it. By default it would grow to several
-MB for each client that has stopped reading.
-"""
+"""The send buffer of a connection in bytes. By default it grows to MB for stuck clients."""
 
 STUCK_MS = 60_000
 """How long a client may leave data unacknowledged before the system closes its connection."""
 
 
 DRAIN_S = 1.5
-"""How long `/readyz` fails before the listener closes, so that a proxy that probes each second
-sends new requests to other coordinators.
-"""
+"""How long `/readyz` fails before the listener closes, so that proxies can notice it."""
 
 LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
 

@@ -24,9 +24,7 @@ log = logging.getLogger("lockgate")
 
 
 class InvalidTls(Exception):
-    """A certificate, key or authority is invalid. The text names the option and the file, but never
-    the password.
-    """
+    """A certificate, key or authority is invalid. The text names the option and the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +79,7 @@ class Tls:
 
 
 class RenewedTls:
-    """The `context` of a listener, which uses renewed files once `look` has found them. Raises
-    `InvalidTls`.
-    """
+    """The `context` of a listener, which gets renewed files by `look`. Raises `InvalidTls`."""
 
     def __init__(self, tls: Tls) -> None:
         self._tls = tls

@@ -22,9 +22,7 @@ LOOK_EVERY_S = 1.0
 """The shortest time between two checks whether the file has changed."""
 
 MOST_RECOGNISED = 1_024
-"""The most recognised headers that are remembered. A header can be written in several ways
-(`bearer`, more blanks), so there may be more headers than tokens.
-"""
+"""The most recognised headers that are remembered. A token may come in several of them."""
 
 VARIABLE = "LOCKGATE_TOKENS"
 
@@ -32,9 +30,7 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """The valid tokens, from a `file` that may change and from `listed`, which is `role=token,…`.
-    `clock` returns monotonic seconds. Raises `InvalidTokens`.
-    """
+    """The valid tokens, from a `file` and from `listed`, `role=token,…`. Raises `InvalidTokens`."""
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:
         self._file = file

@@ -4,9 +4,7 @@ import math
 from collections.abc import Callable
 
 MOST_BUCKETS = 1_024
-"""The number of buckets above which full ones are dropped. A bucket is full after two seconds
-without a request, and then equals a new one.
-"""
+"""The number of buckets above which full ones, which equal new ones, are dropped."""
 
 
 class RateLimit:

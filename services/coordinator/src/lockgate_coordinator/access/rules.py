@@ -61,9 +61,7 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group that it touches, or None if it touches none or
-    several. `path` is decoded, and `query` is not.
-    """
+    """Return the rule of a request, and the group that it touches, if that is a single one."""
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
     rule = RULES.get(_ROUTES.get(_shape(method, parts), ""), _UNKNOWN)

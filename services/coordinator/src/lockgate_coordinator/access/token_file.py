@@ -23,9 +23,7 @@ _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """Return the tokens of a file. Raises `InvalidTokens`, whose text names the file, the entry and
-    the field, but never quotes a value.
-    """
+    """Return the tokens of a file. Raises `InvalidTokens`, which never quotes a value."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

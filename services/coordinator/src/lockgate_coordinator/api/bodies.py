@@ -23,9 +23,7 @@ from lockgate_coordinator.pauses import InTurn
 T = TypeVar("T")
 
 COMPILED_LIMIT: Final = 262_144
-"""The most bytes for a compiled decoder, which takes 10 ms for them. No other request is served
-meanwhile, even if the decoder runs on a thread.
-"""
+"""The most bytes for a compiled decoder, which lets nothing else run for up to 10 ms."""
 
 LARGE: Final = 65_536
 """The most bytes of a body that is not decoded on a thread, which takes at most 6 ms."""
@@ -48,9 +46,7 @@ def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
 
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
-    """Return the message decoded by the compiled decoder for `kind`, or None if there is no such
-    decoder, or if the body is invalid or too long for it.
-    """
+    """Return the message by its compiled decoder, or None if that cannot decode the body."""
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
     try:
         return None if decode is None else cast("T", decode(body))

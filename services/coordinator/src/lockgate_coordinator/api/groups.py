@@ -158,9 +158,7 @@ def _reader(after: str) -> ReaderKey:
 
 
 async def _visible_names(coordinator: Coordinator, token: Token | None, after: str, wanted: int) -> list[str]:
-    """Return the first `wanted` names above `after` that the token may see. Read names in large
-    pages, since few of them may be visible.
-    """
+    """Return the first `wanted` names above `after` that the token may see."""
     found = list[str]()
     while True:
         names = await coordinator.store.names(after, max(wanted, NAMES_AT_ONCE))

@@ -28,9 +28,7 @@ def _true_or_false(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits)
-"""The check of numbers in paths and queries. It has to follow the bounds in an annotation, because
-the OpenAPI document would lack them otherwise.
-"""
+"""The check of numbers in paths and queries. In an annotation it has to follow the bounds."""
 
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
 Limit = Annotated[int, Query(ge=1, le=1000), Digits]

@@ -67,9 +67,7 @@ class Levels:
         return found
 
     def _has_other_splits(self, own: SplitOwner | None) -> bool:
-        """Return whether the reader has other splits, other assignment numbers, or other splits to
-        give back than before. Positions are not compared.
-        """
+        """Return whether the reader's splits differ from before, except in their positions."""
         if own is not None and own is self._own:  # untouched
             return False
         splits = () if own is None else (own.revoked, {id: each.number for id, each in own.held.items()})

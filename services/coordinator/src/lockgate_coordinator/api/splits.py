@@ -1,6 +1,4 @@
-"""The routes for splits: a reader's exchange and event stream, the list of a source's splits,
-SourceEvents, and the inspection of splits with their readers.
-"""
+"""The routes for splits: exchanges, their event stream, lists, SourceEvents, inspection."""
 
 import json
 from typing import Annotated

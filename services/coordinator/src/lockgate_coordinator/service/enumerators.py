@@ -54,9 +54,7 @@ class Listed:
 
 
 class Enumerators:
-    """The commands on the enumerators of all groups. All methods raise `Refused` if the core's
-    rules refuse a request, and `StoreUnavailable`.
-    """
+    """The commands on enumerators. All methods raise `Refused` and `StoreUnavailable`."""
 
     def __init__(
         self,
@@ -154,9 +152,7 @@ class Enumerators:
         return Listed(after, len(set(after.ids()).difference(known)), len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
-        """Queue a SourceEvent for the source's readers, and return its number. Raises
-        `UnknownSource` if the source has no enumerator.
-        """
+        """Queue a SourceEvent for the readers, and return its number. Raises `UnknownSource`."""
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             if before is None:

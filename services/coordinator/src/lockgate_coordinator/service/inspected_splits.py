@@ -29,9 +29,7 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """Return a page of the source's splits above the id `after`, in the order of their ids. Raises
-    `UnknownSource` if the source has no enumerator.
-    """
+    """Return a page of the source's splits above the id `after`. Raises `UnknownSource`."""
     if enumerator is None:
         raise UnknownSource(group.name, source)
     places = _places(enumerator, now_ms)

@@ -62,9 +62,7 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
 ) -> Steps[Json]:
-    """Return a group with its configuration, its current event, and up to `limit` of its readers
-    above `after`, without their splits.
-    """
+    """Return a group with up to `limit` of its readers above `after`, without their splits."""
     yield
     above = group.readers if after is None else (key for key in group.readers if key > after)
     shown, more = yield from _readers(group, above, limit, now_ms, splits=False)
@@ -146,9 +144,7 @@ def _sentence(group: Group, event: Json) -> str:
 
 
 def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], now_ms: int) -> str | None:
-    """Return sentences on why the first blocker is behind, which readers are lost and which sources
-    are paused, or None if there are none.
-    """
+    """Return sentences on the first blocker, lost readers and paused sources, or None."""
     sentences = list[str]()
     for held in event["blocked_by"][:1]:
         key = (held["source"], held["subtask"])

@@ -39,9 +39,7 @@ class StallDetector:
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self, store_ms: int, jumps: tuple[ClockJump, ...] = ()) -> Now:
-        """Return the store's time `store_ms` with the stalls of this process and the store's
-        `jumps`. The first call starts the timer.
-        """
+        """Return the store's time with stalls and `jumps`. The first call starts the timer."""
         now = self._clock()
         if self._beat_at is None:
             self.beat()

@@ -212,9 +212,7 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return a sentence on each setting of the store that may lose groups, or None if the store
-        does not answer. Raises nothing.
-        """
+        """Return a sentence on each setting that may lose groups, or None without an answer."""
         ...
 
     async def close(self) -> None: ...

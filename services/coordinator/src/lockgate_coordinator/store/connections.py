@@ -77,9 +77,7 @@ class Connections:
         self._may_ask = True
 
     async def run(self, script: Script, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
-        """Run the script and return its answer. Its text is sent only if Redis does not have it.
-        All keys must have the same hash tag.
-        """
+        """Run the script and return its answer. All keys must have the same hash tag."""
         words = ("EVALSHA", script.sha, len(keys), *keys, *args)
         try:
             return await self.command(*words)
@@ -201,9 +199,7 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """Return the reason and a remedy if a certificate has caused the error, or None otherwise.
-    redis-py gives only the text of OpenSSL's error.
-    """
+    """Return the reason and a remedy if a certificate has caused the error, or None."""
     text = str(error)
     found = _REASON_OF_TLS.search(text)
     if found is not None and found[1] == "CERTIFICATE_VERIFY_FAILED":

@@ -22,9 +22,7 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a clock in ms since the Unix epoch that follows the monotonic clock from now on, so
-    that no lease ends because somebody sets the machine's clock.
-    """
+    """Return a clock in ms since the Unix epoch that ignores changes of the machine's clock."""
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 

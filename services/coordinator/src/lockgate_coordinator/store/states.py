@@ -157,9 +157,7 @@ class States(Generic[V, S]):
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
-        """Commit the value and return None, or return what Redis has instead. Raises `UnknownGroup`
-        for a part of a group that was deleted.
-        """
+        """Commit the value and return None, or return what Redis has. Raises `UnknownGroup`."""
         name, records, series = state.name, self._records, self._series_after(state)
         removed, written = await self._in_turn.work(records.changed(state.value, value))
         args: list[str | bytes | int] = [

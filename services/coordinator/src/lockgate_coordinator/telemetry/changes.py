@@ -82,9 +82,7 @@ def moved(before: Group | None, after: Group) -> list[Moved]:
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Return whether only watermarks have moved, and no reader waits or is idle. Nearly all turns
-    are like this, and leave nothing to record.
-    """
+    """Return whether only watermarks have moved, and no reader waits or is idle."""
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
     if before.paused_sources is not after.paused_sources:
@@ -125,9 +123,7 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Return whether the reader has only reported a watermark, as in nearly all changes. Its wait
-    may continue or end with this report.
-    """
+    """Return whether the reader has only reported a watermark. Its wait may continue or end."""
     was, now = old.reported, new.reported
     return (
         was is not None

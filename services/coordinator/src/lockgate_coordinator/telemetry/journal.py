@@ -104,9 +104,7 @@ class Journal(TurnListener):
 
 
 def _operator(change: Change, commands: Sequence[Command]) -> str | None:
-    """Return the name of the operator whose command has caused the change, if there is one. The
-    last one of several commands decides.
-    """
+    """Return the name of the operator whose command has caused the change, if there is one."""
     if change.kind not in ACTS:
         return None
     for command in reversed(commands):

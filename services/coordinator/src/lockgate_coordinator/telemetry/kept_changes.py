@@ -34,9 +34,7 @@ class KeptChanges:
         self._task: asyncio.Task[None] | None = None
 
     def keep(self, change: Change, by: str | None) -> None:
-        """Write the change soon. `by` is the name of the operator's token. Call this on the event
-        loop.
-        """
+        """Write the change soon. `by` is the name of the operator's token."""
         if self._count >= MOST_WAITING:
             self.left_out += 1
             return

@@ -45,9 +45,7 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel) -> None:
-    """Send all logs of this process to standard output. Other packages log only warnings and
-    errors.
-    """
+    """Log to standard output. Other packages log only warnings and errors."""
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)

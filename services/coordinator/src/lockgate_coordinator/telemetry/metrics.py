@@ -46,9 +46,7 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
-        """Return the text and its content type, which the request's `Accept` chooses. This is slow,
-        so call it on a thread.
-        """
+        """Return the text and its content type. This is slow, so call it on a thread."""
         encode, content_type = choose_encoder(accept)
         return encode(SimpleNamespace(collect=partial(self._families, scrape))), content_type
 
@@ -158,9 +156,7 @@ _OfSource = Callable[[GroupFigures, Figures], float | None]
 
 
 def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
-    """Yield the metrics of sources. Those that queries report of themselves are absent if no reader
-    reports them.
-    """
+    """Yield the metrics of sources. Most of them are absent if no reader reports them."""
     sources = [(group, name, source) for group in groups for name, source in group.sources.items()]
 
     def by_source(name: str, text: str, value: _OfSource, made: Callable[..., Metric] = _gauge) -> Metric:

@@ -18,9 +18,7 @@ PROBLEM: Final = "lockgate.problem"
 """The key in the scope for the problem type of the answer, if the request was refused."""
 
 JUDGED: Final = "lockgate.judged"
-"""The key in the scope for the number of accepted reports of a batch, and the problem types of the
-rejected ones.
-"""
+"""The key in the scope for a batch's accepted reports and the problems of the others."""
 
 SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
 POLL, STREAM = "long_poll", "stream"

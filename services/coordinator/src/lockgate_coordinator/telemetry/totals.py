@@ -16,9 +16,7 @@ from lockgate.group.reader import Reader
 from lockgate.group.readers import Moved
 
 MOST_SOURCES = 10_000
-"""The most sources with totals of their own. The totals of further ones are added up under `OTHER`,
-so that the memory is bounded.
-"""
+"""The most sources with totals of their own. Those of further ones are in `OTHER`."""
 
 OTHER = "(other)"
 """A label that is never the name of a group or source, since names have no brackets."""
@@ -61,9 +59,7 @@ class Totals:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return the totals, with zeros for those of the given sources that have none yet.
-        Prometheus sees no increase in a series that begins with 1.
-        """
+        """Return the totals, with zeros for those of these sources that have none yet."""
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)
         return self.by_source | {key: SourceTotals() for key in islice(without, max(0, room))}
