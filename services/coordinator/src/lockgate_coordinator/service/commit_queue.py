@@ -21,7 +21,7 @@ from lockgate.group.commands import Command, Outcome, Reports
 from lockgate.group.turn import Turn, turn
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners
-from lockgate_coordinator.service.persistence import Persistence
+from lockgate_coordinator.service.persistence import Attempts, Persistence
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, Store
 
@@ -92,7 +92,7 @@ class CommitQueue:
         """Execute the commands in one turn, store it, call the listeners, and return the turn."""
         self.commits, self.commands = self.commits + 1, self.commands + len(commands)
         loaded = self._store.cached(name) or await self._store.load(name)
-        attempts = self.persistence.attempts(f"group {name!r}")
+        attempts = Attempts(self.persistence, f"group {name!r}")
         while True:
             now = self._stalls.now(loaded.now_ms, loaded.jumps)
             done = turn(loaded.group, commands, now, name=name, floor=loaded.version, limits=self._limits)

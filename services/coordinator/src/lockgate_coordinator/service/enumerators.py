@@ -30,7 +30,7 @@ from lockgate.wire.split_events import SourceEventToReaders, SplitAnswer, SplitE
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners
 from lockgate_coordinator.pauses import InTurn
-from lockgate_coordinator.service.persistence import Persistence
+from lockgate_coordinator.service.persistence import Attempts, Persistence
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
@@ -171,7 +171,7 @@ class Enumerators:
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
         """Commit a change. Return the enumerator before and after, and the store's time."""
         async with self._turns.setdefault(name, asyncio.Lock()):
-            attempts = self._persistence.attempts(f"the splits of group {name!r}")
+            attempts = Attempts(self._persistence, f"the splits of group {name!r}")
             while True:
                 loaded = await self._store.load_splits(name)
                 sources = _after_jumps(loaded)

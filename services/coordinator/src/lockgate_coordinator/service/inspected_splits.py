@@ -9,7 +9,7 @@ from lockgate.enumerator.answers import is_processing_backlog
 from lockgate.enumerator.leases import is_over, lease_ends
 from lockgate.enumerator.model import Enumerator, FreeSplit, OwnedSplit, ReaderId, SplitOwner
 from lockgate.errors import UnknownSource
-from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.group.group import Group
 from lockgate.group.now import Now
 from lockgate.watermark import iso
@@ -138,7 +138,7 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
         "split": id,
         "topic": split.topic,
         "partition": split.partition,
-        "position": position(split),
+        "position": _offset(split.starting_offset),
         "stopping_offset": None if split.stopping_offset is None else _offset(split.stopping_offset),
         "state": state,
         "subtask": None if reader is None else reader[0],
@@ -148,12 +148,8 @@ def _split(id: str, state: str, reader: ReaderId | None, place: OwnedSplit | Fre
     }
 
 
-def position(split: KafkaPartitionSplit) -> int | str:
-    """Return the next offset to read, or `latest`, `earliest` or `committed`."""
-    return _offset(split.starting_offset)
-
-
 def _offset(offset: int) -> int | str:
+    """Return the offset, or `latest`, `earliest` or `committed` if it is not resolved yet."""
     return WORDS.get(offset, max(0, offset))
 
 

@@ -48,13 +48,9 @@ class Persistence:
                 "commits of other coordinators keep overtaking this one's: it may be too far from Redis"
             )
 
-    def attempts(self, what: str) -> "Attempts":
-        """Return the attempts at a commit. Errors say by `what` which commit it was."""
-        return Attempts(self, what)
-
 
 class Attempts:
-    """The attempts at a commit. The next one reserves the group for `reserve_ms`."""
+    """The attempts at a commit of `what`. The next one reserves the group for `reserve_ms`."""
 
     def __init__(self, persistence: Persistence, what: str) -> None:
         self._persistence = persistence
