@@ -31,11 +31,14 @@ def verdicts(
     span_s: float = SPAN_S,
     records: int = RECORDS,
     sink: bool = False,
+    own_group: bool = False,
 ) -> list[str]:
     """What was wrong, over all seeds."""
 
     def judge(seed: int) -> Verdict:
-        return run(drawn(seed, span_s), kafka.bootstrap, folder / str(seed), sink=sink, records=records)
+        return run(
+            drawn(seed, span_s), kafka.bootstrap, folder / str(seed), sink=sink, records=records, kafka=own_group
+        )
 
     with ThreadPoolExecutor(at_once) as pool:
         found = dict(zip(seeds, pool.map(judge, seeds), strict=True))
@@ -46,6 +49,13 @@ def verdicts(
 
 def test_readers_keep_their_promises_through_two_short_schedules(kafka: KafkaBroker, tmp_path: Path) -> None:
     assert verdicts(kafka, tmp_path, TWO, at_once=2, span_s=1.5, records=40) == []
+
+
+@pytest.mark.long
+def test_kafkas_group_loses_nothing_and_keeps_the_limit_through_20_schedules(
+    kafka: KafkaBroker, tmp_path: Path
+) -> None:
+    assert verdicts(kafka, tmp_path, TWENTY, own_group=True) == []
 
 
 @pytest.mark.long

@@ -14,8 +14,9 @@ from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader import AlignedConsumer
-from lockgate_reader.kafka import client
-from lockgate_reader.kafka.client import KafkaClient, Unanswered, partitions_of
+from lockgate_reader.kafka import logs
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka.logs import KafkaLogs, Unanswered, partitions_of
 from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderState
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.split import OpenSplit
@@ -206,15 +207,15 @@ def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
     consumer = consumer_of(topic, LOOKS_OFTEN)
     assert next(iter(consumer)).offset() == 0
     looks = list[str]()
-    partitions = reader_of(consumer).client.partitions
+    partitions = reader_of(consumer).client.logs.partitions
 
     def away(topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
         looks.append("away")
         raise Unanswered("the broker is away")
 
-    monkeypatch.setattr(reader_of(consumer).client, "partitions", away)
+    monkeypatch.setattr(reader_of(consumer).client.logs, "partitions", away)
     wait_for(lambda: reader_of(consumer).turn() or len(looks) > 1)
-    monkeypatch.setattr(reader_of(consumer).client, "partitions", partitions)
+    monkeypatch.setattr(reader_of(consumer).client.logs, "partitions", partitions)
     assert next(iter(consumer)).offset() == 1
 
 
@@ -223,13 +224,13 @@ def test_the_first_list_of_partitions_is_whole_and_later_ones_have_those_with_a_
 ) -> None:
     filled(kafka, topic, [2])
     asked = list[bool]()
-    partitions = KafkaClient.partitions
+    partitions = KafkaLogs.partitions
 
-    def listed(client: KafkaClient, topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
+    def listed(logs: KafkaLogs, topics: Iterable[str], *, led: bool = False) -> list[tuple[str, int]]:
         asked.append(led)
-        return partitions(client, topics, led=led)
+        return partitions(logs, topics, led=led)
 
-    monkeypatch.setattr(KafkaClient, "partitions", listed)
+    monkeypatch.setattr(KafkaLogs, "partitions", listed)
     consumer = consumer_of(topic, LOOKS_OFTEN)
     next(iter(consumer))
     wait_for(lambda: reader_of(consumer).turn() or len(asked) > 1)
@@ -239,7 +240,7 @@ def test_the_first_list_of_partitions_is_whole_and_later_ones_have_those_with_a_
 def test_a_broker_that_is_away_from_the_beginning_is_an_error(
     topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_CALL_S", 0.1)
+    monkeypatch.setattr(logs, "CALL_S", 0.1)
     with pytest.raises(KafkaFailed, match=f"did not list topic '{topic}'"):
         next(iter(consumer_of(topic, {"bootstrap.servers": "127.0.0.1:9"})))
 

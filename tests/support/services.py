@@ -3,12 +3,12 @@ says of its splits.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
 import httpx
-from confluent_kafka import Message
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from lockgate_reader import AlignedConsumer, Coordinator, ReaderStatus
 from lockgate_testbed import topics
@@ -22,7 +22,7 @@ GROUP = {"max_drift_ms": 10_000, "lease_ms": 600_000, "update_interval_ms": 100,
 
 class Service:
     """`seen`: partition and offset of each record. `work`: what the program does with a record.
-    `failed`: the error that ended it.
+    `failed`: the error that ended it. `settings`: of Kafka's client.
     """
 
     def __init__(
@@ -34,6 +34,7 @@ class Service:
         *,
         work: Callable[[Message], object] = lambda record: None,
         outage: dict[str, Any] | None = None,
+        settings: dict[str, object] | None = None,
         **options: Any,
     ) -> None:
         self.seen: list[tuple[int, int]] = []
@@ -41,7 +42,7 @@ class Service:
         self._work = work
         self.consumer = AlignedConsumer(
             topics,
-            kafka={"bootstrap.servers": kafka.bootstrap},
+            kafka={"bootstrap.servers": kafka.bootstrap, **(settings or {})},
             coordinator=Coordinator(url, group=group, source="enrich", timeout="5 seconds", **(outage or {})),
             **{"starting_offsets": "earliest", **options},
         )
@@ -93,6 +94,15 @@ def splits_of(url: str, group: str, source: str = "enrich") -> dict[str, Any]:
     """What the coordinator says of a source's splits; nothing where it has none."""
     answer = httpx.get(f"{url}/v1/groups/{group}/sources/{source}/splits?limit=1000", timeout=60)
     return dict(answer.json()) if answer.status_code == 200 else {"items": [], "enumerator": {}, "readers": []}
+
+
+def committed_of(kafka: KafkaBroker, topic: str, partitions: Iterable[int]) -> list[int]:
+    """The committed offset of each partition, in Kafka's group of the topic's name."""
+    there = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": topic})
+    try:
+        return [int(each.offset) for each in there.committed([TopicPartition(topic, part) for part in partitions])]
+    finally:
+        there.close()
 
 
 def positions_of(url: str, group: str, source: str = "enrich") -> dict[str, int]:

@@ -94,10 +94,12 @@ def judged(
     loses: bool,
     told: Iterable[Told] = (),
     seen: Mapping[int, int] | None = None,
+    numbered: bool = True,
 ) -> Verdict:
     """`truth`: how many records each split has. `loses`: whether the store lost positions. `told`:
     what the coordinator told the readers; `seen`: the ceiling of each revision that an onlooker was
-    told.
+    told. `numbered`: assignments have fencing numbers, and a record comes again only by the end of
+    a lease; Kafka's own group promises neither.
     """
     verdict, by_split = Verdict(), defaultdict[Split, list[Handed]](list)
     records = sorted(handed, key=lambda one: one.at)
@@ -111,7 +113,9 @@ def judged(
     kept = _Kept(_last_snapshots(answered), _lapsed(answered), loses)
     verdict.lapsed = len(kept.lapsed)
     for split, count in truth.items():
-        _judge_split(split, by_split[split], count, kept, verdict)
+        _judge_missing(split, by_split[split], count, verdict)
+        if numbered:
+            _judge_owners(split, by_split[split], kept, verdict)
     if seen is not None:
         _judge_ceilings(records, sorted(told, key=lambda one: one.at), seen, verdict, loses)
     return verdict
@@ -148,11 +152,14 @@ def _lapsed(answered: Sequence[Snapshot]) -> frozenset[str]:
     return frozenset(found | {reader for reader, each in last.items() if not each.farewell})
 
 
-def _judge_split(split: Split, handed: list[Handed], count: int, kept: _Kept, verdict: Verdict) -> None:
+def _judge_missing(split: Split, handed: list[Handed], count: int, verdict: Verdict) -> None:
     verdict.records += len(handed)
     missing = set(range(count)) - {each.offset for each in handed}
     if missing:
         verdict.wrong.append(f"{split}: {len(missing)} of {count} records never came, the first at {min(missing)}")
+
+
+def _judge_owners(split: Split, handed: list[Handed], kept: _Kept, verdict: Verdict) -> None:
     highest = 0
     first_at: dict[int, Handed] = {}
     ended: dict[int, float] = {}

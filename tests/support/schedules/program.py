@@ -120,6 +120,7 @@ def main(settings: dict[str, Any]) -> None:
     lines = Lines(settings["log"])
     watch(lines)
     sink = Sink(settings["sink"]) if settings.get("sink") else None
+    own_group: dict[str, Any] = {"partitions": "kafka"} if settings.get("kafka") else {"starting_offsets": "earliest"}
     consumer = AlignedConsumer(
         settings["topic"],
         kafka={
@@ -129,11 +130,12 @@ def main(settings: dict[str, Any]) -> None:
             "enable.auto.commit": True,
             "auto.commit.interval.ms": 200,
             "topic.metadata.refresh.interval.ms": 500,
+            "session.timeout.ms": 6_000,  # the least that a broker allows
             "log_level": 2,
         },
-        starting_offsets="earliest",
         coordinator=Coordinator(settings["url"], group=settings["topic"], source="enrich", timeout="1 second"),
         on_assigned=None if sink is None else sink.positions,
+        **own_group,
     )
     with consumer, closing(sink) if sink is not None else closing(consumer):
         lines.write("B", f"{now_s():.6f}", os.getpid())

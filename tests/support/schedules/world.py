@@ -38,14 +38,22 @@ T0 = 1_767_225_600_000
 
 class World:
     """The servers and processes of one schedule. `sink`: the readers write into a table, too.
-    `records`: of each partition.
+    `records`: of each partition. `kafka`: the partitions come from Kafka's own group.
     """
 
     def __init__(
-        self, schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False, records: int = RECORDS
+        self,
+        schedule: Schedule,
+        bootstrap: str,
+        folder: Path,
+        *,
+        sink: bool = False,
+        records: int = RECORDS,
+        kafka: bool = False,
     ) -> None:
         self.schedule, self.bootstrap, self.folder, self.records = schedule, bootstrap, folder, records
-        self.topic = f"schedule-{schedule.seed}{'-sink' if sink else ''}-{os.getpid()}"
+        self.kafka = kafka
+        self.topic = f"schedule-{schedule.seed}{'-sink' if sink else ''}{'-kafka' if kafka else ''}-{os.getpid()}"
         self.partitions = PARTITIONS
         self.sink = folder / "sink.db" if sink else None
         self.readers: list[Child] = []
@@ -111,6 +119,7 @@ class World:
             loses=self.schedule.loses,
             told=self.told(),
             seen=self._onlooker.seen,
+            numbered=not self.kafka,
         )
         verdict.wrong += left
         return verdict
@@ -201,6 +210,7 @@ class World:
             "bootstrap": self.bootstrap,
             "url": self._coordinator.url,
             "work_s": WORK_S,
+            "kafka": self.kafka,
             "sink": None if self.sink is None else str(self.sink),
         }
         command = [sys.executable, "-m", "support.schedules.program", json.dumps(settings)]
@@ -251,10 +261,18 @@ class World:
                     yield file.stem, rest
 
 
-def run(schedule: Schedule, bootstrap: str, folder: Path, *, sink: bool = False, records: int = RECORDS) -> Verdict:
+def run(
+    schedule: Schedule,
+    bootstrap: str,
+    folder: Path,
+    *,
+    sink: bool = False,
+    records: int = RECORDS,
+    kafka: bool = False,
+) -> Verdict:
     """The verdict over one schedule."""
     folder.mkdir(parents=True, exist_ok=True)
-    with World(schedule, bootstrap, folder, sink=sink, records=records) as world:
+    with World(schedule, bootstrap, folder, sink=sink, records=records, kafka=kafka) as world:
         verdict = world.run()
         if sink:
             table = world.in_the_table()

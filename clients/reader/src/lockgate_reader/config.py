@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_DRIFT = "5 minutes"
 DEFAULT_IDLE_TIMEOUT = "1 minute"
+STRATEGY = "partition.assignment.strategy"
 COMMIT, COMMIT_MS, REFRESH_MS = "enable.auto.commit", "auto.commit.interval.ms", "topic.metadata.refresh.interval.ms"
 _WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
 # The reader says by itself what it has read.
@@ -46,6 +47,7 @@ class Options(Named):
     event_time: "Callable[[Message], int | None] | None" = None
     starting_offsets: str | datetime | Mapping[tuple[str, int], int] = "committed"
     ending_offsets: str | None = None
+    partitions: str | None = None
 
     def __post_init__(self) -> None:
         if not self.topics or not all(isinstance(topic, str) and topic for topic in self.topics):
@@ -67,6 +69,7 @@ class Options(Named):
                 f"AlignedConsumer(ending_offsets={self.ending_offsets!r}): expected 'latest', or None to read on"
             )
         _check_watermarks(self)
+        _check_partitions(self)
 
     @property
     def name(self) -> str:
@@ -124,7 +127,8 @@ class Options(Named):
     @property
     def commit_interval_ms(self) -> int | None:
         """Return how often positions are committed, in ms: None if only the program commits."""
-        return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(self.kafka.get(COMMIT)) else None
+        commits = self.kafka.get(COMMIT, self.partitions == "kafka")
+        return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(commits) else None
 
     @property
     def discovery_ms(self) -> int:
@@ -192,6 +196,28 @@ def _check_start(options: Options) -> None:
 
 def _is_partition(key: object) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str) and type(key[1]) is int
+
+
+def _check_partitions(options: Options) -> None:
+    if options.partitions is None:
+        return
+    if options.partitions != "kafka":
+        raise ConfigurationError(
+            f"AlignedConsumer(partitions={options.partitions!r}): expected 'kafka', or None to leave the partitions to "
+            "the coordinator, or to this consumer alone"
+        )
+    for name, default in (("starting_offsets", "committed"), ("ending_offsets", None)):
+        if getattr(options, name) != default:
+            raise ConfigurationError(
+                f"AlignedConsumer(partitions='kafka', {name}={getattr(options, name)!r}): Kafka's group begins at its "
+                "committed offsets and has no end; leave it out"
+            )
+    strategy = options.kafka.get(STRATEGY, "cooperative-sticky")
+    if strategy != "cooperative-sticky":
+        raise ConfigurationError(
+            f"AlignedConsumer(kafka): {STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that those "
+            "partitions that stay are read on while others move"
+        )
 
 
 def _check_watermarks(options: Options) -> None:

@@ -22,10 +22,9 @@ from lockgate_http.duration import Duration as Length
 from lockgate_http.errors import ConfigurationError
 from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.config import Options
-from lockgate_reader.group import place_of
+from lockgate_reader.group import FromKafka, joined_place, reporting_place
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.place import Alone, AssignedSplit, Place, ReaderSplit, abandoned
-from lockgate_reader.reading.admission import Key
+from lockgate_reader.place import Alone, AssignedSplit, Key, Place, ReaderSplit, abandoned
 from lockgate_reader.reading.assignment import Callbacks
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.status import ReaderStatus, metrics_of, status_of
@@ -53,10 +52,10 @@ class AlignedConsumer:
     Args:
         topics: A topic, or several.
         kafka: Settings of Kafka's client; `bootstrap.servers` is required. The consumer itself
-            obeys `enable.auto.commit` (default: false) and `auto.commit.interval.ms`, which commit
-            the records that your code has finished; `auto.offset.reset` (default: error); and
-            `topic.metadata.refresh.interval.ms` (default: 1 minute; -1: never), after which it
-            looks for new partitions.
+            obeys `enable.auto.commit` (default: only with `partitions="kafka"`) and
+            `auto.commit.interval.ms`, which commit the records that your code has finished;
+            `auto.offset.reset` (default: error); and `topic.metadata.refresh.interval.ms` (default:
+            1 minute; -1: never), after which it looks for new partitions.
         coordinator: The coordinator, the group to join, and this consumer's source in it. Consumers
             of one source share its splits.
         max_drift: How far a split may run ahead of the slowest one. Default: 5 minutes.
@@ -71,6 +70,8 @@ class AlignedConsumer:
             start at their first record. With a datetime, all start at the first record whose Kafka
             timestamp is this one or later, or at the end if there is no such record.
         ending_offsets: "latest" to stop at the current end of each split. Default: no end.
+        partitions: "kafka" to get the splits from Kafka's consumer group, `group.id`. Default: the
+            coordinator assigns them; without one, the consumer reads all.
         on_assigned: Called with new splits. It may return positions by (topic, partition).
         on_revoked: Called with splits before they are given back.
 
@@ -99,6 +100,7 @@ class AlignedConsumer:
         event_time: "Callable[[Message], int | None] | None" = None,
         starting_offsets: str | datetime | Mapping[Key, int] = "committed",
         ending_offsets: str | None = None,
+        partitions: str | None = None,
         on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None,
         on_revoked: Callable[[Sequence[ReaderSplit]], None] | None = None,
     ) -> None:
@@ -112,6 +114,7 @@ class AlignedConsumer:
             event_time=event_time,
             starting_offsets=starting_offsets,
             ending_offsets=ending_offsets,
+            partitions=partitions,
         )
         self._callbacks = Callbacks(on_assigned, on_revoked)
         self._restored: list[KafkaPartitionSplit] = []
@@ -346,8 +349,10 @@ class AlignedConsumer:
 
     def _place(self) -> Place:
         options = self._options
+        if options.partitions == "kafka":
+            return FromKafka(None if options.coordinator is None else reporting_place(options.coordinator, options))
         if options.coordinator is not None:
-            return place_of(options.coordinator, options)
+            return joined_place(options.coordinator, options)
         return Alone(
             monotonic_ms,
             start=options.start,

@@ -31,12 +31,15 @@ there. `wake` may be called from any thread.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
+
+Key = tuple[str, int]
+"""A topic and a partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,13 @@ class Place:
         end.
         """
         raise NotImplementedError
+
+    def rebalanced(
+        self, *, assigned: Iterable[Key] = (), revoked: Iterable[Key] = (), gone: Iterable[Key] = ()
+    ) -> None:
+        """Take what Kafka's consumer group has changed: partitions that come, are to be returned,
+        or are no longer this reader's.
+        """
 
     def leave(self, state: ReaderState) -> None:
         """Take the last state; nothing is returned any more."""

@@ -1,6 +1,6 @@
-"""A reader's place in a group, over a coordinator: its splits, its ceiling, and its lease.
-Used by the consumer, by way of `place_of`. The wire stands in docs/internals/protocol.md; the
-rules are in `holdings` (what is held), `standing` (what is reported) and `fencing` (until when).
+"""A reader's place in a group, over a coordinator: its splits, its ceiling, and its lease. Used by
+the consumer. The wire is in docs/internals/protocol.md; the rules are in `standing` (what is
+reported), `holdings` (what is held) and `fencing` (until when).
 """
 
 from lockgate.wire.events import CatchUp
@@ -8,19 +8,32 @@ from lockgate_http.config import Coordinator
 from lockgate_http.group.agreement import Agreement, source_name
 from lockgate_http.group.joining import check_coordinator
 from lockgate_reader.config import Options
+from lockgate_reader.group.from_kafka import FromKafka
 from lockgate_reader.group.holdings import SourceWishes
 from lockgate_reader.group.joined import JoinedPlace
+from lockgate_reader.group.reports import ReportingPlace
 from lockgate_reader.group.subtasks import Identity
 
-__all__ = ["JoinedPlace", "place_of"]
+__all__ = ["FromKafka", "JoinedPlace", "ReportingPlace", "joined_place", "reporting_place"]
 
 
-def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
-    """Return the `JoinedPlace` of a reader with these options, after checking the coordinator.
+def joined_place(coordinator: Coordinator, options: Options) -> JoinedPlace:
+    """Return the place of a reader whose splits the coordinator assigns, after checking the
+    coordinator.
 
     Raises `ConfigurationError` if the group has a different drift or may not be created, and
     `CoordinatorRefused` if the coordinator rejects the reader.
     """
+    wishes = SourceWishes(options.start, options.discovery_ms, bounded=options.ending_offsets is not None)
+    return JoinedPlace(coordinator, _agreement(coordinator, options), _identity(coordinator, options), wishes)
+
+
+def reporting_place(coordinator: Coordinator, options: Options) -> ReportingPlace:
+    """Return the place of a reader that has its splits from elsewhere. Raises the same."""
+    return ReportingPlace(coordinator, _agreement(coordinator, options), _identity(coordinator, options))
+
+
+def _agreement(coordinator: Coordinator, options: Options) -> Agreement:
     agreement = Agreement(
         group=coordinator.group,
         max_drift=options.max_drift_ms,
@@ -31,6 +44,8 @@ def place_of(coordinator: Coordinator, options: Options) -> JoinedPlace:
         asker="reader",
     )
     check_coordinator(coordinator, agreement)
-    wishes = SourceWishes(options.start, options.discovery_ms, bounded=options.ending_offsets is not None)
-    identity = Identity(source_name(coordinator.source, None, options.name))
-    return JoinedPlace(coordinator, agreement, identity, wishes)
+    return agreement
+
+
+def _identity(coordinator: Coordinator, options: Options) -> Identity:
+    return Identity(source_name(coordinator.source, None, options.name))

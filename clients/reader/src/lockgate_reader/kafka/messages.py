@@ -8,8 +8,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
-Key = tuple[str, int]
-"""A topic and a partition."""
+from lockgate_reader.place import Key
 
 
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:

@@ -19,9 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lockgate.watermark import MAX, MIN, add
-
-Key = tuple[str, int]
-"""A topic and a partition."""
+from lockgate_reader.place import Key
 
 MOST_KEPT = 100_000
 """The number of fetched records that wait, over all partitions, before partitions are paused."""
@@ -63,7 +61,7 @@ class Admission:
         for key, each in positions.items():
             if each.paused and each.kept <= most // 2:
                 resume.append(key)
-            elif not each.paused and each.kept > most and each.next_time is not None and each.next_time > limit:
+            elif not each.paused and each.kept > most:
                 pause.append(key)
         return cls(limit, tuple(pause), tuple(resume))
 

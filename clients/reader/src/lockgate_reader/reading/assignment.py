@@ -16,9 +16,9 @@ from lockgate.flink.splits import (
     KafkaPartitionSplit,
 )
 from lockgate_reader.config import Options
-from lockgate_reader.kafka.client import KafkaClient, Unanswered
-from lockgate_reader.place import AssignedSplit, Orders, Place, ReaderSplit, ReaderState
-from lockgate_reader.reading.admission import Key
+from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka.logs import Unanswered
+from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.watermarks import SplitWatermark
 
@@ -105,7 +105,7 @@ class Assignment:
         if split.open:
             held = self._finished[split.name] = split.held(self.limit)
             self.read_out[split.name] = held.split
-            self._close(split)
+            self._close([split])
 
     def go_back(self, key: Key, position: int) -> None:
         """Move a split back to `position`, since its records from there on were not worked on.
@@ -139,12 +139,15 @@ class Assignment:
                     held = done.pop(name)
                     if done is self._returned:
                         self.last_positions.pop(_key(held.split), None)
-        for split in list(self.splits.values()):
+        gone = []
+        for split in self.splits.values():
             order = named.get(split.name)
             if order is None or order.number != split.number:
                 log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
-                self._close(split)
-                del self.last_positions[split.key]
+                gone.append(split)
+        self._close(gone)
+        for split in gone:
+            del self.last_positions[split.key]
         self._give_back([split for split in self.splits.values() if split.name in give_back])
         self._open([each for name, each in named.items() if self._is_new(each) and name not in give_back])
 
@@ -158,9 +161,8 @@ class Assignment:
         held = [split.held(self.limit) for split in splits]
         if self._callbacks.revoked is not None:
             self._callbacks.revoked(held)
-        for split, each in zip(splits, held, strict=True):
-            self._returned[split.name] = each
-            self._close(split)
+        self._returned.update({split.name: each for split, each in zip(splits, held, strict=True)})
+        self._close(splits)
         self.has_more_to_say = True
 
     def _open(self, assigned: Sequence[AssignedSplit]) -> None:
@@ -185,11 +187,12 @@ class Assignment:
                 self.finish(split)
         self.has_more_to_say = True
 
-    def _close(self, split: OpenSplit) -> None:
-        self.last_positions[split.key] = split.position
-        split.open = False
-        del self.splits[split.key]
-        self._client.unassign([split.key])
+    def _close(self, splits: Sequence[OpenSplit]) -> None:
+        for split in splits:
+            self.last_positions[split.key] = split.position
+            split.open = False
+            del self.splits[split.key]
+        self._client.unassign([split.key for split in splits])
 
     def _discover(self, number: int) -> None:
         """List the splits. If a later list does not come, the last one stays."""
@@ -209,9 +212,9 @@ class Assignment:
         first record. A later list leaves out partitions that have no leader yet.
         """
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
-        keys = self._client.partitions(self._options.topics, led=self._discovered is not None)
+        keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)
         at = self._options.start_ms
-        starts = self._options.start_offsets if at is None else self._client.offsets_at(keys, at)
+        starts = self._options.start_offsets if at is None else self._client.logs.offsets_at(keys, at)
         return tuple(KafkaPartitionSplit(*key, starts.get(key, EARLIEST_OFFSET), stop) for key in keys)
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
@@ -223,7 +226,7 @@ class Assignment:
         # Kafka's client has the same word for the beginning; the end has to be one offset from now
         # on.
         found.update(dict.fromkeys(_keys(left, EARLIEST_OFFSET), EARLIEST_OFFSET))
-        found.update(self._client.offsets(_keys(left, LATEST_OFFSET), latest=True))
+        found.update(self._client.logs.offsets(_keys(left, LATEST_OFFSET), latest=True))
         committed = _keys(left, COMMITTED_OFFSET)
         if committed:
             there = self._client.committed(committed)
@@ -235,7 +238,7 @@ class Assignment:
     def _stops(self, splits: Sequence[KafkaPartitionSplit]) -> dict[Key, int | None]:
         stops: dict[Key, int | None] = {_key(split): split.stopping_offset for split in splits}
         latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
-        stops.update(self._client.offsets(latest, latest=True))
+        stops.update(self._client.logs.offsets(latest, latest=True))
         return stops
 
 

@@ -8,7 +8,7 @@ answer counts for the moment *before* Kafka was asked. Nothing waits for it.
 from collections.abc import Callable, Collection
 from typing import Any
 
-from lockgate_reader.reading.admission import Key
+from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
 ASK_AGAIN_MS = 500

@@ -58,7 +58,7 @@ class LostPositions:
                 self._begin_again([each for each in splits if each.key[0] == split.key[0]], sure=True)
                 lost[:] = [each for each in lost if each[0].key[0] != split.key[0]]
                 continue
-            first, end = self._client.logs([split.key])[split.key]
+            first, end = self._client.logs.spans([split.key])[split.key]
             if offset < first:
                 self._skip(split, offset, first, end)
             else:
@@ -79,7 +79,7 @@ class LostPositions:
         """`sure`: the topic was made anew. Else the log may have been cut, and an error leaves the
         position as it is.
         """
-        logs = self._client.logs([split.key for split in splits])
+        logs = self._client.logs.spans([split.key for split in splits])
         begun = [split for split in splits if split.has_begun]
         why = _ANEW if sure else _ANEW_OR_CUT
         said = _lost([(each.name, each.position) for each in begun], [logs[each.key] for each in begun], why)
@@ -98,8 +98,7 @@ class LostPositions:
             )
 
     def _read_from(self, split: OpenSplit, offset: int) -> None:
-        self._client.unassign([split.key])
-        self._client.assign({split.key: offset})
+        self._client.refetch({split.key: offset})
         if split.paused:
             self._client.pause([split.key])
 

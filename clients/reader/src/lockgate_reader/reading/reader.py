@@ -19,6 +19,7 @@ backlog does not wait for the next turn.
 (`records`), and a turn comes first.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,18 +27,22 @@ from typing import Any
 from lockgate.flink.source.checkpoint import write_splits
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.watermark import MAX, MIN
+from lockgate_http.errors import KafkaFailed
 from lockgate_reader.clock import monotonic_ms, now_s, wall_clock_ms
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.place import Orders, Place, ReaderState
+from lockgate_reader.place import Key, Orders, Place, ReaderState
 from lockgate_reader.reading.admission import Admission
 from lockgate_reader.reading.arrivals import Arrivals
 from lockgate_reader.reading.assignment import Assignment, Callbacks
 from lockgate_reader.reading.ends import Ends
 from lockgate_reader.reading.lost_positions import LostPositions
+from lockgate_reader.reading.quiet import Quiet
 from lockgate_reader.reading.records import CHUNK, Piece, PieceSize
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.topic_ids import TopicIds
+
+log = logging.getLogger("lockgate")
 
 WAIT_S = 0.1
 """The longest wait for Kafka before the place is asked again."""
@@ -66,10 +71,13 @@ class RunningReader:
         self.options, self.client, self.place = options, client, place
         self.now_ms, self.lease_s = now_ms, lease_s
         self._max_drift_ms = options.max_drift_ms
-        self.ends = Ends(lambda keys: client.ask_offsets(keys, latest=True), now_ms, wall_ms)
+        self.ends = Ends(lambda keys: client.logs.ask_offsets(keys, latest=True), now_ms, wall_ms)
         self.arrivals = Arrivals(options, client, wall_ms)
         self.assignment = Assignment(options, client, place, callbacks)
-        self._lost = LostPositions(client, TopicIds(client.ask_topics, options.topics, now_ms, options.discovery_ms))
+        self._lost = LostPositions(
+            client, TopicIds(client.logs.ask_topics, options.topics, now_ms, options.discovery_ms)
+        )
+        self._quiet = Quiet(client)
         self._size = PieceSize()
         self.orders = Orders(ceiling=MIN)
         self.limit = self._watermark = MIN
@@ -82,6 +90,8 @@ class RunningReader:
         self._moved = True  # since the last decision
         self._next_turn = 0
         self._committed_at = now_ms()
+        self._left = False
+        self._empty_at = 0  # when a fetch came back empty last
 
     # -- life --
 
@@ -89,6 +99,8 @@ class RunningReader:
         """Begin."""
         self._lost.begin()
         self.place.enter(self.wake)
+        if self.options.partitions == "kafka":
+            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, self._on_gone)
         self.turn()
 
     def wake(self) -> None:
@@ -118,6 +130,7 @@ class RunningReader:
     def close(self) -> None:
         """Leave the place and Kafka."""
         self.end_piece()
+        self._left = True
         try:
             self.place.leave(self.assignment.state(ReaderState(watermark=self.watermark, ended=self.watermark == MAX)))
         finally:
@@ -171,7 +184,7 @@ class RunningReader:
         if self.due:
             return None
         piece = self.next_piece(most)
-        if piece is None and not self.ended:
+        if piece is None and not self.ended and not self.client.subscribed:  # no rebalance within a batch
             self._fetch(0)
             piece = self.next_piece(most)
         return piece
@@ -237,17 +250,23 @@ class RunningReader:
         self._next_turn = now + TURN_MS
         if self.stopped is not None:
             return
+        if self.client.subscribed:  # however slow the program is, Kafka's group hears of the reader
+            self._fetch(0, most=1)
         self._or_end(lambda: self._lost.look(self.assignment.splits.values()))
         self._look_at_ends(now)
-        self.orders = self.assignment.exchange(self._state(now))
+        self._quiet.look(self.assignment.splits.values(), now, self._empty_at)
+        self._exchange()
         if self.assignment.has_more_to_say:
             self._next_turn = now
-        self._moved = True
         self._decide()
         every_ms = self.options.commit_interval_ms
         # What is given back is committed before another reader has it, and not later.
         if every_ms is not None and (self.assignment.has_more_to_say or now - self._committed_at >= every_ms):
             self.commit(wait=False)
+
+    def _exchange(self) -> None:
+        self.orders = self.assignment.exchange(self._state(self.now_ms()))
+        self._moved = True
 
     def _look_at_ends(self, now: int) -> None:
         self.ends.look(self.assignment.splits.values())
@@ -297,10 +316,10 @@ class RunningReader:
         for key in (*decision.pause, *decision.resume):
             self.assignment.splits[key].paused = key in decision.pause
 
-    def _fetch(self, timeout_s: float) -> None:
+    def _fetch(self, timeout_s: float, most: int = CHUNK) -> None:
         if self.failure is not None:
             raise self.failure
-        self._or_end(lambda: self._take(self.client.fetch(CHUNK, timeout_s)))
+        self._or_end(lambda: self._take(self.client.fetch(most, timeout_s)))
 
     def _or_end(self, call: Callable[[], None]) -> None:
         """End the reader on an error, since nothing behind it may be returned."""
@@ -311,6 +330,8 @@ class RunningReader:
             raise
 
     def _take(self, messages: list[Any]) -> None:
+        if not messages:
+            self._empty_at = self.now_ms()
         for split in self.arrivals.take(messages, self.assignment.splits):
             self._moved = True
             if split.fetched and not split.queued:
@@ -322,3 +343,26 @@ class RunningReader:
         self.arrivals.lost, self.assignment.lost = [], []
         if lost:
             self._lost.take(lost, list(self.assignment.splits.values()))
+
+    # -- Kafka's group, in callbacks within `_fetch` --
+
+    def _on_assigned(self, keys: list[Key]) -> None:
+        self.place.rebalanced(assigned=keys)
+        self._exchange()
+
+    def _on_revoked(self, keys: list[Key]) -> None:
+        if self._left:
+            return  # Kafka's client is being closed
+        if self.options.commit_interval_ms is not None:
+            try:
+                self.commit(wait=True)  # the next owner begins here
+            except KafkaFailed as error:
+                log.warning("%s; records since the last commit will be read again by another consumer", error)
+        self.place.rebalanced(revoked=keys)
+        self._exchange()
+        self._on_gone(keys)
+
+    def _on_gone(self, keys: list[Key]) -> None:
+        if not self._left:
+            self.place.rebalanced(gone=keys)
+            self._exchange()

@@ -8,8 +8,8 @@ from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
-from lockgate_reader.place import ReaderSplit
-from lockgate_reader.reading.admission import Key, Position
+from lockgate_reader.place import Key, ReaderSplit
+from lockgate_reader.reading.admission import Position
 from lockgate_reader.reading.records import FetchedRecords, Piece, first_at
 from lockgate_reader.reading.watermarks import SplitWatermark
 

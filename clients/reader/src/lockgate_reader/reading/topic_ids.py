@@ -11,7 +11,7 @@ where the broker knows no ids.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lockgate_reader.kafka.client import id_of
+from lockgate_reader.kafka.logs import id_of
 
 EVERY_MS = 10_000
 

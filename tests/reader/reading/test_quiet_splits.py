@@ -1,0 +1,59 @@
+"""When a split of which nothing comes is worth an alarm."""
+
+import logging
+from collections.abc import Mapping
+
+import pytest
+
+from lockgate.flink.splits import KafkaPartitionSplit
+from lockgate.flink.strategy import WatermarkStrategy
+from lockgate_reader.place import Key
+from lockgate_reader.reading.quiet import QUIET_MS, Quiet
+from lockgate_reader.reading.split import OpenSplit
+from lockgate_reader.reading.watermarks import SplitWatermark
+
+
+class Kafka:
+    """What was to be fetched again."""
+
+    def __init__(self) -> None:
+        self.again: list[dict[Key, int]] = []
+
+    def refetch(self, starts: Mapping[Key, int]) -> None:
+        self.again.append(dict(starts))
+
+
+def split() -> OpenSplit:
+    return OpenSplit(
+        KafkaPartitionSplit("t", 0), 1, 7, None, SplitWatermark(WatermarkStrategy.for_monotonous_timestamps())
+    )
+
+
+def alarms(quiet: Quiet, one: OpenSplit, until_ms: int, empty_every_ms: int = 100) -> int:
+    times = range(0, until_ms + 1, 100)
+    return sum(len(quiet.look([one], now, now - now % empty_every_ms)) for now in times)
+
+
+def test_quiet_split_raises_an_alarm_and_is_fetched_again(caplog: pytest.LogCaptureFixture) -> None:
+    kafka, one = Kafka(), split()
+    assert alarms(Quiet(kafka), one, 2 * QUIET_MS) == 2  # type: ignore[arg-type]
+    assert kafka.again == [{("t", 0): 7}] * 2
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+    assert "nothing of t-0 at offset 7 for 30 s" in caplog.text
+
+
+def test_split_that_is_read_to_its_end_or_paused_or_moves_is_not_quiet() -> None:
+    for change in ("end", "paused", "moves"):
+        quiet, one = Quiet(Kafka()), split()  # type: ignore[arg-type]
+        for now in range(0, 2 * QUIET_MS, 100):
+            if change == "end":
+                one.confirm_end(7, (now, now))
+            elif change == "paused":
+                one.paused = True
+            else:
+                one.go_to(now)
+            assert quiet.look([one], now, now) == []
+
+
+def test_records_that_may_come_behind_others_are_no_alarm() -> None:
+    assert alarms(Quiet(Kafka()), split(), 4 * QUIET_MS, empty_every_ms=QUIET_MS // 2) == 0  # type: ignore[arg-type]
