@@ -11,6 +11,7 @@ from lockgate_http.group.membership import Membership
 from lockgate_spark import Alignment, WaitedTooLong
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.planning.look_ahead import Begin
 from support.members import MINUTE
 from support.runs import RunInMemory, SourceInMemory
 
@@ -55,6 +56,7 @@ def session(
     membership: Membership | None = None,
     clock: Callable[[], float] | None = None,
     time: "TimeInMemory | None" = None,
+    begin: Begin | None = None,
     **alignment: Any,
 ) -> AlignedRun:
     """A run to be closed once for each source. Its alignment promises records in order: too few
@@ -68,6 +70,7 @@ def session(
         run or RunInMemory(),
         membership,
         clock,
+        begin=begin,
         **({"ticks": going_with(clock)} if time is None else {"ticks": time.ticks, "sleep": time.sleep}),
     )
     for i, source in enumerate(sources):

@@ -136,7 +136,7 @@ def test_log_made_to_defeat_the_search_is_read_to_its_end() -> None:
     batches, learned = 0, None
     while any(view.positions[split] < view.ends[split] for split in view.ends):
         made = Draft(LogAnswers(view.backlogs(10**20), view, BOUNDS, {0: 50}, learned))
-        plan, learned = made.plan(), made.curve
+        plan, learned = made.plan(), made.answers.curve
         assert 0 < plan.offsets <= 50
         assert made.answers.look_ups <= MOST_LOOK_UPS
         view.positions.update({split: each.end for split, each in plan.splits.items()})

@@ -81,7 +81,7 @@ def played(
             closed[split] = max(closed[split], now - bound)
             backlogs[split] = replace(backlogs[split], lag_bound=bound)
         made = Draft(LogAnswers(backlogs, view, bounds, {0: budget}, curve))
-        plan, curve = made.plan(), made.curve
+        plan, curve = made.plan(), made.answers.curve
         batch = [(s, offset, logs[s][offset]) for s, p in plan.splits.items() for offset in range(p.position, p.end)]
         for split, offset, event_time in batch:
             if event_time <= watermark.add(highest, -delay):

@@ -86,7 +86,7 @@ def test_once_the_pace_is_known_a_plan_reads_twice_and_fills_its_budget() -> Non
         draft = Draft(
             LogAnswers(unread.backlogs(), unread, Bounds(max_drift=1_000, idle_timeout=60_000), {0: 5_000}, learned)
         )
-        plan, learned = draft.plan(), draft.curve
+        plan, learned = draft.plan(), draft.answers.curve
         positions = {split: made.end for (_, split), made in plan.splits.items()}
         source.log.remember_plan({split: made.next for (_, split), made in plan.splits.items() if made.next})
         reads.append(source.log.look_ups - before)

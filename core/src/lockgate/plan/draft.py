@@ -21,7 +21,7 @@ class Draft(Generic[Split]):
 
     def __init__(self, answers: LogAnswers[Split]) -> None:
         self.answers, self.horizon, self.limit = answers, answers.horizon, answers.limit
-        self.heads, self.first, self.curve = answers.heads, answers.first, answers.curve
+        self.heads, self.first = answers.heads, answers.first
         self._backlogs, self._bounds, self._budgets = answers.backlogs, answers.bounds, answers.budgets
         self._own = answers.found
         self.watermarks = {split: self._watermark(split) for split in self._backlogs}

@@ -187,5 +187,5 @@ class AlignedReader(VirtualReader):
             )
         log = VirtualLog(self.splits, dict(self.positions), ends)
         draft = Draft(LogAnswers(backlogs, log, self._bounds, {0: self.load.budget}, self._learned))
-        self._learned = draft.curve
+        self._learned = draft.answers.curve
         return draft

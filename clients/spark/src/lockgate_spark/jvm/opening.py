@@ -1,7 +1,9 @@
 """Opens what a query's aligned sources need, for `align` in a classic session and for the host."""
 
 import logging
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -17,6 +19,7 @@ from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.zone import check_zone
 from lockgate_spark.planning.aligned_run import AlignedRun, Round
+from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.running import running
@@ -105,7 +108,15 @@ class PlannedSource:
             warn_of_options(alignment, run.available_now)
             report = RunReport(run, alignment) if alignment.mode == "observe" else None
             member = joined(alignment, run)
-            return AlignedRun(alignment, run, member, gauges=gauges_of(run), report=report, round_=round_)
+            return AlignedRun(
+                alignment,
+                run,
+                member,
+                gauges=gauges_of(run),
+                report=report,
+                round_=round_,
+                begin=_on_a_thread(self.spark),
+            )
 
         aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
         if aligned.alignment != alignment:
@@ -117,6 +128,27 @@ class PlannedSource:
 def aligned_run_of(batch: Any) -> AlignedRun | None:
     """Return the aligned run that planned `batch`; None if its query is not aligned."""
     return running.of_query(AlignedRun, query_id_of(batch))
+
+
+def _on_a_thread(spark: Any) -> Begin:
+    """Return what begins a function on a thread of its own, in Java, too."""
+
+    def begin(function: Callable[[], None]) -> Callable[[], object]:
+        java: list[Any] = []
+
+        def run() -> None:
+            with suppress(Exception):  # without a JVM the function fails, too, and says so
+                java.append(spark._jvm.Thread.currentThread())
+            function()
+
+        def interrupt() -> None:
+            with suppress(Exception):
+                java[0].interrupt()
+
+        threading.Thread(target=run, name="lockgate-look-ahead", daemon=True).start()
+        return interrupt
+
+    return begin
 
 
 def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:

@@ -13,11 +13,13 @@ import org.apache.kafka.common.*;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.errors.UnsupportedVersionException;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.kafka010.KafkaRecordToRowConverter;
 import scala.Function1;
+import scala.Option;
 
 public class KafkaLog {
     private static final int WIDTH = 13;
@@ -37,6 +39,7 @@ public class KafkaLog {
     private UnsafeProjection expression;
     private Function1 toRow;
     private boolean micros;
+    private Option session; // whose settings the expression may ask for, on whatever thread
     private long earliest = Long.MIN_VALUE;
     private long latest = Long.MAX_VALUE;
     private TopicPartition[] splits = new TopicPartition[0];
@@ -181,6 +184,7 @@ public class KafkaLog {
         this.expression = expression;
         this.micros = micros;
         this.toRow = new KafkaRecordToRowConverter().toUnsafeRowProjector(headers);
+        this.session = SparkSession.getActiveSession();
     }
 
     /**
@@ -193,7 +197,7 @@ public class KafkaLog {
      * of the highest record sent along, of the first and the last one where event time is parsed. Throws when the broker is silent for `patienceMs`.
      */
     public byte[] read(byte[] ranges, long target, long mostPassed, long patienceMs) throws Exception {
-        if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
+        begin();
         long[] ends = new long[splits.length];
         Map asked = seek(ByteBuffer.wrap(ranges), ends);
         long[] found = new long[WIDTH * splits.length];
@@ -216,6 +220,11 @@ public class KafkaLog {
             if (System.currentTimeMillis() > deadline) throw new java.util.concurrent.TimeoutException("no answer for " + asked.keySet());
         }
         return pack(found);
+    }
+
+    private void begin() {
+        if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
+        if (session != null && session.isDefined()) SparkSession.setActiveSession((SparkSession) session.get());
     }
 
     /** A split that has gone holds nothing any more. Returns when to look again. */
@@ -295,7 +304,7 @@ public class KafkaLog {
      * All are -1 where nothing came within `patienceMs`, or what came is not credible.
      */
     public byte[] sample(byte[] ranges, long patienceMs) {
-        if (consumer == null) consumer = new KafkaConsumer(sparing(params, splits.length));
+        begin();
         long[] found = new long[4 * splits.length];
         java.util.Arrays.fill(found, NONE);
         try {

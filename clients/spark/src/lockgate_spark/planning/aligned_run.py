@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from lockgate_http.group.membership import Membership
@@ -25,6 +26,7 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.planning.held_plan import HeldPlans
 from lockgate_spark.planning.idle_wait import LONGEST_S, IdleWait
+from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.steps import Least, Planned
@@ -55,7 +57,8 @@ class AlignedRun:
     """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
     if anywhere. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds; by default
     the end of the run ends the wait. `report`: in mode observe, what the run has lost.
-    `round_`: for a process that goes on where another one has ended.
+    `round_`: for a process that goes on where another one has ended. `begin`: begins a function on
+    another thread, so that the next plan's look is made while Spark runs a batch.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class AlignedRun:
         sleep: Callable[[float], object] | None = None,
         report: RunReport | None = None,
         round_: Round | None = None,
+        begin: Begin | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
         self.sources: dict[int, Source] = {}
@@ -76,7 +80,7 @@ class AlignedRun:
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
         self._ticks = ticks
-        self._planner = Planner(alignment, run, membership, self.sources, clock, ticks)
+        self._planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
         self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
         self._idle_wait = IdleWait()
         self._gauges = None if gauges is None else RunGauges(gauges)
@@ -163,6 +167,8 @@ class AlignedRun:
             self._answers = {} if self._is_idle() else self._next_round(index, start)
         answer = self._answers.pop(index, start)
         self._serve(index, answer)
+        if not self._answers:
+            self._planner.look_ahead({i: self._position(i) for i in self.sources})
         return answer
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
@@ -214,11 +220,12 @@ class AlignedRun:
         if self._closed.is_set():
             return
         self._closed.set()
+        has_ended = self._planner.ahead.end()
         self._planner.sum_up()
         # An error in one of these must not skip the others: a lease that is kept alive would hold
         # the group for ever.
         for close in (
-            self._leave,
+            partial(self._leave, reports=has_ended),
             self._finish_report,
             self._close_gauges,
             *(source.log.requests.close for source in self.sources.values()),
@@ -228,12 +235,12 @@ class AlignedRun:
             except Exception as error:
                 log.warning("closing the alignment at the end of the query failed: %s", error)
 
-    def _leave(self) -> None:
+    def _leave(self, *, reports: bool) -> None:
         if self.membership is None:
             return
         finished = None
         try:
-            if not self.run.failed():
+            if reports and not self.run.failed():
                 finished = self._planner.reports()
         finally:
             self.membership.close(finished, returns=self.run.available_now)

@@ -17,6 +17,7 @@ from lockgate_spark.planning.bounds import QueryBounds
 from lockgate_spark.planning.ceiling import Exchange
 from lockgate_spark.planning.driver_clock import DriverClock
 from lockgate_spark.planning.look import Looker
+from lockgate_spark.planning.look_ahead import Begin, LookAhead
 from lockgate_spark.planning.min_batch import put_off
 from lockgate_spark.planning.query_facts import QueryFacts
 from lockgate_spark.planning.retention import Retention, read_early
@@ -36,7 +37,8 @@ FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
 
 class Planner:
     """Makes the plans of one run. `clock`: wall clock in seconds. `ticks`: a monotonic clock, in
-    seconds. `least`: by source, the smallest batch worth reading.
+    seconds. `begin`: begins the looks ahead; without it there are none. `least`: by source, the
+    smallest batch worth reading.
     """
 
     def __init__(
@@ -47,33 +49,40 @@ class Planner:
         sources: Mapping[int, Source],
         clock: Callable[[], float],
         ticks: Callable[[], float],
+        begin: Begin | None = None,
     ) -> None:
         self._run, self._membership, self._sources, self._ticks = run, membership, sources, ticks
         self._observes = alignment.mode == "observe"
         self.clock, self.observer = DriverClock(clock, ticks), Observer(alignment, sources)
         self.bounds = QueryBounds(alignment, run, membership, sources)
         self.looker = Looker(alignment, run, membership, sources, self.bounds, self.clock, self.observer)
+        self.ahead = LookAhead(self.looker, run, self.clock, None if self._observes else begin)
         self._retention = Retention(retention_share_of(alignment), tells=membership is not None)
         self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
         self._exchange = Exchange(membership, self.looker, self._retention, self.facts, self.observer)
         self.least: dict[int, Least | None] = {}
+        self._look: Look | None = None  # that of the last plan
+        self._asked = 0  # requests up to then
         self._carried_out: Planned | None = None  # the last one
         self._batch_at: float | None = None  # when that of the last batch was
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
 
     def plan(self, positions: Mapping[int, Offsets]) -> Planned:
         """Return the plan for the records after the positions."""
-        began, asked = self._ticks(), self.looker.requests
-        look, drafted, ceiling = self._offer(positions)
+        began = self._ticks()
+        look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
+        drafted, ceiling = self._offer(look)
         if self.bounds.now() != look.bounds:  # the group's first answer has brought its drift
-            look, drafted, ceiling = self._offer(positions, again=True)
+            look = self.looker.look(positions, self._read_upto, again=True)
+            drafted, ceiling = self._offer(look)
         first_cut = plan = answered(partial(cut, drafted, ceiling), look, self.looker)
         now = int(self.clock() * 1000)
         basis = self._basis(look, drafted, ceiling, self._retention.look(plan, look.unread, now))
         for keep in FILTERS:
             before, plan = plan, answered(partial(keep, plan, basis), look, self.looker)
-        plan, is_put_off = replace(plan, look_ups=self.looker.requests - asked), plan.offsets == 0 < before.offsets
+        asked, self._asked = self._asked, self.looker.requests
+        plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
         planned = Planned(plan, basis, first_cut, is_put_off, self._ticks() - began)
         if not self._observes:  # nothing is paused there
             self._exchange.made = planned
@@ -104,8 +113,15 @@ class Planner:
 
     def reports(self) -> dict[int, SourceStatus] | None:
         """Return the report of each source by the last look; None before the first one."""
-        look = self.looker.last
+        look = self._look
         return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
+
+    def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
+        """Look at what follows the last plan that was carried out, once all sources have their
+        ends, `positions`.
+        """
+        if self._carried_out is not None:
+            self.ahead.begin(self._carried_out, positions, self._read_upto)
 
     def context(self, planned: Planned) -> PlanContext:
         """Return what a view shows besides this plan."""
@@ -146,11 +162,10 @@ class Planner:
 
     # -- inside --
 
-    def _offer(self, positions: Mapping[int, Offsets], *, again: bool = False) -> tuple[Look, Draft[Key], PlanCeiling]:
-        """Look, and return how far the query gets alone, and how far the group lets it."""
-        look = self.looker.look(positions, self._read_upto, again=again)
-        drafted = draft(look)
-        return look, drafted, self._exchange.ceiling(look, drafted)
+    def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
+        """Return how far the query gets alone, and how far the group lets it."""
+        self._look, drafted = look, draft(look)
+        return drafted, self._exchange.ceiling(look, drafted)
 
     def _basis(self, look: Look, drafted: Draft[Key], ceiling: PlanCeiling, safe_from: Mapping[Key, int]) -> PlanBasis:
         slices = self.looker.slices

@@ -27,6 +27,7 @@ from lockgate_spark.logs.unread import Key, Unread
 T = TypeVar("T")
 
 FRESH_S = 1.0  # a look holds for so long, if no position and no log end has moved
+AHEAD_S = 10.0  # of partitions without a backlog a group is told what was true at the look
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,14 @@ class Look:
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
+
+    def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
+        """Return whether a plan may be made of it at `now` (wall clock in seconds) although records
+        may have come since. None of them will be late, since the horizon allows for records that
+        are still to come, and a batch of these budgets is full without them.
+        """
+        in_time = 0 <= now - self.asked_at < AHEAD_S
+        return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
 
 
 class CanLook(Protocol):

@@ -1,0 +1,84 @@
+"""The look for the next plan, made while Spark runs the batch before it.
+
+A look depends on the positions alone, and these are known as soon as a batch is planned. A plan of
+it is as safe later as at once, because the horizon allows for records that are still to come. It
+would only be less fresh. So a look ahead is used if the budgets limit its batch, and none is made
+after a batch that they did not limit: a live query looks when Spark asks.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from typing import NamedTuple
+
+from lockgate.plan.model import Limit
+from lockgate_spark.logs.requests import Offsets
+from lockgate_spark.planning.look import Looker
+from lockgate_spark.planning.run import Run
+from lockgate_spark.planning.steps import Look, Planned
+
+log = logging.getLogger("lockgate")
+
+_STEP_S = 0.1  # a wait looks this often whether the query still runs
+_SETTLE_S = 5.0  # longer than an interrupt takes
+
+Positions = Mapping[int, Offsets]
+Begin = Callable[[Callable[[], None]], Callable[[], object]]
+"""Begins a function on another thread. Returns what interrupts its requests."""
+
+
+class _UnderWay(NamedTuple):
+    positions: Positions
+    look: Future[Look]
+    interrupt: Callable[[], object]
+
+
+class LookAhead:
+    """The looks ahead of one run. `begin`: None if none are to be made. Spark asks on one thread,
+    and the looker belongs to the look under way until `take` or `end` has returned.
+    """
+
+    def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
+        self._looker, self._run, self._clock, self._begin = looker, run, clock, begin
+        self._under_way: _UnderWay | None = None
+
+    def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
+        """Begin the look at what follows a batch, if it may be of use. `positions`: where the batch
+        ends.
+        """
+        if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
+            return
+        future: Future[Look] = Future()
+
+        def look() -> None:
+            try:
+                future.set_result(self._looker.look(positions, read_upto))
+            except Exception as error:  # the look that Spark asks for says so
+                log.debug("the look ahead failed", exc_info=error)
+                future.set_exception(error)
+
+        self._under_way = _UnderWay(positions, future, self._begin(look))
+
+    def take(self, positions: Positions) -> Look | None:
+        """Return the look for these positions as soon as it is made; None if there is none, or it
+        no longer holds. Raises `RuntimeError` if the query is stopped before.
+        """
+        if self._under_way is None:
+            return None
+        made_for, made, _ = self._under_way
+        while not wait((made,), _STEP_S).done:
+            if not self._run.is_active():
+                raise RuntimeError("the query was stopped")
+        self._under_way = None
+        if made_for != positions or made.exception() is not None:
+            return None
+        look = made.result()
+        budgets = {i: source.budget for i, source in look.unread.sources.items()}
+        return look if look.holds_unseen(budgets, self._clock()) else None
+
+    def end(self) -> bool:
+        """End the look that is under way. Return whether it has ended."""
+        if self._under_way is None:
+            return True
+        self._under_way.interrupt()
+        return bool(wait((self._under_way.look,), _SETTLE_S).done)
