@@ -19,7 +19,7 @@ from support.imports import CHECKOUT
 SITE = CHECKOUT / "build/site"
 LISTED = re.findall(r'"([\w/-]+)\.md"\}', (CHECKOUT / "zensical.toml").read_text(encoding="utf-8"))
 PAGES = tuple("" if page == "index" else f"{page}/" for page in LISTED)
-LOOKED_AT = ("", "guide/groups/", "reference/python/", "reference/cli-and-rest/")
+LOOKED_AT = ("", "reference/python/")
 WIDTHS = (360, 390, 1024, 1440)
 VERSIONS = "/versions.json"
 """Only a published site has it, beside its versions."""

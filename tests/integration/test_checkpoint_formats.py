@@ -157,6 +157,7 @@ def names(conf: SparkSession) -> SparkSession:
     return conf
 
 
+@pytest.mark.long
 def test_sources_with_names_come_and_go_between_runs_and_their_readers_with_them(
     names: SparkSession, kafka: KafkaBroker, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -59,6 +59,7 @@ def test_a_producer_whose_transactions_commit_records_of_a_minute_ago_loses_no_r
     assert [query.counted for query in running] == [2 * ROUNDS + 1] * 2
 
 
+@pytest.mark.long
 def test_rows_of_a_transaction_that_is_open_in_one_available_now_run_are_kept_by_the_next(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

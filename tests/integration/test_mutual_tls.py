@@ -86,6 +86,7 @@ def records(first: int, last: int) -> list[tuple[int, int, None, bytes]]:
 
 @pytest.mark.kafka
 @pytest.mark.redis
+@pytest.mark.long
 def test_a_query_goes_on_while_every_certificate_and_its_token_are_renewed(
     spark: SparkSession, kafka: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:

@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Protocol
 
 from lockgate_http.group.membership import Membership
@@ -220,12 +219,11 @@ class AlignedRun:
         if self._closed.is_set():
             return
         self._closed.set()
-        has_ended = self._planner.ahead.end()
         self._planner.sum_up()
         # An error in one of these must not skip the others: a lease that is kept alive would hold
         # the group for ever.
         for close in (
-            partial(self._leave, reports=has_ended),
+            self._leave,
             self._finish_report,
             self._close_gauges,
             *(source.log.requests.close for source in self.sources.values()),
@@ -235,12 +233,12 @@ class AlignedRun:
             except Exception as error:
                 log.warning("closing the alignment at the end of the query failed: %s", error)
 
-    def _leave(self, *, reports: bool) -> None:
+    def _leave(self) -> None:
         if self.membership is None:
             return
         finished = None
         try:
-            if reports and not self.run.failed():
+            if not self.run.failed():
                 finished = self._planner.reports()
         finally:
             self.membership.close(finished, returns=self.run.available_now)

@@ -76,9 +76,13 @@ class LookAhead:
         budgets = {i: source.budget for i, source in look.unread.sources.items()}
         return look if look.holds_unseen(budgets, self._clock()) else None
 
-    def end(self) -> bool:
-        """End the look that is under way. Return whether it has ended."""
-        if self._under_way is None:
-            return True
-        self._under_way.interrupt()
-        return bool(wait((self._under_way.look,), _SETTLE_S).done)
+    @property
+    def under_way(self) -> bool:
+        """Return whether a look is being made."""
+        return self._under_way is not None and not self._under_way.look.done()
+
+    def end(self) -> None:
+        """Interrupt the look that is under way."""
+        if self._under_way is not None:
+            self._under_way.interrupt()
+            wait((self._under_way.look,), _SETTLE_S)

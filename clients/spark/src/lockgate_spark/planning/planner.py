@@ -112,8 +112,10 @@ class Planner:
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
-        """Return the report of each source by the last look; None before the first one."""
-        look = self._look
+        """Return the report of each source by the look of the last plan; None before the first one,
+        and while another look is being made.
+        """
+        look = None if self.ahead.under_way else self._look
         return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
@@ -152,6 +154,7 @@ class Planner:
 
     def sum_up(self) -> None:
         """Log the totals at the end of the run, and keep the producers' lags for the next one."""
+        self.ahead.end()
         self.waits.close()
         last = self._carried_out
         if last is not None and last.plan.limit in (Limit.SLICE, Limit.HORIZON) and self.left:
