@@ -104,7 +104,14 @@ def test_an_expected_source_that_has_left_is_missed() -> None:
 def test_partitions_that_are_assigned_to_no_reader_are_missed() -> None:
     counts = {"orders": {"assigned": 2, "unassigned": 1}}
 
-    assert str(judged(reader(PASSED), enumerators=counts)) == "1 partitions of orders are assigned to no reader"
+    assert str(judged(reader(PASSED), enumerators=counts)) == "partitions of orders without a reader: 1"
+
+
+def test_the_first_reasons_are_named_and_the_others_counted() -> None:
+    many = judged(*(reader(MIN, "registered") for _ in range(1_005)))
+
+    assert str(many).count("orders/0 has not reported yet") == 3
+    assert str(many).endswith("; and 1,002 more")
 
 
 def test_a_new_group_waits_for_its_readers_to_come_back() -> None:

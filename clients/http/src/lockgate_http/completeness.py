@@ -46,18 +46,19 @@ _ASLEEP = ("lost", "finished", "parked")
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not. The clock alone may change the answer after `due_ms`, unless that is
-    None.
+    clauses on why it has not, and `more` counts the others. The clock alone may change the answer
+    after `due_ms`, unless that is None.
     """
 
     passed: bool
     revision: int
     reasons: tuple[str, ...] = ()
     due_ms: int | None = None
+    more: int = 0
 
     def __str__(self) -> str:
         """Return the reasons in one line."""
-        return "; ".join(self.reasons)
+        return "; ".join([*self.reasons, *([f"and {self.more:,} more"] if self.more else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def standing(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> 
         tuple(each.reason for each in found[:REASONS]),
         # the last one: before that, the others still stand in the way
         max((each for each in due if each is not None), default=None) if None not in due else None,
+        max(0, len(found) - REASONS),
     )
 
 
@@ -105,7 +107,7 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
         yield _Obstacle("it has no reader")
     for source, counts in group.get("enumerators", {}).items():
         if counts["unassigned"]:
-            yield _Obstacle(f"{counts['unassigned']:,} partitions of {source} are assigned to no reader")
+            yield _Obstacle(f"partitions of {source} without a reader: {counts['unassigned']:,}")
     clock = group["now"] - group["config"]["max_drift_ms"]
     for source, some in readers.items():
         for reader in some:

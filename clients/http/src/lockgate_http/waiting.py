@@ -82,7 +82,7 @@ def event_time_ms(event_time: datetime) -> int:
     """Return an event time in ms. Raises `ConfigurationError` if it has no time zone."""
     if not isinstance(event_time, datetime) or event_time.tzinfo is None:
         raise ConfigurationError(f"wait_until(event_time={event_time!r}): expected a datetime with a time zone")
-    return (event_time - _EPOCH) // timedelta(milliseconds=1)
+    return -((_EPOCH - event_time) // timedelta(milliseconds=1))  # rounded up
 
 
 def wait(
