@@ -1,7 +1,6 @@
-"""Puts the files of uPlot into the wheel, out of the distribution `uplot-python`.
+"""Put the files of uPlot into the wheel, from the distribution `uplot-python`.
 
-The wheel then needs neither it nor what it pulls in: it is a Python package around these files, and
-wants numpy and IPython, which a service has no use for.
+So the service does not depend on that distribution, which requires numpy and IPython.
 """
 
 from importlib.metadata import distribution
@@ -14,10 +13,10 @@ FILES = ("uplot/static/uPlot.iife.js", "uplot/static/uPlot.min.css")
 
 
 class Charts(BuildHookInterface):  # type: ignore[misc, type-arg]
-    """Called by hatchling for each wheel."""
+    """The hook that hatchling calls for each wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Take the files of the installed distribution in an editable checkout."""
+        """Include the files, except in an editable checkout, which finds them itself."""
         if version == "editable":
             return
         installed = distribution("uplot-python")

@@ -120,7 +120,7 @@ def test_words_and_keys_are_no_such_figures(text: str) -> None:
 
 def test_event_times_for_people_have_no_names_of_the_code() -> None:
     """`watermark.iso` gives MIN and MAX, which JSON, metrics and programs have."""
-    programs = {"progress_metrics.py", "inspection.py", "inspected_splits.py", "journal_pages.py", "watermark.py"}
+    programs = {"progress_metrics.py", "inspection.py", "inspected_splits.py", "coordinator.py", "watermark.py"}
     found = [
         f"{path.relative_to(CHECKOUT)}"
         for path in sources()

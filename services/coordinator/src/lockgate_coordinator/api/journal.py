@@ -11,7 +11,6 @@ from lockgate.watermark import MAX
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import Digits, GroupName, Limit, TheCoordinator
 from lockgate_coordinator.api.schemas import ref
-from lockgate_coordinator.service.journal_pages import journal_page
 from lockgate_coordinator.telemetry.changes import Kind
 
 router = APIRouter(prefix="/v1/groups/{group}", tags=["groups"])
@@ -58,8 +57,13 @@ async def journal(
     to get the next page, or as `after` with `order=oldest`. With `Accept: application/x-ndjson`
     each entry is a line.
     """
-    bounds = (after, before, order == "newest")
-    found, last = await journal_page(coordinator, group, bounds, limit, kinds=_kinds(kind), source=source)
+    kinds = _kinds(kind)
+    found, last = await coordinator.journal(
+        group,
+        (after, before, order == "newest"),
+        limit,
+        lambda entry: (not kinds or entry["kind"] in kinds) and (not source or entry.get("source") == source),
+    )
     if LINES in accept:
         lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in found)
         return Response("".join(lines), media_type=LINES)

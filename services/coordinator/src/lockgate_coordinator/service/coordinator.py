@@ -4,9 +4,11 @@ Flink's `SourceCoordinator` is one object in the master of one job. This coordin
 number of processes over one store, and no process holds state that the others need.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+import json
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from secrets import token_hex
+from typing import Any
 
 from lockgate.errors import InvalidMessage, Refused, UnknownGroup
 from lockgate.group.commands import (
@@ -34,6 +36,7 @@ from lockgate.group.commands import (
 from lockgate.group.expiry import Expiry, expired_readers, has_expired
 from lockgate.group.registering import check_epoch
 from lockgate.group.turn import Turn
+from lockgate.watermark import iso
 from lockgate.wire.events import (
     GroupConfig,
     ProgressEvent,
@@ -43,6 +46,7 @@ from lockgate.wire.events import (
     SourcePause,
     WatermarkAlignmentEvent,
 )
+from lockgate.wire.fields import Json
 from lockgate.wire.split_events import SplitAnswer, SplitExchange, SplitList
 from lockgate_coordinator.limits import Limits
 from lockgate_coordinator.listeners import Listeners, TurnListener
@@ -53,7 +57,10 @@ from lockgate_coordinator.service.enumerators import Arrivals, Enumerators, List
 from lockgate_coordinator.service.sampler import Sampler
 from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Store
-from lockgate_coordinator.store.base import NotDiscarded
+from lockgate_coordinator.store.base import JournalSpan, NotDiscarded
+
+ENTRIES_OF_A_READ = 200
+"""The number of journal entries that are read from the store at a time."""
 
 
 class Stopping(Exception):
@@ -240,6 +247,29 @@ class Coordinator:
         self.announcer.check_room()
         return self.announcer.follow(name, after if after <= event.revision else BEFORE_ALL_REVISIONS)
 
+    async def journal(
+        self, name: str, bounds: tuple[str, str, bool], limit: int, wanted: Callable[[Json], bool]
+    ) -> tuple[list[Json], str | None]:
+        """Return the first `limit` wanted entries of the group's journal, and the id of the last
+        one if there may be more. `bounds` are the arguments of a `JournalSpan`.
+        """
+        span, found = JournalSpan(*bounds), list[Json]()
+        while True:
+            read = await self.store.read_journal(name, span, ENTRIES_OF_A_READ)
+            for id, text in read:
+                entry = _entry(id, text)
+                if wanted(entry):
+                    found.append(entry)
+                if len(found) == limit:
+                    return found, id
+            if len(read) < ENTRIES_OF_A_READ:
+                break
+            last = read[-1][0]
+            span = replace(span, before=last) if span.newest_first else replace(span, after=last)
+        if not found:
+            await self.refresh(name)
+        return found, None
+
     async def ready(self) -> None:
         """Check that requests can be served. Raises `StoreUnavailable` and `Stopping`."""
         if self.stopping:
@@ -279,3 +309,8 @@ class Coordinator:
             return
         if (await self.store.load(name)).group is None:
             self._limits.check_groups(name, await self.store.count())
+
+
+def _entry(id: str, text: str) -> Json:
+    at, kept = int(id.partition("-")[0]), dict[str, Any](json.loads(text))
+    return {"id": id, "at": at, "at_iso": iso(at), **kept}
