@@ -79,7 +79,7 @@ class Tls:
 
 
 class RenewedTls:
-    """The `context` of a listener, which gets renewed files by `look`. Raises `InvalidTls`."""
+    """The `context` of a listener, which uses new files after `look`. Raises `InvalidTls`."""
 
     def __init__(self, tls: Tls) -> None:
         self._tls = tls

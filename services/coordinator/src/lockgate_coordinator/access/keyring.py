@@ -22,7 +22,7 @@ LOOK_EVERY_S = 1.0
 """The shortest time between two checks whether the file has changed."""
 
 MOST_RECOGNISED = 1_024
-"""The most recognised headers that are remembered. A token may come in several of them."""
+"""The most recognised headers that are remembered. One token may have several."""
 
 VARIABLE = "LOCKGATE_TOKENS"
 

@@ -46,7 +46,7 @@ def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
 
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
-    """Return the message by its compiled decoder, or None if that cannot decode the body."""
+    """Return the message from the compiled decoder, or None if it cannot decode the body."""
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
     try:
         return None if decode is None else cast("T", decode(body))

@@ -42,7 +42,7 @@ class CommitQueue:
         self.commits = self.commands = 0
 
     async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
-        """Execute the command, and return its turn and outcome. Raise a refusal."""
+        """Execute the command. Return its turn and its outcome, or raise a refusal."""
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
         if name not in self._running:

@@ -168,7 +168,7 @@ def paused(pause: SourcePause | None) -> Json | None:
 def _readers(
     group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
 ) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
-    """Return the readers with the first keys, and whether there are more."""
+    """Return up to `limit` readers, or fewer by `PAGE_SIZE`, and whether there are more."""
     page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
     yield
     for key in page[:limit]:

@@ -47,7 +47,7 @@ class Outages:
         self._failed += 1
 
     def over(self) -> None:
-        """Record that an operation has succeeded although `now` was true."""
+        """Record that an operation has succeeded, for the first time or after a failure."""
         self.now = False
         if not self._begun:
             self._begun = True

@@ -132,7 +132,7 @@ class CachedState(Generic[V]):
 
 
 class States(Generic[V, S]):
-    """All states of one kind in a Redis. `process` is the name of this process in series."""
+    """All states of one kind in a Redis. `process` is the name of this process in its series."""
 
     def __init__(
         self, records: Records[V, S], connections: Connections, clocks: ServerClocks, process: str, in_turn: InTurn

@@ -36,7 +36,7 @@ class LogFormat(str, Enum):
 
 
 class LogLevel(str, Enum):
-    """The lowest level of which lines are written."""
+    """The lowest level of log lines that are written."""
 
     DEBUG = "debug"
     INFO = "info"
