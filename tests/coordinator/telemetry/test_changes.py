@@ -38,7 +38,7 @@ class Recorded:
         after, _ = evaluate(command(before, self.now_ms), self.now_ms)
         self.group = after
         readers = moved(before, after)
-        found = list(changes(before, after, readers, self.now_ms, evicted))
+        found = list(changes(before, after, readers, self.now_ms, dict.fromkeys(evicted, Kind.EVICTED)))
         assert not (found and are_ordinary(before, after, readers))
         return found
 

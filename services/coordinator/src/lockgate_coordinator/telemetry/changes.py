@@ -7,9 +7,9 @@ every report, and the readers at the minimum change with them.
 """
 
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 
 from lockgate.group.group import Group
 from lockgate.group.leases import has_finished, is_parked
@@ -22,8 +22,6 @@ HOLD_MS = 10_000
 """The shortest wait of a reader that counts as a change of state."""
 
 HOLDERS_NAMED = 8
-
-NOBODY: AbstractSet[ReaderKey] = frozenset()
 
 
 class Kind(str, Enum):
@@ -100,26 +98,23 @@ def changes(
     after: Group,
     readers: list[Moved],
     now_ms: int,
-    evicted: AbstractSet[ReaderKey] = NOBODY,
-    expired: AbstractSet[ReaderKey] = NOBODY,
+    gone: Mapping[ReaderKey, Kind] = MappingProxyType({}),
 ) -> Iterator[Change]:
     """Yield the changes from `before`, which is None for a new group, to `after`. `readers` is the
-    result of `moved`, and `now_ms` the store's time of the commit.
-
-    `evicted` are the readers that an operator has evicted, and `expired` those that have expired,
-    because a comparison of the groups does not show why a reader is gone.
+    result of `moved`, and `now_ms` the store's time of the commit. `gone` has the kind of change by
+    which a reader is gone, if it has not left by itself.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
     if before is not None and before.paused_sources != after.paused_sources:
         yield from _of_pauses(before, after)
     for key, old, new in readers:
-        if old is not None and new is not None and old.held_since is not None:
-            for kind, reason, details in _of_holds(before, after, old, new, old.held_since):
-                yield Change(kind, after.name, *key, reason, details)
-        if old is None or new is None or not _is_ordinary(old, new):
-            for kind, reason, details in _of_reader(before, after, key, old, new, now_ms, evicted, expired):
-                yield Change(kind, after.name, *key, reason, details)
+        if new is not None:
+            entries = _of_reader(before, after, old, new, now_ms)
+        else:
+            entries = iter(() if old is None else (_gone(gone.get(key, Kind.LEFT), old, now_ms),))
+        for kind, reason, details in entries:
+            yield Change(kind, after.name, *key, reason, details)
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
@@ -173,19 +168,10 @@ def _of_pauses(before: Group, after: Group) -> Iterator[Change]:
             yield Change(Kind.SOURCE_RESUMED, name, pause.source, None, "an operator resumed it", details)
 
 
-def _of_reader(
-    before: Group | None,
-    after: Group,
-    key: ReaderKey,
-    old: Reader | None,
-    new: Reader | None,
-    now_ms: int,
-    evicted: AbstractSet[ReaderKey],
-    expired: AbstractSet[ReaderKey],
-) -> Iterator[_Entry]:
-    if new is None:
-        if old is not None:
-            yield _expired(old, now_ms) if key in expired else _gone(old, by_operator=key in evicted)
+def _of_reader(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
+    if old is not None and old.held_since is not None:
+        yield from _of_holds(before, after, old, new, old.held_since)
+    if old is not None and _is_ordinary(old, new):
         return
     same = old is not None and old.epoch == new.epoch
     if old is None:
@@ -203,14 +189,12 @@ def _of_reader(
     yield from _of_waits(before, after, old, new, now_ms)
 
 
-def _gone(old: Reader, *, by_operator: bool) -> _Entry:
-    kind, reason = (Kind.EVICTED, "an operator evicted it") if by_operator else (Kind.LEFT, "it left the group")
-    return kind, reason, {"epoch": old.epoch, "owner": old.owner}
-
-
-def _expired(old: Reader, now_ms: int) -> _Entry:
+def _gone(kind: Kind, old: Reader, now_ms: int) -> _Entry:
+    details = {"epoch": old.epoch, "owner": old.owner}
+    if kind is not Kind.EXPIRED:
+        return kind, "an operator evicted it" if kind is Kind.EVICTED else "it left the group", details
     reason = "it finished long ago" if has_finished(old) else "it has been lost for too long"
-    return Kind.EXPIRED, reason, {"epoch": old.epoch, "owner": old.owner, "silent_ms": now_ms - old.heard_at}
+    return kind, reason, {**details, "silent_ms": now_ms - old.heard_at}
 
 
 def _fenced(old: Reader, new: Reader) -> _Entry:

@@ -41,6 +41,9 @@ ACTS: Mapping[Kind, type[Command]] = {
 }
 """The kinds of changes that operators cause, with the command that has the operator's name."""
 
+GONE: Mapping[type[Command], Kind] = {Evict: Kind.EVICTED, Expire: Kind.EXPIRED}
+"""The commands that remove readers, with the kind of that change."""
+
 _log = logging.getLogger(LOGGER)
 
 
@@ -79,8 +82,8 @@ class Journal(TurnListener):
         for some in parts(readers):
             self._totals.add(turn.name, some)
             yield
-        evicted, expired = turn.removed_by(Evict), turn.removed_by(Expire)
-        found = changes(turn.before, turn.group, readers, turn.now.ms, evicted, expired)
+        gone = {key: kind for command, kind in GONE.items() for key in turn.removed_by(command)}
+        found = changes(turn.before, turn.group, readers, turn.now.ms, gone)
         yield from self._written(turn.name, found, turn.commands)
 
     def _written(self, group: str, found: Iterable[Change], commands: Sequence[Command] = ()) -> Steps[None]:
