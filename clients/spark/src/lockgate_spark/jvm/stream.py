@@ -1,9 +1,9 @@
-"""Spark's own Kafka source with one method decided in Python: where the next batch ends.
+"""Spark's own Kafka source, with one method decided in Python: where the next batch ends.
 
-Every class here stands in for an object of Spark, and answers few of its methods (`stand_in`). Only
-`Stream.latestOffset` decides in Python; `DividedRanges.java` gives idle cores a share of the batch.
-The readers, the `kafka.*` options and the checkpoint's format stay Spark's own, so that a
-checkpoint goes from plain Spark to aligned and back.
+Every class here answers a few methods in place of an object of Spark (`stand_in`). Only
+`Stream.latestOffset` decides in Python; `DividedRanges.java` divides a batch among idle cores. The
+readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so a query can
+change from plain Spark to aligned and back.
 """
 
 import logging
@@ -46,7 +46,7 @@ OpenRun = Callable[[str], AlignedRun]
 
 
 class Table(SparkProxy):
-    """The Kafka table; reads through `ScanBuilder`."""
+    """The Kafka table, which is read through `ScanBuilder`."""
 
     ANSWERS = ("newScanBuilder",)
     INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
@@ -119,7 +119,9 @@ class Scan(SparkProxy):
 
 
 class Stream(SparkProxy):
-    """The source of one query run, and its run's `Source`."""
+    """The stream of one source in one run of a query. It is also the `Source` that the plans
+    use.
+    """
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
     INTERFACES = tuple(
@@ -161,7 +163,9 @@ class Stream(SparkProxy):
         return end
 
     def count_late_rows(self, checkpoint: str) -> None:
-        """Begin to count, or say why it cannot. Raises `UnsupportedQuery` as `LateRows.begin`."""
+        """Begin to count late rows, or report why they cannot be counted. Raises `UnsupportedQuery`
+        as `LateRows.begin` does.
+        """
         if self._late_rows is None:
             self._aligned.tell_uncounted("the count is switched off for this query")
             return
@@ -249,7 +253,9 @@ class Stream(SparkProxy):
 
 
 def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
-    """Return the stream that `make` makes of an aligned run and an index, as its source."""
+    """Add the stream that `make` returns to an aligned run, as a source, and return it. `make` is
+    called with the run and the source's index.
+    """
     try:
         index = source_index(checkpoint)
         name = checkpoint.rstrip("/").rpartition("/")[2]
@@ -276,8 +282,8 @@ def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, in
 
 
 def _offsets(java: Any) -> Offsets:
-    """Return the offsets by split; empty if no topic matches the source's pattern, since Spark's
-    source then has no offset.
+    """Return the offsets by split. They are empty if no topic matches the source's pattern, since
+    Spark's source then has no offset.
     """
     return {} if java is None else parse(java.json())
 
@@ -312,7 +318,9 @@ def _least_rows(limit: Any) -> Least | None:
 
 
 def _divided_ranges(gateway: Any, stream: Any) -> Any:
-    """Return what divides a batch over idle cores; None with a Spark that lacks what it needs."""
+    """Return a Java object that divides a batch among idle cores; None if this Spark lacks
+    something for it.
+    """
     try:
         return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
     except Py4JJavaError as error:
@@ -321,8 +329,8 @@ def _divided_ranges(gateway: Any, stream: Any) -> Any:
 
 
 def _driver_params(gateway: Any, stream: Any) -> Any:
-    """Kafka's client params of the source, as its own driver side uses them: all `kafka.*` options,
-    security and tokens included.
+    """Return Kafka's client params of the source as Spark's driver uses them, with all `kafka.*`
+    options, security and tokens.
     """
     params = gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(
         stream.kafkaOffsetReader().driverKafkaParams()

@@ -1,7 +1,7 @@
-"""Requests to Kafka about all splits of one source at once: each is one call to `KafkaLog.java`.
+"""Requests to Kafka about all splits of one source at once. Each is one call to `KafkaLog.java`.
 
-Long numbers travel as packed bytes, in the order of the splits. This module packs and unpacks them,
-and counts the requests; it remembers nothing else.
+Numbers travel as packed longs, in the order of the splits. This module packs and unpacks them and
+counts the requests, but remembers nothing else.
 """
 
 import struct
@@ -25,8 +25,13 @@ _PATIENCE_MS = 60_000  # as long as Kafka's own default.api.timeout.ms
 
 @dataclass(frozen=True, slots=True)
 class EndsAsked:
-    """Where the logs end, as Kafka told after `now` (wall clock in ms). `live`: with open
-    transactions and what lies behind fixed ends, told before `ends`; None where not asked for.
+    """The ends of the logs, as Kafka returned them after `now` (wall clock in ms).
+
+    Attributes:
+        ends: The ends that a plan may read up to.
+        live: The ends with open transactions and with records after fixed ends, requested before
+            `ends`; None if they
+            were not requested.
     """
 
     now: int
@@ -35,9 +40,9 @@ class EndsAsked:
 
 
 class KafkaRequests:
-    """Requests about the splits in `order`. `made`: how many there were. Not thread-safe.
+    """Requests about the splits in `order`. `made` is their number. Not thread-safe.
 
-    Each method makes one request, and raises what Kafka's client raises.
+    Each method makes one request, and raises the errors of Kafka's client.
     """
 
     def __init__(self, jvm: Any) -> None:
@@ -47,9 +52,7 @@ class KafkaRequests:
 
     @cached_property
     def reads_committed(self) -> bool:
-        """Return whether Spark reads committed records alone. The driver is asked once for all
-        plans.
-        """
+        """Whether Spark reads only committed records."""
         return bool(self._jvm.readsCommitted())
 
     def set_splits(self, splits: Iterable[str]) -> None:
@@ -58,7 +61,7 @@ class KafkaRequests:
         self._jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in self.order))
 
     def set_credible(self, credible: Credible) -> None:
-        """Set which event times the reads take for credible."""
+        """Set which event times the reads consider credible."""
         self._jvm.setCredible(credible.earliest, credible.latest)
 
     def begins(self) -> Offsets:
@@ -66,11 +69,13 @@ class KafkaRequests:
         return self._offsets(self._jvm.begins())
 
     def uncommitted_ends(self) -> Offsets:
-        """Return the end of each log, open transactions included."""
+        """Return the end of each log, including open transactions."""
         return self._offsets(self._jvm.uncommittedEnds())
 
     def sizes(self) -> dict[str, int]:
-        """Return the bytes of each log, if Kafka reports them."""
+        """Return the size of each log in bytes. Logs whose size Kafka does not report are left
+        out.
+        """
         return self._offsets(self._jvm.sizes())
 
     def first_at(self, event_time: int) -> dict[str, Head]:
@@ -92,8 +97,9 @@ class KafkaRequests:
         return {split: Reading.of(row) for split, row in rows if split in ranges}
 
     def sample(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
-        """Of some records in each range: disorder, lowest and highest event time (ms), and the
-        offset behind them. Splits without a record are left out.
+        """Inspect some records in each range. Return their out-of-orderness, their lowest and
+        highest event time (all in ms), and the offset behind them. Splits without a record are left
+        out.
         """
         self.made += 1
         packed = self._jvm.sample(self._packed(ranges), _SAMPLE_MS)

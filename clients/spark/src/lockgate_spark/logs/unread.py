@@ -1,5 +1,5 @@
-"""What is unread in all sources of a query at one moment: the planner's `SplitLog` over several
-source's logs.
+"""The unread records of all sources of a query at one moment. It implements the planner's
+`SplitLog` over the logs of several sources.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,9 +18,12 @@ Key = tuple[int, str]
 
 
 class Source(Protocol):
-    """One aligned source of a query. `budget`: offsets a batch, None for no limit. `fixed_at`: wall
-    clock in ms before the ends were fixed for a run under AvailableNow, None where they follow the
-    log.
+    """One aligned source of a query.
+
+    Attributes:
+        budget: The most offsets in a batch; None for no limit.
+        fixed_at: Wall clock (ms) before the ends were fixed for a run under AvailableNow; None if
+            they follow the log.
     """
 
     log: KafkaSplitLog
@@ -29,29 +32,29 @@ class Source(Protocol):
 
     @property
     def event_time(self) -> object | None:
-        """The expression over the record that is event time; None where Kafka's timestamp is."""
+        """The expression for the event time; None for Kafka's timestamp."""
 
     def initial(self) -> Offsets:
-        """Where the source starts without a checkpoint."""
+        """Return where the source starts without a checkpoint."""
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        """Return whether a record comes at or beyond these ends; waits for it for so many seconds
-        at most.
+        """Wait for a record at or beyond these ends, for at most so many seconds. Return whether
+        one has come.
         """
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
-        """Look at the records of these offsets: first ones and ends, by split."""
+        """Inspect the records in these ranges of offsets, by split."""
 
     def ends(self, start: Offsets) -> Offsets:
-        """Where each split ends; fixed under AvailableNow. Splits that are not in `start` are
-        new.
+        """Return where each split ends; under AvailableNow the ends are fixed. Splits that are not
+        in `start` are new.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Positions and ends of all sources' splits. Asks their logs through `KafkaSplitLog`, whose
-    answers it only tells apart.
+    """The positions and ends of all sources' splits. Requests go to each source's
+    `KafkaSplitLog`.
     """
 
     sources: Mapping[int, Source]
@@ -65,8 +68,8 @@ class Unread:
     def ask(
         cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
     ) -> "Unread":
-        """Ask every source for its ends; `now` is the wall clock in ms before that. `credible`:
-        which event times take part.
+        """Ask every source for its ends. `now` is the wall clock (ms) before that. Plans consider
+        only `credible` event times.
         """
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
@@ -96,15 +99,15 @@ class Unread:
         return cls(sources, positions, ends, live_ends)
 
     def splits(self) -> Iterator[tuple[Key, int, int]]:
-        """Each split, its position and its end."""
+        """Yield each split with its position and its end."""
         for i, of_source in self.positions.items():
             ends = self.ends[i]
             for split, position in of_source.items():
                 yield (i, split), position, ends[split]
 
     def visible_end(self, i: int, split: str) -> int | None:
-        """Up to where records of a split can be read, what is newer than a fixed end included; None
-        where the split is gone.
+        """Return up to where records of a split can be read, including those after a fixed end;
+        None if the split was deleted.
         """
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
         if end is None or source.fixed_at is None or source.log.requests.reads_committed:
@@ -112,16 +115,16 @@ class Unread:
         return max(end, self.live_ends.get(i, {}).get(split, end))
 
     def same_as(self, other: "Unread") -> bool:
-        """Return whether no position and no end has moved."""
+        """Return whether all positions and ends are the same."""
         return self.positions == other.positions and self.ends == other.ends
 
     @property
     def read_budget_spent(self) -> bool:
-        """Return whether a log was asked for as many single records as a plan should."""
+        """Whether a plan has read as many single records from one of the logs as it should."""
         return any(source.log.read_budget_spent for source in self.sources.values())
 
     def backlogs(self) -> dict[Key, Backlog]:
-        """Return what the planner takes as its input: the backlog of each split."""
+        """Return the backlog of each split, which is the planner's input."""
         self.heads()  # they tell where so much is not credible that the plan has to end there
         return {
             (i, split): Backlog(
@@ -144,7 +147,7 @@ class Unread:
         }
 
     def first_after(self, event_time: int) -> dict[Key, Head]:
-        """For each split its first unread record above `event_time` (ms)."""
+        """Return the first unread record above `event_time` (ms) of each split."""
         return {
             (i, split): head
             for i, source in self.sources.items()
@@ -152,8 +155,9 @@ class Unread:
         }
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
-        """Return whether these, the first found above `target` (ms), are records, as far as their
-        logs can tell. If not, the logs have learned so, and the plan is to be made anew.
+        """Return whether `stops`, the first records found above `target` (ms), hide no record at or
+        below it, as far as their logs can find out. If one does, the logs remember it, and the plan
+        has to be made again.
         """
         of_sources: dict[int, dict[str, Head]] = {}
         for (i, split), head in stops.items():
@@ -161,8 +165,8 @@ class Unread:
         return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
-        """Return the records of each split's batch that plans have read, and the last one in its
-        log, if that was asked for. Does not ask Kafka.
+        """Yield the records of each split's batch that plans have read, and the last one in its log
+        if it is known. It makes no request.
         """
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):

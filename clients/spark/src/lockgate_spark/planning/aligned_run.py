@@ -1,13 +1,13 @@
-"""One run of one query, with all its aligned sources, as Spark calls it source by source.
+"""One run of one query with all its aligned sources, which Spark calls one after the other.
 
-Spark asks each source where the next batch ends. The first source in Spark's order leads. When
+Spark asks each source where the next batch ends. The first source in Spark's order leads: when
 Spark asks it, the plan for all sources is made, and the others are answered from that plan. So
 everything in a batch was planned together.
 
-A plan begins where the last batch ended. For the leader that is the `start` that Spark passes:
-Spark commits a batch to its sources only when it builds the next one. For another source it is the
-offsets of its last answer, and after a restart the end of the last batch in the checkpoint's offset
-log.
+A plan begins where the last batch ended. For the leader, this is the `start` that Spark passes,
+since Spark commits a batch to its sources only when it builds the next one. For another source, it
+is the offsets of its last answer. After a restart, it is the end of the last batch in the
+checkpoint's offset log.
 
 While nothing may be read, a plan answers `start`, and Spark asks again (`idle_wait`, `held_plan`).
 """
@@ -41,23 +41,25 @@ log = logging.getLogger("lockgate")
 
 
 class Round(Protocol):
-    """What is left of the last round, kept where it outlives this process."""
+    """The last plan's answers, stored where they outlive this process."""
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
         """Return the leader, and the answers that Spark has not asked for yet; None before the
-        first.
+        first plan.
         """
 
     def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        """Keep the answers of a plan, before any of them is given."""
+        """Store the answers of a plan, before any of them is given."""
 
 
 class AlignedRun:
-    """One run of one query. `clock`: wall clock in seconds. `gauges`: where its numbers are shown,
-    if anywhere. `ticks`: a monotonic clock, in seconds. `sleep`: waits so many seconds; by default
-    the end of the run ends the wait. `report`: in mode observe, what the run has lost.
-    `round_`: for a process that goes on where another one has ended. `begin`: begins a function on
-    another thread, so that the next plan's look is made while Spark runs a batch.
+    """One run of one query.
+
+    `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits so many
+    seconds; by default, the end of the run ends this wait. `begin` runs a function on another
+    thread, so that Kafka is asked for the next plan while Spark runs a batch. `gauges` and `report`
+    are kept up to date, if there are any. `round_` is given if another process has planned for this
+    run before.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class AlignedRun:
 
     @property
     def closed(self) -> bool:
-        """Return whether the run has ended."""
+        """Whether the run has ended."""
         return self._closed.is_set()
 
     @property
@@ -108,15 +110,13 @@ class AlignedRun:
 
     @property
     def held_view(self) -> BatchAlignment | None:
-        """The view of the plan with which the query waits at this moment; None while it waits for
-        nothing.
-        """
+        """The view of the plan with which the query waits now; None if it does not wait."""
         held = self._held_plan
         return None if held is None else describe(held.plan, replace(self._planner.context(held), before=self.view))
 
     @property
     def max_drift(self) -> int | None:
-        """What the plans keep to, in ms; None before the first one."""
+        """The drift (ms) that plans allow; None before the first plan."""
         return None if self.view is None else self._planner.bounds.now().max_drift
 
     @property
@@ -126,23 +126,25 @@ class AlignedRun:
 
     @property
     def has_draft(self) -> bool:
-        """Return whether Kafka has answered for the first plan."""
+        """Whether Kafka has answered for the first plan."""
         return self._planner.looker.last is not None
 
     @property
     def left(self) -> str:
-        """What a run under `availableNow` has left to the next one, in sentences; else empty."""
+        """What a run under `availableNow` has left to the next one, in sentences; empty if
+        nothing.
+        """
         return self._planner.left
 
     @property
     def disorder(self) -> int:
-        """How far out of order (ms) the plans take the records of one split to be."""
+        """How far out of order (ms) the plans assume the records of one split to be."""
         return self._planner.bounds.now().disorder
 
     @property
     def slice(self) -> BatchSlice | None:
-        """The slice of the batch in hand, also of one that Spark replays. None where the slice is
-        not known, and where batches are not cut into slices.
+        """The windows of the present batch, also if Spark replays it. None if they are not known,
+        and without `Alignment(slice=…)`.
         """
         if self.view is not None:
             return self.view.slice
@@ -150,13 +152,18 @@ class AlignedRun:
         return None if slices is None else slices.replayed
 
     def add(self, index: int, source: Source) -> None:
-        """Add a source to the joint plan."""
+        """Add a source to the common plan."""
         self.sources[index] = source
         self._open += 1
 
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
-        """Where the next batch of source `index` ends. `start`: where the last batch ended.
-        `budget`: offsets, None for no limit. `least`: the smallest batch worth reading.
+        """Return where the next batch of source `index` ends.
+
+        Args:
+            index: The source's index.
+            start: Where the last batch ended.
+            budget: The most offsets to read; None for no limit.
+            least: The smallest batch that is worth reading.
         """
         self.sources[index].budget = budget
         self._planner.least[index] = least
@@ -171,8 +178,8 @@ class AlignedRun:
         return answer
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
-        """Plans beside Spark in mode observe. Spark reads on to `native` in any case. Raises
-        nothing.
+        """Make a plan in observe mode, while Spark reads up to `native` in any case. Errors are
+        only logged.
         """
         view = None
         try:
@@ -195,26 +202,28 @@ class AlignedRun:
             self._gauges.show_late(index, total)
 
     def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """Take in that a batch of one source is done. `batch`: its late rows, if counted."""
+        """Note that a batch of one source is done. `batch` has its late rows, if they are
+        counted.
+        """
         self._tell_report(lambda report: report.after_batch(index, batch))
 
     def tell_uncounted(self, why: str) -> None:
-        """Late rows are not counted in this run, and why."""
+        """Note that late rows are not counted in this run, and why."""
         self._tell_report(lambda report: report.not_counted(why))
 
     # -- the end --
 
     def close(self) -> None:
-        """To be called by each source when the query ends. The last call reports that the readers
-        are finished. Readers of a run that failed keep their leases for the run that follows.
+        """Close one source, at the end of the query. The last call reports that the readers are
+        finished. If the run has failed, the readers keep their leases for the next run.
         """
         self._open -= 1
         if self._open <= 0:
             self.end()
 
     def end(self) -> None:
-        """End the run, also while sources are open. Spark stops no source of a run that cannot
-        begin, so this call ends such a run.
+        """End the run, even while sources are open. Spark does not stop the sources of a run that
+        fails to start, so this call ends such a run.
         """
         if self._closed.is_set():
             return
@@ -247,7 +256,7 @@ class AlignedRun:
         self._tell_report(lambda report: report.finish(self.run.failed()))
 
     def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
-        """Pass an event on to the report, whose failure must not stop the query."""
+        """Pass an event on to the report. A failure there must not stop the query."""
         if self._report is None:
             return
         try:
@@ -278,7 +287,7 @@ class AlignedRun:
     # -- a round: one plan for all sources --
 
     def _is_idle(self) -> bool:
-        """Return whether the last plan read nothing and still holds."""
+        """Return whether the last plan read nothing and is still valid."""
         return self.alignment.mode != "observe" and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
@@ -304,14 +313,14 @@ class AlignedRun:
         return ends
 
     def _show_held(self, planned: Planned) -> None:
-        """Status and gauges move while the query waits for a better plan than this one."""
+        """Show a plan with which the query waits in `status` and the gauges."""
         self._held_plan = planned
         if self._gauges is not None:
             self._gauges.show_held(planned.plan, self._planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Note the answer to a source. If all its topics are gone, Spark keeps the offsets that it
-        has.
+        """Note the answer to a source. If all topics of the source were deleted, Spark keeps the
+        offsets that it has.
         """
         if offsets or index not in self._served:
             self._served[index] = offsets

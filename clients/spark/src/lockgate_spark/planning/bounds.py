@@ -1,19 +1,19 @@
-"""The bounds of one query's plans, in ms: what the user has set, what the watermark delay leaves,
-what the group says, and what was measured.
+"""The bounds of one query's plans, in ms. They follow from the user's settings, the watermark
+delay, the group's drift, and measurements.
 
 **The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
-in `lockgate.plan.model`. If event time is in the payload, a batch may hold records that are later
-than its target by `disorder` (`logs.crossing`); then `max_drift + disorder ≤ delay` is needed.
-`delay` is that of the query's own `withWatermark`, which is known once the query runs. Spark takes
-the lowest of several watermarks, so the longest delay counts; with `multipleWatermarkPolicy=max`
-the shortest.
+in `lockgate.plan.model`. If event time is in the payload, a batch may contain records that are
+later than its target by up to `disorder` (`logs.crossing`). Then `max_drift + disorder ≤ delay` is
+needed. `delay` is that of the query's own `withWatermark`, which is known once the query runs.
+Spark uses the lowest of several watermarks, so the longest delay counts. With
+`multipleWatermarkPolicy=max`, the shortest one counts.
 
-**Out of order.** An out-of-orderness that the user promised is used as it is. Else the plans use
-the largest one that was seen, up to half of `max_drift`: one straggler from yesterday must not take
-all the room of the group's readers. A larger one is warned of (`telemetry.out_of_order`). If fewer
-than `ENOUGH` records of a split were compared, it is taken to be out of order by that half. This
-costs nothing where no producer lags, because there the clock says how far other splits may go.
-Where this split lags, they wait for it that much longer.
+**Out of order.** If the user has promised an out-of-orderness, plans use it. Otherwise they use the
+largest one that was measured, up to half of `max_drift`, so that a single record from yesterday
+cannot use up the drift of the whole group. A larger one is warned of (`telemetry.out_of_order`). If
+fewer than `ENOUGH` records of a split were compared, plans assume half of `max_drift` for it. This
+costs nothing if no producer lags, because the clock then bounds how far other splits may go. If
+this split lags, the others wait for it that much longer.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,8 @@ def most_learned(max_drift: int) -> int:
 
 
 def delay_of(run: Checkpointed) -> int | None:
-    """How far (ms) Spark's watermark stays behind what the aligned sources have brought; None where
-    the query has none on them.
+    """Return how far (ms) Spark's watermark stays behind the records of the aligned sources; None
+    if the query has no watermark on them.
     """
     delays = [each.delay_ms for each in run.watermarks() if each.aligned]
     if not delays:
@@ -73,9 +73,7 @@ def own_bounds(
 
 
 class QueryBounds:
-    """The bounds of one run as of now. Spark's plan of the query must be known before the first
-    call.
-    """
+    """The present bounds of one run. Spark must have planned the query before the first call."""
 
     def __init__(
         self, alignment: Alignment, run: Checkpointed, membership: Membership | None, sources: Mapping[int, Source]
@@ -84,12 +82,14 @@ class QueryBounds:
         self._seen = 0
 
     def measure(self) -> None:
-        """Take in how far out of order the records were that the logs have shown."""
+        """Measure how far out of order the records were that the logs have shown."""
         logs = (source.log for source in self._sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Return the backlogs, with more out-of-orderness where few records were compared."""
+        """Return the backlogs, with a larger out-of-orderness for splits of which few records were
+        compared.
+        """
         if self.are_promised:
             return backlogs
         most = most_learned(self.now().max_drift)
@@ -97,7 +97,7 @@ class QueryBounds:
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self) -> Bounds:
-        """Return the bounds by all that was measured so far."""
+        """Return the bounds by all measurements so far."""
         return self._by(self._seen)
 
     def in_order(self) -> Bounds:
@@ -112,7 +112,7 @@ class QueryBounds:
 
     @property
     def are_promised(self) -> bool:
-        """Return whether the user has set how far out of order records are."""
+        """Whether the user has set `max_out_of_orderness`."""
         return self._alignment.max_out_of_orderness is not None
 
     @cached_property
@@ -121,21 +121,21 @@ class QueryBounds:
         return delay_of(self._run)
 
     def spark_watermark(self, read_upto: int) -> int:
-        """Return Spark's watermark (ms), as far as it is known once records up to this event time
-        have been read; MIN without one.
+        """Return Spark's watermark (ms) after records up to `read_upto` (event time) were read, as
+        far as it is known; MIN without one.
         """
         by_run = watermark.MIN if self.delay is None else watermark.add(read_upto, -self.delay)
         return max(by_run, self._stored_watermark)
 
     @cached_property
     def _stored_watermark(self) -> int:
-        """What the checkpoint had when this run began."""
+        """Spark's watermark in the checkpoint when this run began."""
         stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
         return watermark.MIN if stored is None else stored
 
     @property
     def in_payload(self) -> bool:
-        """Return whether the event time of a source is in the payload."""
+        """Whether the event time of a source is in the payload."""
         return any(source.event_time is not None for source in self._sources.values())
 
     def _by(self, seen: int) -> Bounds:

@@ -1,8 +1,7 @@
-"""The exchange with the query's group: its reports out, the ceiling of the plan in.
+"""The exchange with the query's group: reports are sent, and the ceiling of the plan is received.
 
-A query reports its watermarks with each plan, before anything of the plan is decided. The
-guarantee: no plan goes above the ceiling that its readers were last told, except for records that
-Kafka is about to delete (`retention`).
+A query reports its watermarks before each plan. It guarantees that no plan exceeds the ceiling that
+its readers received last, except for records that Kafka is about to delete (`retention`).
 """
 
 from collections.abc import Mapping
@@ -22,8 +21,8 @@ from lockgate_spark.telemetry.observer import Observer
 
 
 class Exchange:
-    """The exchanges of one run. `membership`: None without a group. `facts`: what is reported
-    beside the watermarks.
+    """The exchanges of one run. `membership` is None without a group. `facts` are the reader stats
+    reported besides the watermarks.
     """
 
     def __init__(
@@ -40,8 +39,8 @@ class Exchange:
         self.states: Mapping[Key, PlannedState] = {}  # of the splits, by the last plan that was carried out
 
     def ceiling(self, look: Look, draft: Draft[Key]) -> PlanCeiling:
-        """Report the sources to the group, and return its ceiling. Raises what
-        `Membership.exchange` does.
+        """Report the sources to the group, and return its ceiling. Raises the errors of
+        `Membership.exchange`.
         """
         if self._membership is None:
             return PlanCeiling()
@@ -63,10 +62,10 @@ class Exchange:
 def source_reports(
     unread: Unread, draft: Draft[Key], states: Mapping[Key, PlannedState], reach: int | None
 ) -> dict[int, SourceStatus]:
-    """Return the report of each source, which is a reader of its own with its own watermark.
+    """Return the report of each source. Each source is a reader with its own watermark.
 
-    `reach` is the joint plan's (None: none is offered), and `states` are those of the splits in the
-    last plan.
+    `reach` is the event time that the common plan can reach; None if it is not reported. `states`
+    are those of the splits in the last plan.
     """
     watermarks = draft.reported_watermarks()
     reports = {}

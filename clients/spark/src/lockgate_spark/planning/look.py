@@ -1,9 +1,9 @@
-"""The look at the logs with which each plan begins: what Kafka is asked for it, as one value.
+"""The look at the logs with which each plan begins: all that Kafka is asked for it, as one value.
 
-A draft searches for the event time up to which its budgets reach, and what it asks next follows
-from the last answer. So the search is part of the look, and the steps behind it are pure. A step
-that lacks an answer all the same, such as where the logs pass the group's ceiling, raises
-`Unasked`. `Looker.add` asks for it, and the step begins again.
+A draft searches for the event time that its budgets allow, and each request depends on the answer
+to the one before. So the search is part of the look, and the steps after it are pure. If such a
+step lacks an answer, for example where the logs pass the group's ceiling, it raises `Unasked`. Then
+`Looker.add` requests it, and the step begins again.
 """
 
 from collections.abc import Mapping
@@ -30,10 +30,12 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 
 class Looker:
-    """Looks at the logs of one run, and keeps what one look has learned for the next.
+    """Looks at the logs of one run, and remembers what one look has learned for the next.
 
-    Spark must have opened all sources before the first look. `slices`: the windows at which batches
-    end, if they do. `last`: the last look, None before the first one.
+    Spark must have opened all sources before the first look.
+
+    Attributes:
+        last: The last look; None before the first one.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class Looker:
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The windows at which batches end, if they do."""
+        """The windows at which batches end; None if batches are not window-aligned."""
         return None if self._observes else Slices.of(self._alignment, self._run, self._sources)
 
     @cached_property
@@ -67,14 +69,14 @@ class Looker:
 
     @property
     def requests(self) -> int:
-        """How many requests were made to Kafka in this run."""
+        """The number of requests to Kafka in this run."""
         return sum(source.log.look_ups for source in self._sources.values())
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
-        """Look at what is unread behind the positions. The last look is returned while it holds,
-        unless `again` asks for a new one.
+        """Look at the unread records behind the positions. The last look is returned while it is
+        valid, unless `again` requests a new one.
 
-        `read_upto`: event time (ms) up to which batches of this run have read.
+        `read_upto` is the event time (ms) up to which batches of this run have read.
         """
         now, last = self._clock(), self.last
         self.producers.follow(self._sources)
@@ -94,17 +96,17 @@ class Looker:
         return last
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for what a step behind the look has lacked."""
+        """Ask Kafka for the answer that a later step has lacked."""
         look.answers.add(lacking, look.unread, look.unread.confirm)
 
     def sum_up(self) -> None:
-        """Log what is left to log at the end of the run, and keep the producers' lags."""
+        """Log at the end of the run what was not logged yet, and keep the producers' lags."""
         if self.last is not None:
             self.producers.sum_up()
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        """Check the query and warn once, as soon as Spark's plan of it is known."""
+        """Check the query and log its warnings, once Spark has planned it."""
         payloads = (source.event_time is not None for source in self._sources.values())
         check_event_time(self._run, payloads, self._alignment)
         warn_at_start(self._run, unread, self._bounds.now())
@@ -118,7 +120,7 @@ class Looker:
         self.producers.keep(self._bounds.now().max_drift)
 
     def _sample(self, unread: Unread, now: float) -> None:
-        """Look now and then at a few of the records that are about to be read."""
+        """Measure the out-of-orderness of a few unread records, at most once a second."""
         if self._sampled_at is None or not 0 <= now - self._sampled_at < _SAMPLE_S:
             self._sampled_at = now
             for i, source in self._sources.items():
@@ -126,8 +128,8 @@ class Looker:
         self._bounds.measure()
 
     def _search(self, unread: Unread, now: float) -> Look:
-        """Return the look whose answers are enough for a draft. `now`: when Kafka was asked what is
-        unread.
+        """Return a look with all answers that a draft needs. `now` is when Kafka was asked for the
+        unread records.
         """
         bounds = self._bounds.now()
         budgets = {i: source.budget for i, source in self._sources.items()}

@@ -1,9 +1,9 @@
 """The look for the next plan, made while Spark runs the batch before it.
 
-A look depends on the positions alone, and these are known as soon as a batch is planned. A plan of
-it is as safe later as at once, because the horizon allows for records that are still to come. It
-would only be less fresh. So a look ahead is used if the budgets limit its batch, and none is made
-after a batch that they did not limit: a live query looks when Spark asks.
+A look depends only on the positions, which are known as soon as a batch is planned. A plan made
+from an earlier look is just as safe, because the horizon allows for records still to come; it is
+only less fresh. So a look ahead is used if the budgets limit its batch. None is made after a batch
+that they did not limit: a live query looks when Spark asks.
 """
 
 import logging
@@ -34,8 +34,10 @@ class _UnderWay(NamedTuple):
 
 
 class LookAhead:
-    """The looks ahead of one run. `begin`: None if none are to be made. Spark asks on one thread,
-    and the looker belongs to the look under way until `take` or `end` has returned.
+    """The looks ahead of one run. `begin` is None if none are to be made.
+
+    Spark asks on one thread. While a look is under way, only its thread may use the looker, until
+    `take` or `end` has returned.
     """
 
     def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
@@ -43,8 +45,8 @@ class LookAhead:
         self._under_way: _UnderWay | None = None
 
     def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
-        """Begin the look at what follows a batch, if it may be of use. `positions`: where the batch
-        ends.
+        """Begin the look at the records after a batch, if it may be of use. `positions` are where
+        the batch ends.
         """
         if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
             return
@@ -60,8 +62,10 @@ class LookAhead:
         self._under_way = _UnderWay(positions, future, self._begin(look))
 
     def take(self, positions: Positions) -> Look | None:
-        """Return the look for these positions as soon as it is made; None if there is none, or it
-        no longer holds. Raises `RuntimeError` if the query is stopped before.
+        """Wait for the look for these positions, and return it. Return None if there is none, or if
+        it is not valid any more.
+
+        Raises `RuntimeError` if the query is stopped meanwhile.
         """
         if self._under_way is None:
             return None

@@ -1,4 +1,4 @@
-"""One plan for all sources of a run, step by step. `planning.steps` says what each step is."""
+"""Makes one plan for all sources of a run, step by step. `planning.steps` describes the steps."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -36,9 +36,11 @@ FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
 
 
 class Planner:
-    """Makes the plans of one run. `clock`: wall clock in seconds. `ticks`: a monotonic clock, in
-    seconds. `begin`: begins the looks ahead; without it there are none. `least`: by source, the
-    smallest batch worth reading.
+    """Makes the plans of one run.
+
+    `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `begin` runs a look on
+    another thread; without it, no look is made ahead. `least` is the smallest batch of each source
+    that is worth reading.
     """
 
     def __init__(
@@ -90,8 +92,8 @@ class Planner:
         return planned
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Return where each source's batch ends by the plan. The logs and the slices take note of
-        it, and the observer shows it.
+        """Return where each source's batch ends by the plan. The logs and the slices remember it,
+        and the observer shows it.
         """
         plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
@@ -112,8 +114,8 @@ class Planner:
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
-        """Return the report of each source by the look of the last plan; None before the first one,
-        and while another look is being made.
+        """Return the report of each source, made from the look of the last plan. Return None before
+        the first look, and while another one is being made.
         """
         look = None if self.ahead.under_way else self._look
         return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
@@ -146,7 +148,9 @@ class Planner:
 
     @property
     def left(self) -> str:
-        """What a run under `availableNow` has left to the next one, in sentences; else empty."""
+        """What a run under `availableNow` has left to the next one, in sentences; empty if
+        nothing.
+        """
         last, has_read = self._carried_out, self._read_upto != watermark.MIN
         if last is None or not self._run.available_now:
             return ""
@@ -166,7 +170,7 @@ class Planner:
     # -- inside --
 
     def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
-        """Return how far the query gets alone, and how far the group lets it."""
+        """Return how far the query gets alone, and how far the group allows."""
         self._look, drafted = look, draft(look)
         return drafted, self._exchange.ceiling(look, drafted)
 

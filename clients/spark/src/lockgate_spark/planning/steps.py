@@ -1,15 +1,13 @@
-"""The values that pass from step to step of a plan, and the two steps that are all the core's.
+"""The values that pass from step to step of a plan, and the two steps that only call the core.
 
-A plan is made in six steps, and each is given what the steps before it have returned:
+A plan is made in six steps. Each receives what the steps before it have returned:
 
-1. `look`: all requests to Kafka, as one value (`planning.look`).
-2. `draft`: how far the query gets alone. Pure.
-3. `ceiling`: the exchange with the group (`planning.ceiling`).
-4. `cut`: the draft, cut at the ceiling. Pure.
-5. Filters, each of which takes a plan and returns one. Pure.
-6. Observers, which see the finished plan and change nothing.
+1. `look`: all requests to Kafka, as one value (`planning.look`). 2. `draft`: how far the query gets
+alone. Pure. 3. `ceiling`: the exchange with the group (`planning.ceiling`). 4. `cut`: the draft,
+cut at the ceiling. Pure. 5. Filters, each of which takes a plan and returns one. Pure. 6.
+Observers, which see the finished plan and change nothing.
 
-Look and draft depend on the positions alone, so both may be made before Spark asks for the plan.
+Look and draft depend only on the positions, so both may be made before Spark asks for the plan.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,10 +30,13 @@ AHEAD_S = 10.0  # of partitions without a backlog a group is told what was true 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the logs have told one plan.
+    """What the logs have shown for one plan.
 
-    `asked_at`: wall clock in seconds before Kafka was asked. `unread`: the positions and the ends.
-    `answers`: closed, so that a draft of them asks nobody.
+    Attributes:
+        asked_at: Wall clock in seconds before Kafka was asked.
+        unread: The positions and the ends.
+        bounds: The bounds of the plan.
+        answers: Kafka's answers. They are closed, so a draft of them makes no request.
     """
 
     asked_at: float
@@ -44,8 +45,9 @@ class Look:
     answers: LogAnswers[Key]
 
     def holds(self, unread: Unread, now: float) -> bool:
-        """Return whether another look at `now` (wall clock in seconds), which has found these
-        positions and ends, would lead to the same draft. A horizon moves with the clock.
+        """Return whether a new look would lead to the same draft. `unread` has the new positions
+        and ends, and `now` is the wall clock in seconds. A draft limited by the horizon changes
+        with the clock.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
@@ -60,14 +62,16 @@ class Look:
 
 
 class CanLook(Protocol):
-    """What asks Kafka."""
+    """Something that asks Kafka."""
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask for what a step behind the look has lacked."""
+        """Ask for the answer that a later step has lacked."""
 
 
 def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
-    """Return what a pure step returns. It begins again when it has lacked an answer."""
+    """Return the result of a pure step. If it lacks an answer, get that answer and begin the step
+    again.
+    """
     while True:
         try:
             return step()
@@ -83,7 +87,7 @@ def draft(look: Look) -> Draft[Key]:
 @dataclass(frozen=True, slots=True)
 class PlanCeiling:
     """The event time (ms) that a plan must not exceed, and the coordinator's last event. Without a
-    group: MAX, and None.
+    group, they are MAX and None.
     """
 
     at: int = watermark.MAX
@@ -91,12 +95,12 @@ class PlanCeiling:
 
 
 def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
-    """Return the plan that keeps to the ceiling."""
+    """Return the plan that does not exceed the ceiling."""
     return draft.plan(ceiling.at)
 
 
 class Least(NamedTuple):
-    """The smallest batch of one source, in offsets, and how long (ms) it is waited for."""
+    """The smallest batch of one source, in offsets, and how long (ms) to wait for it."""
 
     offsets: int
     delay_ms: int
@@ -131,8 +135,14 @@ Filter = Callable[[Plan[Key], PlanBasis], Plan[Key]]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A finished plan, and what it follows from. `cut`: before the filters. `put_off`: whether it
-    reads nothing because it is too small yet. `seconds`: how long it took.
+    """A finished plan, and what it follows from.
+
+    Attributes:
+        plan: The plan.
+        basis: What the filters used.
+        cut: The plan before the filters.
+        put_off: Whether it reads nothing because it is too small yet.
+        seconds: How long it took to make.
     """
 
     plan: Plan[Key]
