@@ -60,7 +60,7 @@ def test_gaps_of_compaction_are_no_loss(kafka: KafkaBroker, topic: str, consumer
     assert keys == {b"%d" % n for n in range(7)} | {b"last-0", b"last-1", b"last-2"}
 
 
-def test_a_record_of_2099_and_one_without_a_time_go_out_with_their_neighbours(
+def test_records_of_2099_or_without_a_time_go_with_their_neighbours(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)
@@ -98,9 +98,7 @@ def test_what_was_committed_is_where_the_next_consumer_begins(
     assert next(iter(consumer_of(topic, group, starting_offsets="committed"))).offset() == 4
 
 
-def test_a_commit_interval_commits_what_was_worked_on_and_not_the_present_record(
-    kafka: KafkaBroker, topic: str, consumer_of: Consumers
-) -> None:
+def test_auto_commit_leaves_out_the_present_record(kafka: KafkaBroker, topic: str, consumer_of: Consumers) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, T0 + n, None, b"v") for n in range(6)])
     group = {"group.id": topic, "auto.offset.reset": "earliest"}
@@ -111,7 +109,7 @@ def test_a_commit_interval_commits_what_was_worked_on_and_not_the_present_record
     assert there[0].offset in (4, 5), "zip has taken a fifth one"
 
 
-def test_a_record_on_which_the_program_failed_is_not_committed_and_comes_again(
+def test_record_on_which_the_program_failed_is_not_committed(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     topics.create(kafka.bootstrap, topic, 1)

@@ -59,7 +59,7 @@ def described(number: int) -> "Future[Any]":
 
 
 @pytest.mark.parametrize("count", [3, 15], ids=["shorter than it was read", "longer than it was read"])
-def test_a_topic_made_anew_is_an_error_and_the_position_is_its_first_record(
+def test_topic_made_anew_is_an_error_and_moves_the_position_to_its_start(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, count: int
 ) -> None:
     filled(kafka, topic, [10])
@@ -75,7 +75,7 @@ def test_a_topic_made_anew_is_an_error_and_the_position_is_its_first_record(
 
 
 @pytest.mark.parametrize("count", [3, 15])
-def test_a_topic_made_anew_is_read_from_its_first_record_where_the_user_says_so(
+def test_topic_made_anew_is_read_from_its_start_if_the_user_says_so(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, caplog: pytest.LogCaptureFixture, count: int
 ) -> None:
     filled(kafka, topic, [10])
@@ -96,7 +96,7 @@ def test_a_topic_made_anew_is_read_from_its_first_record_where_the_user_says_so(
     assert consumer.positions() == {(topic, 0): count}
 
 
-def test_a_position_behind_the_end_of_its_log_is_an_error_that_says_what_there_is(
+def test_position_behind_the_end_of_its_log_is_an_error_with_the_offsets(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [3])
@@ -110,7 +110,7 @@ def test_a_position_behind_the_end_of_its_log_is_an_error_that_says_what_there_i
         offsets_of(bounded)
 
 
-def test_records_that_were_deleted_before_they_were_read_are_an_error_that_says_which(
+def test_records_deleted_unread_are_an_error_that_names_them(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [10])

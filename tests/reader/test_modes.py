@@ -60,7 +60,7 @@ def test_records_behind_the_stopping_offset_do_not_go_out(
 
 
 @pytest.mark.parametrize(("drain", "mode", "at_the_end"), [(True, "drained", True), (False, "stopped", False)])
-def test_a_stop_ends_the_iteration_and_a_drain_lets_event_time_reach_its_end(
+def test_stop_ends_the_iteration_and_drain_ends_event_time(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, drain: bool, mode: str, at_the_end: bool
 ) -> None:
     filled(kafka, topic, [20] * 2)
@@ -86,7 +86,7 @@ def test_a_stop_from_another_thread_ends_a_consumer_that_waits(
     assert list(records) == []
 
 
-def test_a_snapshot_goes_on_without_loss_or_duplicate_wherever_it_was_taken(
+def test_snapshot_taken_anywhere_loses_and_repeats_no_record(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [40] * 3)
@@ -106,7 +106,7 @@ def test_a_snapshot_goes_on_without_loss_or_duplicate_wherever_it_was_taken(
     assert len(set(seen)) == len(seen)
 
 
-def test_a_split_that_was_read_to_its_end_is_not_read_again_from_a_snapshot(
+def test_finished_split_is_not_read_again_from_a_snapshot(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [3, 40])

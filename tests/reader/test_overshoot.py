@@ -28,7 +28,7 @@ def skewed(kafka: KafkaBroker, topic: str, counts: list[int], span_ms: int = 60 
 
 
 @pytest.mark.parametrize("drift_ms", [1, 10_000, 5 * MINUTE])
-def test_no_record_goes_out_above_the_lowest_split_s_next_one_and_the_drift(
+def test_no_record_is_above_the_lowest_next_one_and_the_drift(
     kafka: KafkaBroker, topic: str, consumer_of: Callable[..., AlignedConsumer], drift_ms: int
 ) -> None:
     counts = [20, 200, 2_000, 5_000]
@@ -58,7 +58,7 @@ def test_the_ceiling_at_the_moment_of_each_record_is_never_below_it(
     assert (above, total) == (0, 0)
 
 
-def test_records_out_of_order_are_all_read_and_none_is_late_by_the_strategy(
+def test_records_out_of_order_are_read_and_none_is_late_by_the_strategy(
     kafka: KafkaBroker, topic: str, consumer_of: Callable[..., AlignedConsumer]
 ) -> None:
     rng = random.Random(7)

@@ -52,9 +52,7 @@ def test_readers_keep_their_promises_through_two_short_schedules(kafka: KafkaBro
 
 
 @pytest.mark.long
-def test_kafkas_group_loses_nothing_and_keeps_the_limit_through_20_schedules(
-    kafka: KafkaBroker, tmp_path: Path
-) -> None:
+def test_kafkas_group_loses_nothing_and_keeps_the_limit_20_times(kafka: KafkaBroker, tmp_path: Path) -> None:
     assert verdicts(kafka, tmp_path, TWENTY, own_group=True) == []
 
 
@@ -64,7 +62,5 @@ def test_readers_keep_their_promises_through_200_schedules(kafka: KafkaBroker, t
 
 
 @pytest.mark.long
-def test_a_transactional_table_has_each_record_once_through_twenty_schedules(
-    kafka: KafkaBroker, tmp_path: Path
-) -> None:
+def test_transactional_table_has_each_record_once_after_20_schedules(kafka: KafkaBroker, tmp_path: Path) -> None:
     assert verdicts(kafka, tmp_path, TWENTY, sink=True) == []

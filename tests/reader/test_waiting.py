@@ -35,7 +35,7 @@ def test_a_split_that_is_far_ahead_is_paused_and_fetched_about_once(
     assert fetched[-1] <= 1.35 * total
 
 
-def test_a_split_that_ended_holds_the_others_no_longer_than_its_producer_may_be_late(
+def test_ended_split_holds_others_only_as_long_as_its_producer_may_lag(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     topics.create(kafka.bootstrap, topic, 3)
@@ -45,7 +45,7 @@ def test_a_split_that_ended_holds_the_others_no_longer_than_its_producer_may_be_
     assert len(list(islice(consumer, 101))) == 101, "split 2 is empty, split 1 is at its end"
 
 
-def test_a_split_whose_records_have_no_event_time_holds_nobody_once_it_is_read(
+def test_split_without_event_times_holds_nobody_once_it_is_read(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     topics.create(kafka.bootstrap, topic, 2)

@@ -131,7 +131,7 @@ def test_rows_of_a_batch_that_was_never_handed_out_are_not_committed(
     assert consumer.positions() == {(topic, 0): worked_on}
 
 
-def test_a_batch_that_is_ready_after_the_deadline_is_given_back_and_not_handed_out(
+def test_batch_that_is_ready_after_the_deadline_is_given_back(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [60], step_ms=1)
@@ -219,7 +219,7 @@ def test_a_look_for_partitions_that_is_not_answered_ends_no_reader(
     assert next(iter(consumer)).offset() == 1
 
 
-def test_the_first_list_of_partitions_is_whole_and_later_ones_have_those_with_a_leader(
+def test_first_list_of_partitions_has_also_those_without_a_leader(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(kafka, topic, [2])
@@ -245,7 +245,7 @@ def test_a_broker_that_is_away_from_the_beginning_is_an_error(
         next(iter(consumer_of(topic, {"bootstrap.servers": "127.0.0.1:9"})))
 
 
-def test_a_list_has_the_partitions_without_a_leader_unless_it_is_to_leave_them_out() -> None:
+def test_list_leaves_out_partitions_without_a_leader_only_if_asked() -> None:
     topic = TopicMetadata()
     for partition, leader in ((0, 1), (1, -1), (2, 1)):
         each = PartitionMetadata()

@@ -27,7 +27,7 @@ def url() -> Iterator[str]:
         yield coordinator.url
 
 
-def test_a_timestamp_begins_at_the_first_record_from_then_on_and_else_at_the_end(
+def test_timestamp_begins_at_its_first_record_or_at_the_end(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:
     filled(kafka, topic, [10, 5, 0])

@@ -42,7 +42,7 @@ def dropped(kafka: KafkaBroker, topic: str, url: str) -> None:
     assert next(iter(consumer)).offset() == 0
 
 
-def test_a_dropped_consumer_says_so_and_its_splits_go_on_before_its_lease_ends(
+def test_dropped_consumer_warns_and_frees_its_splits_before_its_lease_ends(
     kafka: KafkaBroker, topic: str, url: str
 ) -> None:
     filled(kafka, topic, [5])

@@ -39,9 +39,7 @@ def cut_off(
             yield service, coordinator
 
 
-def test_a_reader_holds_at_its_last_ceiling_and_goes_on_when_the_coordinator_is_back(
-    kafka: KafkaBroker, topic: str
-) -> None:
+def test_reader_holds_at_its_last_limit_until_the_coordinator_is_back(kafka: KafkaBroker, topic: str) -> None:
     lease = {"lease_ms": 3_000}  # a coordinator that has lost its memory waits so long for others
     with cut_off(kafka, topic, "hold", **lease) as (service, coordinator):
         wait_for(lambda: service.status.waits_for == "the coordinator")
@@ -53,7 +51,7 @@ def test_a_reader_holds_at_its_last_ceiling_and_goes_on_when_the_coordinator_is_
 
 
 @pytest.mark.long
-def test_a_reader_that_proceeds_goes_beyond_the_ceiling_while_its_lease_runs(kafka: KafkaBroker, topic: str) -> None:
+def test_reader_that_proceeds_passes_the_limit_while_its_lease_runs(kafka: KafkaBroker, topic: str) -> None:
     with cut_off(kafka, topic, "proceed") as (service, _):
         wait_for(lambda: len(service.seen) == RECORDS)
 
@@ -65,9 +63,7 @@ def test_a_reader_that_is_to_fail_ends_with_an_error_of_its_own(kafka: KafkaBrok
     assert len(service.seen) == BELOW
 
 
-def test_nothing_goes_out_after_the_lease_under_any_policy_until_the_coordinator_is_back(
-    kafka: KafkaBroker, topic: str
-) -> None:
+def test_no_policy_returns_a_record_after_the_lease(kafka: KafkaBroker, topic: str) -> None:
     topics.create(kafka.bootstrap, topic, 1)
     topics.produce(kafka.bootstrap, topic, [(0, T0 + n * 1_000, None, b"v") for n in range(RECORDS)])
     late: list[float] = []

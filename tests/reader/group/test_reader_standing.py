@@ -34,7 +34,7 @@ def test_the_lowest_split_that_is_not_idle_is_the_reader_s_watermark() -> None:
     assert {name: report.state for name, report in found.splits.items()}["t-2"] is SplitState.IDLE
 
 
-def test_a_split_whose_next_record_is_behind_a_gap_stands_just_below_that_record() -> None:
+def test_split_before_a_gap_stands_just_below_its_next_record() -> None:
     found = status(split(0, 100, next_time=900_000, paused=True), split(1, 950_000))
     assert found.watermark == 900_000 - 1 - 5
     assert found.splits["t-0"].state is SplitState.PAUSED
@@ -74,7 +74,7 @@ def test_a_split_is_reported_until_the_coordinator_has_taken_it_back() -> None:
     assert (idle.watermark, idle.idle) == (100, False)
 
 
-def test_a_reach_is_offered_above_the_watermark_and_only_if_every_split_has_shown_something() -> None:
+def test_reach_is_offered_only_above_the_watermark_of_known_splits() -> None:
     assert status(split(0, 100), split(1, 300), reach=400).reach == 400
     assert status(split(0, 100), reach=90).reach is None
     assert status(split(0, 100), split(1), reach=400).reach is None

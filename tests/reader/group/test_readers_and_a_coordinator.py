@@ -66,9 +66,7 @@ with AlignedConsumer(topic, kafka=kafka, starting_offsets="earliest", coordinato
 """
 
 
-def test_a_sigterm_gives_the_splits_back_at_their_positions_and_another_reader_goes_on(
-    kafka: KafkaBroker, topic: str, url: str
-) -> None:
+def test_sigterm_gives_splits_back_at_their_positions(kafka: KafkaBroker, topic: str, url: str) -> None:
     filled(kafka, topic, [40] * 2)
     make_group(url, topic)
     leaving = subprocess.Popen(
@@ -129,9 +127,7 @@ def test_a_split_that_its_new_reader_has_not_opened_yet_holds_the_group(
     assert sorted(old.seen + new.seen) == everything(2, 1_000)
 
 
-def test_a_reader_that_was_fenced_joins_again_and_reads_on_without_a_word_of_its_program(
-    kafka: KafkaBroker, topic: str, url: str
-) -> None:
+def test_fenced_reader_joins_again_by_itself_and_reads_on(kafka: KafkaBroker, topic: str, url: str) -> None:
     filled(kafka, topic, [600] * 2)
     make_group(url, topic, lease_ms=3_000)
     in_haste = Event()

@@ -75,7 +75,7 @@ def test_what_is_held_is_said_at_its_position_under_its_number() -> None:
     assert [(each.split.starting_offset, each.assignment) for each in sent.held] == [(42, 11)]
 
 
-def test_a_split_that_is_stopped_is_dropped_and_a_newer_assignment_of_it_is_not() -> None:
+def test_stopped_split_is_dropped_and_its_newer_assignment_is_not() -> None:
     holdings = holding((0, 11), (1, 12))
     exchanged(holdings, says(held(0, 11), held(1, 12)), stop=(StoppedSplit(split="t-0", assignment=11),))
     assert numbers(holdings) == {"t-1": 12}
@@ -115,7 +115,7 @@ def test_what_was_not_said_and_not_added_is_gone() -> None:
     assert numbers(holdings) == {}
 
 
-def test_while_the_coordinator_waits_for_survivors_what_was_said_is_held_and_nothing_else() -> None:
+def test_only_splits_that_were_said_are_held_while_survivors_are_awaited() -> None:
     holdings = holding((0, 11), (1, 12), (2, 12))
     said = says(held(0, 11), held(1, 12))
     exchanged(holdings, said, assigning_in_ms=700, stop=(StoppedSplit(split="t-0", assignment=11),))
@@ -153,7 +153,7 @@ def test_events_of_the_program_go_until_they_are_answered_and_come_once() -> Non
     assert holdings.events() == ()
 
 
-def test_an_event_that_the_program_sent_after_an_exchange_goes_with_the_next_one() -> None:
+def test_event_sent_after_an_exchange_goes_with_the_next_one() -> None:
     holdings = Holdings(WISHES, "me")
     sent = holdings.exchange(says(), 1)
     holdings.says(says(source_events=({"a": 1},)))
@@ -168,13 +168,13 @@ def test_the_farewell_gives_back_all_and_asks_for_nothing() -> None:
     assert (last.held, last.capacity) == ((), 0)
 
 
-def test_the_revision_of_the_last_answer_is_said_so_that_a_lost_history_shows_once() -> None:
+def test_exchange_has_the_last_revision_so_that_a_lost_history_shows() -> None:
     holdings = holding((0, 11))
     assert exchanged(holdings, says(held(0, 11)), revision=4).seen == 5
     assert holdings.exchange(says(held(0, 11)), 2).seen == 4
 
 
-def test_a_split_that_is_to_go_before_the_consumer_has_seen_it_is_given_back_from_its_start() -> None:
+def test_split_that_goes_before_it_was_seen_is_given_back_from_its_start() -> None:
     holdings = Holdings(WISHES, "me")
     exchanged(holdings, says(), add_splits=added((0, 11), offset=3))
     exchanged(holdings, says(), add_splits=added((0, 11), offset=3), give_back=("t-0",))
@@ -184,7 +184,7 @@ def test_a_split_that_is_to_go_before_the_consumer_has_seen_it_is_given_back_fro
     assert numbers(holdings) == {}
 
 
-def test_a_split_that_begins_at_the_latest_record_waits_until_its_offset_is_known_to_the_coordinator() -> None:
+def test_split_at_the_latest_record_waits_until_its_offset_is_reported() -> None:
     holdings = Holdings(WISHES, "me")
     exchanged(holdings, says(), add_splits=added((0, 11), offset=LATEST_OFFSET))
     assert holdings.unresolved == {("t-0", 11)}
@@ -213,7 +213,7 @@ class Counted(Holdings):
         return super().unresolved
 
 
-def test_the_splits_without_an_offset_are_looked_for_once_however_many_are_held() -> None:
+def test_splits_without_an_offset_are_looked_for_once_an_exchange() -> None:
     holdings = Counted(WISHES, "me")
     some = [(partition, 7) for partition in range(50)]
     exchanged(holdings, says(), add_splits=added(*some))

@@ -41,7 +41,7 @@ def test_clocks_whose_rates_differ_by_more_than_is_assumed_could_both_read() -> 
     assert stopped > 30.0
 
 
-def test_nothing_may_be_handed_out_before_the_first_answer_nor_at_the_lease_s_end() -> None:
+def test_lease_is_over_before_the_first_answer_and_at_its_end() -> None:
     assert SplitLease().is_over(-inf)
     lease = SplitLease().renewed(100, 10_000, 100.2, **SETTLED)
     assert not lease.is_over(109.89)
@@ -58,14 +58,14 @@ def test_the_exchange_that_was_sent_last_rules_whichever_answer_comes_last() -> 
 @pytest.mark.parametrize(
     ("sent_at", "settled", "begins"), [(109.0, True, False), (110.0, False, False), (110.0, True, True)]
 )
-def test_a_lease_that_is_over_begins_again_by_a_settled_answer_to_a_later_exchange(
+def test_lease_that_is_over_begins_again_by_a_later_settled_exchange(
     sent_at: float, settled: bool, begins: bool
 ) -> None:
     lease = SplitLease().renewed(100, 10_000, 100, **SETTLED)
     assert lease.renewed(sent_at, 10_000, 111.0, settled=settled).is_over(111.0) is not begins
 
 
-def test_a_lease_that_runs_goes_on_while_the_coordinator_waits_for_survivors() -> None:
+def test_running_lease_goes_on_while_survivors_are_awaited() -> None:
     lease = SplitLease().renewed(100, 10_000, 100, **SETTLED)
     assert lease.renewed(105, 10_000, 105.1, settled=False).until == pytest.approx(114.9)
 

@@ -5,7 +5,7 @@ from math import inf
 from lockgate_reader.group.news import Unheeded
 
 
-def test_news_of_a_revision_is_there_until_an_answer_of_it_came_in_whatever_order() -> None:
+def test_news_of_a_revision_stay_until_an_answer_of_it_in_any_order() -> None:
     news = Unheeded()
     assert not news.is_there(seen=0)
     news.comes(7)
@@ -15,7 +15,7 @@ def test_news_of_a_revision_is_there_until_an_answer_of_it_came_in_whatever_orde
     assert not news.is_there(seen=7)
 
 
-def test_news_that_come_while_an_exchange_is_under_way_are_there_after_its_answer() -> None:
+def test_news_during_an_exchange_are_there_after_its_answer() -> None:
     news = Unheeded()
     news.comes(inf)
     mark = news.mark
@@ -31,7 +31,7 @@ def test_news_that_come_while_an_exchange_is_under_way_are_there_after_its_answe
     assert news.is_there(seen=3)
 
 
-def test_an_answer_covers_news_of_a_history_that_is_lost_though_its_revision_is_lower() -> None:
+def test_answer_covers_news_of_a_lost_history_with_a_lower_revision() -> None:
     news = Unheeded()
     news.comes(90_000)
     news.answered(news.mark)

@@ -97,7 +97,7 @@ def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list
 
 
 @given(st.lists(st.integers(0, 5_000), min_size=1, max_size=30))
-def test_a_piece_is_at_least_one_record_and_at_most_a_chunk_however_slow_the_program(took: list[int]) -> None:
+def test_piece_has_one_record_to_a_chunk_however_slow_the_program(took: list[int]) -> None:
     size, now = PieceSize(), 0
     for each in took:
         size.begins(now)

@@ -43,7 +43,7 @@ def test_record_that_waits_ends_idleness_and_counts_below_itself() -> None:
     assert (split.value, split.idle) == (69, False)
 
 
-def test_record_that_waits_is_not_passed_by_a_strategy_that_takes_it_for_the_watermark() -> None:
+def test_record_that_waits_is_not_late_by_a_punctuated_strategy() -> None:
     seen: list[object] = []
 
     def watermark_of(event: object, timestamp: int) -> int:

@@ -12,7 +12,7 @@ counts is known, the reader's own limit is not below the lowest of them.
 **The pause.** A partition whose next record is above the limit waits, and what was fetched of it is
 kept. Kafka's client pauses the partition once its share of `MOST_KEPT` is kept, and resumes it
 when half of that is left. It does not pause it at once, because librdkafka then drops what it has
-fetched ahead, and fetches it again.
+fetched ahead, and fetches it again: that halves the rate (docs/internals/benchmarks.md).
 """
 
 from collections.abc import Mapping
