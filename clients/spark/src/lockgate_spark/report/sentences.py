@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from lockgate.duration import spoken
 from lockgate_spark.logs.names import names
 from lockgate_spark.report.advice import Advice, Kept, advice, kept
-from lockgate_spark.report.findings import Basis, Findings, PartitionFindings, RunState
+from lockgate_spark.report.findings import Basis, Findings, RunState
 
 _STATES = {
     RunState.RUNNING: "The query is running; these are its figures so far",
@@ -18,7 +18,7 @@ _MOST_PARTITIONS = 5
 
 def headline(found: Findings) -> str:
     """Return how many of the rows were lost."""
-    loss, rows = found.loss, rows_of(found)
+    loss, rows = found.loss, f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
     if loss.most is None:
         least = f"At least {loss.least:,}" if loss.least else "An unknown number"
         return f"{least} of {rows} were lost."
@@ -81,10 +81,14 @@ def why(found: Findings) -> str:
 
 def where(found: Findings) -> str:
     """Return which partitions the late rows came from, and when; empty if there were none."""
-    worst = worst_first(found)
+    lost = found.loss.basis is Basis.WINDOWS
+    worst = sorted(
+        (s for s in found.partitions if (s.lost if lost else s.late)),
+        key=lambda s: (-s.lost, -s.late, s.source, s.partition),
+    )
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
-    lost, called = found.loss.basis is Basis.WINDOWS, names_of(found)
+    called = names_of(found)
     named = ", ".join(
         f"{called[s.source, s.partition]} ({s.lost if lost else s.late:,})" for s in worst[:_MOST_PARTITIONS]
     )
@@ -160,26 +164,12 @@ def state(found: Findings) -> str:
     return f"{name}, {span(found.began, found.until)}. {_STATES[found.state]}."
 
 
-def worst_first(found: Findings) -> list[PartitionFindings]:
-    """Return the partitions with lost rows, most first. If lost rows are not counted, use the late
-    ones.
-    """
-    lost = found.loss.basis is Basis.WINDOWS
-    named = (s for s in found.partitions if (s.lost if lost else s.late))
-    return sorted(named, key=lambda s: (-s.lost, -s.late, s.source, s.partition))
-
-
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
     """Return the partitions' names. The source is added if several sources have a partition with
     the same name.
     """
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
-
-
-def rows_of(found: Findings) -> str:
-    """Return how many rows were read, as text: `1,234 rows`."""
-    return f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
 
 
 def percent(part: int, whole: int) -> str:
