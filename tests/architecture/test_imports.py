@@ -77,6 +77,8 @@ KNOWN_TO = {
     },
     "lockgate_spark": {
         "pyspark": (
+            "lockgate_spark.late_rows",
+            "lockgate_spark.offset_ranges",
             "lockgate_spark.packages",
             "lockgate_spark.spark_lines",
             *WAYS_IN,
@@ -115,7 +117,7 @@ FLOORS = {
         {"__init__"},
     ),
     "lockgate_spark": (
-        {"errors", "event_times", "query_watermark", "running", "spark_lines"},
+        {"errors", "event_times", "offset_ranges", "query_watermark", "running", "spark_lines"},
         {"packages", "spark_run"},
         {"config"},
         {"conf", "ineffective"},
@@ -127,7 +129,7 @@ FLOORS = {
         {"jvm"},
         {"gates"},
         {"align", "doctor"},
-        {"gate", "progress", "status"},
+        {"gate", "late_rows", "progress", "status"},
         {"host"},
         {"__init__"},
         {"__main__"},

@@ -30,6 +30,13 @@ def test_every_way_to_ask_aligns_and_nothing_else_does(said: Said, skewed: Skewe
     assert found["off"][1:] == [False, None]
 
 
+@pytest.mark.long
+def test_late_rows_are_kept_and_read_again_over_connect(said: Said, skewed: SkewedTopic) -> None:
+    counted, *late, oldest = said("keeps_late_rows", skewed.name)
+    assert late == 3 * [sum(skewed.counts()) - counted]
+    assert (late[0] > 0, oldest) == (True, True)
+
+
 @pytest.fixture(scope="module")
 def refusals(said: Said, skewed: SkewedTopic) -> dict[str, list[str]]:
     found: dict[str, list[str]] = said("refusals", skewed.name)

@@ -31,9 +31,10 @@ PYTHON = (
     *(builtins, Path, DataFrame, SparkSession, Column, F),
 )
 JAVA = """
-    ArrayList Class HashMap Instant JavaConverters LinkedHashMap MethodHandles MethodType Option Properties Proxy
-    System Thread UUID _2 asCaseSensitiveMap collection containsKey currentThread exc_info filterReturnValue
-    findStatic findVirtual forName fromString getCause getClass getClassLoader getConstructors getContextClassLoader
+    ArrayList Class HashMap IdentityHashMap Instant JavaConverters LinkedHashMap MethodHandles MethodType Option
+    Properties Proxy System Thread UUID _2 asCaseSensitiveMap collection containsKey currentThread exc_info
+    filterReturnValue findStatic findVirtual forName fromString getCause getClass getClassLoader getConstructors
+    getContextClassLoader
     getDeclaredField getDeclaredFields getInstant getMessage getName getOffset getOffsetAfter getProperty getRules
     getSimpleName getSuperclass getTotalSeconds hasNext identityHashCode invoke invokeWithArguments isDefined
     isProxyClass java_exception lang loadClass long mapAsJavaMap methodType newInstance new_array nextTransition
@@ -42,12 +43,13 @@ JAVA = """
 """Of Java, Scala, py4j and the standard library, so that every Spark has it."""
 PUBLIC = """
     IOUtils ReadLimit SimpleCompiler allAvailable attemptNumber batchId codehaus connector cook emptyRDD fieldNames fs
-    getAll getFileSystem getLocalProperty getReadLimits hadoop janino mapPartitions maxRows maxTriggerDelayMs minRows
+    getAll getFileSystem getLocalProperty getParent getPath getReadLimits hadoop janino listStatus mapPartitions
+    maxRows maxTriggerDelayMs minRows mkdirs parquet
     numRowsDroppedByWatermark numShufflePartitions numStateStoreInstances operatorName readFullyToByteArray
     setParentClassLoader setTargetVersion stateOperators
 """
 """Public API of Spark and its libraries."""
-OWN = "setEventTime proxy"  # of our Java files
+OWN = "setEventTime proxy anyDropped filtersByNow"  # of our Java files
 
 
 def attributes() -> Iterator[str]:

@@ -21,6 +21,7 @@ from lockgate_spark.doctor import doctor
 from lockgate_spark.errors import UnsupportedQuery, WaitedTooLong
 from lockgate_spark.gate import gate
 from lockgate_spark.jvm.inspection import Diagnosis, SparkMember
+from lockgate_spark.late_rows import late_rows, replay
 from lockgate_spark.packages import packages
 from lockgate_spark.progress import report_progress
 from lockgate_spark.status import AlignmentStatus, QueryState, status
@@ -52,7 +53,9 @@ __all__ = [
     "alignment_of",
     "doctor",
     "gate",
+    "late_rows",
     "packages",
+    "replay",
     "report_progress",
     "slice_of",
     "status",

@@ -17,7 +17,11 @@ DEFAULT_MAX_DRIFT = "5 minutes"
 # For gates and for closing windows, which do not go by each producer's own lag.
 DEFAULT_IDLE_TIMEOUT = "1 minute"
 RETENTION_MARGIN = 0.1
-_CHOICES = {"mode": ("align", "observe"), "other_event_time": ("refuse", "warn"), "late_rows": ("ignore", "count")}
+_CHOICES = {
+    "mode": ("align", "observe"),
+    "other_event_time": ("refuse", "warn"),
+    "late_rows": ("ignore", "count", "keep"),
+}
 EPOCH = "epoch"
 """The `slice_zone` in which windows are multiples of their size since 1970-01-01T00:00Z."""
 
@@ -60,8 +64,11 @@ class Alignment(Named):
             without lockgate.
         other_event_time: What to do if `withWatermark` is on another event time than the aligned
             one: `"refuse"` the query, or only `"warn"`.
-        late_rows: `"count"` the rows below Spark's watermark, or `"ignore"` them. Default:
-            `"count"` in observe mode, `"ignore"` otherwise.
+        late_rows: `"count"` the rows below Spark's watermark, `"keep"` those that Spark drops in a
+            table that `late_rows` reads, or `"ignore"` them. Default: `"count"` in observe mode,
+            `"ignore"` otherwise.
+        late_rows_path: Path of that table, which several queries may share. Default:
+            `lockgate/late_rows` in the query's checkpoint.
         report: Folder for the report of observe mode. Default: no report is written.
         event_time: Spark SQL expression over the source's columns that gives a TIMESTAMP, or a
             BIGINT of ms since 1970. Default: Kafka's record timestamp.
@@ -83,7 +90,8 @@ class Alignment(Named):
     slice_zone: str | None = None
     mode: Literal["align", "observe"] = "align"
     other_event_time: Literal["refuse", "warn"] = "refuse"
-    late_rows: Literal["ignore", "count"] | None = None
+    late_rows: Literal["ignore", "count", "keep"] | None = None
+    late_rows_path: str | None = None
     report: str | None = None
     event_time: str | None = None
     coordinator: Coordinator | None = None
@@ -106,8 +114,9 @@ class Alignment(Named):
             raise ConfigurationError(
                 f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text"
             )
-        if self.report is not None and not (isinstance(self.report, str) and self.report):
-            raise ConfigurationError(f"Alignment(report={self.report!r}): expected the path of a folder, as text")
+        for name in ("report", "late_rows_path"):
+            if (path := getattr(self, name)) is not None and not (isinstance(path, str) and path):
+                raise ConfigurationError(f"Alignment({name}={path!r}): expected the path of a folder, as text")
         bounds_of(self)  # checks the durations
 
 

@@ -77,9 +77,10 @@ def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
         raise ConfigurationError(
             f"Alignment(slice={alignment.slice!r}): a gate makes batches wait and cuts none; leave slice out"
         )
-    if alignment.late_rows == "count":
+    if alignment.late_rows in ("count", "keep"):
         raise ConfigurationError(
-            "Alignment(late_rows='count'): a gate sees batches behind Spark's watermark; leave late_rows out"
+            f"Alignment(late_rows={alignment.late_rows!r}): a gate sees batches behind Spark's watermark; leave "
+            "late_rows out"
         )
     if event_time is None:
         return alignment

@@ -24,6 +24,10 @@ _BESIDE_THE_OTHERS: Rules = {
     ),
     "slice_zone": (lambda given: given.slice is None, "set slice as well, or leave slice_zone out"),
     "report": (lambda given: given.mode != "observe", 'set mode="observe" as well, or leave report out'),
+    "late_rows_path": (
+        lambda given: given.late_rows != "keep",
+        'set late_rows="keep" as well, or leave late_rows_path out',
+    ),
     "max_lag": (
         lambda given: given.idle_timeout is not None,
         "idle_timeout is the bound for all partitions; leave one of the two out",

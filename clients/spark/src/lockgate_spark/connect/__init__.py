@@ -2,6 +2,6 @@
 extension by a hint on a DataFrame. The public functions use this room; `host` makes the answers.
 """
 
-from lockgate_spark.connect.streams import align_all, slice_of, status_of, view_of
+from lockgate_spark.connect.streams import align_all, late_rows_path, slice_of, status_of, view_of
 
-__all__ = ["align_all", "slice_of", "status_of", "view_of"]
+__all__ = ["align_all", "late_rows_path", "slice_of", "status_of", "view_of"]

@@ -47,6 +47,11 @@ def status_of(query: Any) -> Any:
     return ask(query._session.range(1), "status", query_id=str(query.id))
 
 
+def late_rows_path(query: Any) -> str | None:
+    """Return where a query keeps its late rows on the server; None if it keeps none."""
+    return cast(str | None, ask(query._session.range(1), "late_rows", query_id=str(query.id)))
+
+
 def _options(conf: Any, alignment: Alignment) -> dict[str, str]:
     token = None if alignment.coordinator is None else alignment.coordinator.token
     options = as_options(alignment)

@@ -148,9 +148,9 @@ class HostAnswers(JavaCallback):
             if table.kept().containsKey(_PLACE)
             else None
         )
-        if place is None:  # no plan counts, so that nothing could be counted here
-            alignment = replace(alignment, late_rows="ignore")
         source = PlannedSource.of(spark, table.spark(), alignment, place)
+        if place is None:  # no plan counts, so that nothing could be counted here
+            source = replace(source, late=None)
         late = None if source.late is None else self._late.setdefault(source.late.place.name, source.late)
         run = source.open(checkpoint, KeptRound(kept))
         gateway, selected = self._driver.gateway, Selected.by(options)

@@ -8,6 +8,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from lockgate import __version__
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.query import QueryRun
+from lockgate_spark.late_rows import path_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.status import AlignmentStatus, QueryState, status
@@ -25,6 +26,8 @@ def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) ->
         return __version__
     if question == "status":
         return to_json(_status(given["query_id"], spark))
+    if question == "late_rows":
+        return path_of(given["query_id"])
     if question not in ("query", "view", "slice"):
         raise UnsupportedQuery(
             f"the server's lockgate is {__version__}, and has no answer to {question!r}: use the same "

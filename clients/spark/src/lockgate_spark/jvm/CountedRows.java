@@ -12,6 +12,8 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.datasources.v2.MicroBatchScanExec;
+import org.apache.spark.util.AccumulatorV2;
+import scala.Option;
 import scala.collection.Iterator;
 
 public class CountedRows {
@@ -40,6 +42,21 @@ public class CountedRows {
             children(node, unseen);
         }
         return found;
+    }
+
+    /** Whether an operator has dropped late rows, by Spark's own metric. */
+    public boolean anyDropped() {
+        Deque unseen = new ArrayDeque();
+        unseen.push(plan);
+        while (!unseen.isEmpty()) {
+            SparkPlan node = (SparkPlan) unseen.pop();
+            Option dropped = node.metrics().get("numRowsDroppedByWatermark");
+            if (dropped.isDefined() && ((Number) ((AccumulatorV2) dropped.get()).value()).longValue() > 0L) {
+                return true;
+            }
+            children(node, unseen);
+        }
+        return false;
     }
 
     private static boolean reads(MicroBatchScanExec scan, Object half) {

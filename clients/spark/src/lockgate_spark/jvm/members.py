@@ -29,7 +29,8 @@ class Members(NamedTuple):
 
 
 _TIME = "Alignment(event_time=…) and gate()"
-_LATE = 'Alignment(late_rows="count")'
+_LATE = "Alignment(late_rows=…)"
+_KEEP = 'Alignment(late_rows="keep")'
 _LOSSES = "exact counts of lost rows in late_rows and mode observe"
 _GAUGES = "gauges in Spark's metrics system"
 _KEPT = "lags kept in the checkpoint"
@@ -43,6 +44,8 @@ MEMBERS = (
     Members("sql.internal.SharedState", "activeStreamingQueries"),
     Members("sql.internal.SessionState", "sqlParser", _TIME),
     Members("sql.internal.SessionState", "newHadoopConf", _KEPT),
+    Members("sql.internal.SessionState", "optimizer", _KEEP),
+    Members("sql.catalyst.rules.RuleExecutor", "execute", _KEEP),
     Members("sql.catalyst.parser.ParserInterface", "parseExpression", _TIME),
     Members(
         "sql.catalyst.plans.logical.LogicalPlan",
@@ -67,7 +70,7 @@ MEMBERS = (
     Members(
         "sql.execution.streaming.runtime.StreamExecution|sql.execution.streaming.StreamExecution",
         "awaitTermination commitLog exception getStartOffsetsOfLatestBatch|committedOffsets id isActive lastExecution"
-        " lastProgress logicalPlan name offsetLog resolvedCheckpointRoot runId sources sparkSession"
+        " lastProgress logicalPlan name offsetLog outputMode resolvedCheckpointRoot runId sources sparkSession"
         " sparkSessionForStream trigger",
     ),
     Members(
@@ -114,6 +117,7 @@ JAVA_FILES = {
         "StandIn": ALIGN,
         "PlanColumns": ALIGN,
         "CountedRows": _LATE,
+        "LateInputs": _KEEP,
         "AlignmentGauges": _GAUGES,
         "DividedRanges": "a partition that is read alone is read by one core",
     },

@@ -42,10 +42,13 @@ class SourceOffsets:
         it.
         """
         entry = option(self._execution.offsetLog().getLatest())
+        return None if entry is None else self.end_in(entry._2(), source)
+
+    def end_in(self, logged: Any, source: int) -> Any | None:
+        """Where a batch ends for a source, by the batch's entry in the log; None without one."""
         stream = self._streams.get(source)
-        if entry is None or stream is None:
+        if stream is None:
             return None
-        logged = entry._2()
         if class_name(logged) == "OffsetMap":
             by_id = logged.offsetsMap()
             logged_ids = [one for one in self._ids(stream) if by_id.contains(one)]

@@ -14,6 +14,7 @@ from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.ineffective import warn_of_options
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.inspection import check_spark
+from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import gauges_of
@@ -108,7 +109,7 @@ class PlannedSource:
             warn_of_options(alignment, run.available_now)
             report = RunReport(run, alignment) if alignment.mode == "observe" else None
             member = joined(alignment, run)
-            return AlignedRun(
+            made = AlignedRun(
                 alignment,
                 run,
                 member,
@@ -117,6 +118,9 @@ class PlannedSource:
                 round_=round_,
                 begin=_on_a_thread(self.spark),
             )
+            if alignment.late_rows == "keep":
+                made.keep(KeptRows(self.spark, run, alignment.late_rows_path, made.sources))
+            return made
 
         aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
         if aligned.alignment != alignment:
@@ -155,7 +159,7 @@ def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:
     """Return whether to count rows below Spark's watermark: if the user asks for it, and in observe
     mode if the session's conf allows it.
     """
-    if alignment.late_rows is not None:
+    if alignment.late_rows in ("ignore", "count"):
         return alignment.late_rows == "count"
     return alignment.mode == "observe" and str(spark.conf.get(_SEVERAL, "true")).lower() == "true"
 

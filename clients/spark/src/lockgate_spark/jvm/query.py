@@ -195,15 +195,39 @@ class QueryRun:
         """Return the watermark (ms) at or below which Spark drops rows of the next batch. Spark has
         logged it with the batch before.
         """
-        log = self.execution.offsetLog()
-        logged = option(log.getLatestBatchId())
+        logged = option(self.execution.offsetLog().getLatestBatchId())
         if logged is None:
             return 0
-        done = option(self.execution.commitLog().getLatestBatchId())
         # a batch that was not committed is replayed
-        entry = option(log.get(logged if done == logged else logged - 1))
-        batch = None if entry is None else metadata(entry)
-        return 0 if batch is None else int(batch.batchWatermarkMs())
+        return self.late_below_in(logged + 1 if self.last_committed() == logged else logged)
+
+    def late_below_in(self, batch: int) -> int:
+        """Return the same of any batch, which the log still has."""
+        before = option(self.execution.offsetLog().get(batch - 1))
+        found = None if before is None else metadata(before)
+        return 0 if found is None else int(found.batchWatermarkMs())
+
+    def last_committed(self) -> int | None:
+        """Return the number of the last batch that Spark has committed; None before the first."""
+        done = option(self.execution.commitLog().getLatestBatchId())
+        return None if done is None else int(done)
+
+    def repeats(self) -> bool:
+        """Return whether a batch that was begun is not committed."""
+        return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
+
+    def offsets_in(self, source: int, batch: int) -> Offsets | None:
+        """Where a batch ends in this source, by the log; None where it has no such entry."""
+        entry = option(self.execution.offsetLog().get(batch))
+        end = None if entry is None else self._sources.end_in(entry, source)
+        return None if end is None else parse(end.json())
+
+    def index_of(self, stream: Any) -> int | None:
+        """Return the index of the source that this stream of the plan reads; None where it is not
+        aligned.
+        """
+        aligned = self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass())
+        return self._sources.index(stream) if aligned else None
 
     def watermarks(self) -> list[QueryWatermark]:
         return self._watermarks
@@ -233,6 +257,11 @@ class QueryRun:
             CountedPlace.of(json.loads(counts), int(tasks), parse(start), parse(end))
             for counts, tasks, start, end in places
         ]
+
+    def dropped(self) -> bool:
+        """Return whether an operator of the last batch has dropped late rows."""
+        plan = self.execution.lastExecution().executedPlan()
+        return bool(new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).anyDropped())
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
         last = self.execution.lastProgress()

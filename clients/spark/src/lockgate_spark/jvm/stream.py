@@ -17,7 +17,7 @@ from lockgate_http.errors import ConfigurationError
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java, new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
-from lockgate_spark.jvm.failures import Selected
+from lockgate_spark.jvm.failures import Selected, sentence
 from lockgate_spark.jvm.late import LateCount, LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
@@ -160,6 +160,8 @@ class Stream(SparkProxy):
         end = self._decide(start, limit)
         if self.late is not None and end is not None and not end.equals(start):
             self.late.expect()
+        if self._aligned.kept is not None and end is not None and not end.equals(start):
+            self._aligned.kept.expect()
         return end
 
     def count_late_rows(self, checkpoint: str) -> None:
@@ -208,7 +210,18 @@ class Stream(SparkProxy):
         except Exception as error:
             # a metric only informs: its failure must not stop the query
             log.debug("cannot add the alignment to Spark's progress: %s", error)
+        self._keep_late_rows()
         return metrics
+
+    def _keep_late_rows(self) -> None:
+        if self._aligned.kept is None:
+            return
+        try:
+            self._aligned.kept.take()
+        except Exception as error:
+            if self.is_stopped() or self._aligned.alignment.mode != "observe":
+                raise  # the next run writes them
+            log.error("a batch's late rows were not written to %s: %s", self._aligned.kept.path, sentence(error))
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
         metrics = self._aligned.tell_progress(self._index)
@@ -223,6 +236,8 @@ class Stream(SparkProxy):
         try:
             if self.late is not None and self._aligned.alignment.mode != "observe":
                 self.late.sum_up()
+            if self._aligned.kept is not None:
+                self._aligned.kept.sum_up()
             self._aligned.close()
             self._watch.close()
         finally:

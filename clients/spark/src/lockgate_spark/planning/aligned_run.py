@@ -52,6 +52,21 @@ class Round(Protocol):
         """Store the answers of a plan, before any of them is given."""
 
 
+class KeptTable(Protocol):
+    """Where the late rows of a run are written. `path`: of the table."""
+
+    path: str
+
+    def expect(self) -> None:
+        """Get ready, before the first batch."""
+
+    def take(self) -> None:
+        """Write the late rows of the last batch."""
+
+    def sum_up(self) -> None:
+        """Note the end of the run."""
+
+
 class AlignedRun:
     """One run of one query.
 
@@ -86,6 +101,7 @@ class AlignedRun:
         self._idle_wait = IdleWait()
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
+        self.kept: KeptTable | None = None
         if report is not None:
             report.count_beside(self._beside)
         self._held_plan: Planned | None = None
@@ -206,6 +222,11 @@ class AlignedRun:
         counted.
         """
         self._tell_report(lambda report: report.after_batch(index, batch))
+
+    def keep(self, kept: KeptTable) -> None:
+        """Keep the late rows of this run in a table."""
+        self.kept = kept
+        self._tell_report(lambda report: report.keeps_late_rows(kept.path))
 
     def tell_uncounted(self, why: str) -> None:
         """Note that late rows are not counted in this run, and why."""

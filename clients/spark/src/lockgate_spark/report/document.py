@@ -38,6 +38,7 @@ def document(found: Findings) -> dict[str, object]:
             },
             "dropped_by_operator": dict(found.operators),
             "oldest_late_by_ms": found.lateness_ms,
+            "kept_in": found.late_rows_path,
         },
         "kept_by_alignment": {"least": would.least, "most": would.most, "why": would.why},
         "batches": {"read": found.batches, "ahead_of_plan": found.ahead, "offsets_ahead": found.offsets_ahead},

@@ -178,6 +178,7 @@ class Findings:
         began, until: Wall clock (s).
         rows: Rows read if late rows were counted, else offsets.
         late: None if not counted; `uncounted` then says why.
+        late_rows_path: Where the late rows are kept; None if they are not.
         late_exact: False if `late` is an upper bound.
         early: Rows before 1970, which are not late.
         untimed: Rows without an event time.
@@ -205,6 +206,7 @@ class Findings:
     loss: Loss
     late: int | None
     uncounted: str = ""
+    late_rows_path: str | None = None
     late_exact: bool = True
     early: int = 0
     untimed: int = 0

@@ -82,6 +82,7 @@ class Observation:
 
     def __init__(self, query: str | None, query_id: str, run_id: str, began: float, in_group: bool = False) -> None:
         self.uncounted = ""
+        self.late_rows_path: str | None = None
         self.shape = QueryShape()
         self._found = Findings(
             query=query,
@@ -225,6 +226,7 @@ class Observation:
                 loss=loss_of(late, self._lost, found.early, dropped, found.batches > 0, shape),
                 late=late,
                 uncounted=self.uncounted,
+                late_rows_path=self.late_rows_path,
                 operators=dict(self._operators),
                 shape=shape,
                 max_drift_ms=beside.max_drift_ms,

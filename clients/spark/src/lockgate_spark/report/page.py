@@ -24,7 +24,7 @@ def page(found: Findings) -> str:
         figures=_figures(found),
         lost_title="Rows that came late" if late else "Rows lost",
         lost=lost_over_time(found.moments, late) if found.late else _nothing(found),
-        where=escape(sentences.where(found)),
+        where=escape(f"{sentences.where(found)} {sentences.table(found)}".strip()),
         apart=apart_over_time(found.moments, found.shape.delay_ms),
         why=escape(sentences.why(found)),
         partitions=_partitions(found, late),

@@ -52,6 +52,10 @@ class RunReport:
         """Note why late rows are not counted."""
         self._observation.uncounted = why
 
+    def keeps_late_rows(self, path: str) -> None:
+        """Late rows are kept in a table at this path."""
+        self._observation.late_rows_path = path
+
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
         """Note that Spark reads a source, as `Observation.read` does."""
         if not self._shaped:

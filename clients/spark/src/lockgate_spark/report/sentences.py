@@ -110,7 +110,7 @@ def paragraph(found: Findings) -> str:
     parts = [headline(found), meaning(found), where(found), why(found), saving(found)]
     if found.loss.most != 0 and do:
         parts.append(f'To keep them: mode="align" with {do}.')
-    parts.append(plans(found))
+    parts += [plans(found), table(found)]
     return " ".join(part for part in parts if part)
 
 
@@ -120,6 +120,13 @@ def plans(found: Findings) -> str:
         f"Spark read {found.batches:,} batches, {found.ahead:,} of them ahead of the plan, by {found.offsets_ahead:,} "
         "offsets in all."
     )
+
+
+def table(found: Findings) -> str:
+    """Say where the lost rows are; empty if they were not kept."""
+    if found.late_rows_path is None:
+        return ""
+    return f'The lost rows are in a table: lockgate_spark.late_rows("{found.late_rows_path}") reads it.'
 
 
 def unknown(found: Findings) -> list[str]:

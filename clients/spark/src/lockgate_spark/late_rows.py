@@ -1,0 +1,89 @@
+"""Late rows as data: the table that `Alignment(late_rows="keep")` writes, and the records
+themselves, read again from Kafka by their offsets.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import Any
+
+import pyspark.sql.functions as F
+from pyspark.sql import DataFrame, SparkSession, Window
+
+from lockgate_spark import connect
+from lockgate_spark.errors import UnsupportedQuery
+from lockgate_spark.offset_ranges import FAR, Range, records, rounds
+from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.running import running
+from lockgate_spark.spark_lines import is_connect
+
+COLUMNS = (
+    "query STRING, operator STRING, topic STRING, partition INT, offset BIGINT, event_time TIMESTAMP, "
+    "watermark TIMESTAMP, batch_id BIGINT"
+)
+
+
+def late_rows(query: Any) -> DataFrame:
+    """Return the rows that Spark has dropped as late, as `Alignment(late_rows="keep")` wrote them.
+
+    A row names the record by `topic`, `partition` and `offset`, with its `event_time`, the
+    `operator` that dropped it, the `watermark` that it was behind, the `batch_id`, and the id of
+    the `query`.
+
+    Examples:
+        >>> lockgate_spark.late_rows(query).groupBy("topic", "partition").count().show()
+
+    Args:
+        query: The `StreamingQuery`, or the path of the table.
+
+    Raises:
+        UnsupportedQuery: The query keeps no late rows, or has ended long ago: give the path then.
+
+    """
+    if isinstance(query, str):
+        return _table(SparkSession.active(), query)
+    if not all(hasattr(query, name) for name in ("id", "isActive")):
+        raise UnsupportedQuery(f"late_rows(): expected a StreamingQuery or a path, not {type(query).__name__}")
+    path = connect.late_rows_path(query) if is_connect(query) else path_of(str(query.id))
+    if path is None:
+        raise UnsupportedQuery(
+            'late_rows(query): no run of this query with Alignment(late_rows="keep") is known here. Give the path '
+            "of the table, which is <checkpoint>/lockgate/late_rows by default"
+        )
+    spark = query._session if is_connect(query) else SparkSession.active()
+    return _table(spark, path).where(F.col("query") == str(query.id))
+
+
+def path_of(query_id: str) -> str | None:
+    """Return where a query of this process keeps its late rows; None if it keeps none."""
+    run = running.of_query(AlignedRun, query_id) or running.ended(AlignedRun, query_id)
+    return None if run is None or run.kept is None else run.kept.path
+
+
+def _table(spark: SparkSession, path: str) -> DataFrame:
+    table = spark.read.schema(COLUMNS).option("basePath", path).parquet(path)
+    return table.select(*(column.split()[0] for column in COLUMNS.split(", ")))
+
+
+def replay(late: DataFrame, options: Mapping[str, str]) -> DataFrame:
+    """Return the Kafka records of late rows, each once, as a batch DataFrame with Kafka's columns.
+
+    Only the ranges of offsets around late rows are read, not whole partitions.
+
+    Examples:
+        >>> late = lockgate_spark.late_rows(query)
+        >>> records = lockgate_spark.replay(late, {"kafka.bootstrap.servers": "localhost:9092"})
+
+    Args:
+        late: What `late_rows` returns, or a part of it.
+        options: The options of Kafka's source that say how to connect and read, as in the query.
+            Topics and offsets come from `late`.
+
+    """
+    wanted = late.select("topic", "partition", "offset").distinct()
+    ordered = Window.partitionBy("topic", "partition").orderBy("offset")
+    far = F.col("offset") - F.lag("offset").over(ordered) > FAR
+    runs = wanted.withColumn("run", F.sum(F.when(far, 1).otherwise(0)).over(ordered))
+    found = runs.groupBy("topic", "partition", "run").agg(F.min("offset"), F.max("offset") + 1).drop("run").collect()
+    reads = [records(late.sparkSession, options, each) for each in rounds(Range(*row) for row in found)]
+    every = reduce(DataFrame.unionAll, reads) if reads else records(late.sparkSession, options, [])
+    return every.join(wanted, ["topic", "partition", "offset"], "left_semi").select(every.columns)
