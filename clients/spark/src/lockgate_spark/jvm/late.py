@@ -76,7 +76,7 @@ class LateRows:
         below = Column(column_of(self._spark._jvm, literal))
         time = unless_it_fails(self._spark, self._event_time, OF_KAFKA)
         early = time < (F.timestamp_millis(F.lit(0)) if self._micros else F.lit(0))
-        late = ~early & (time <= below[0])
+        late = (time <= below[0]) & ~early  # of most rows the first comparison is enough
         code = (F.expr(CODE) + F.when(time <= below[1], 1).otherwise(0)).cast("double")
         counts = (
             F.histogram_numeric(F.when(late, code), F.lit(MOST_BINS)).alias("late"),
