@@ -23,8 +23,9 @@ waiting, so it leaves out readers for which nobody should wait. Here each of the
 * A group that is younger than a lease has not passed. A coordinator that has lost its memory makes
   the group anew with the first reader that comes back, and the others need a moment.
 
-A watermark may fall again: a query can return from an older checkpoint. What it then reads again,
-it had read before.
+A partition that moves within Kafka's own consumer group is in no report meanwhile, and is not
+missed. A watermark may fall again: a query can return from an older checkpoint. What it then reads
+again, it had read before.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
