@@ -29,7 +29,7 @@ def in_scala(server_jar: Path, tmp_path_factory: pytest.TempPathFactory) -> Envi
     return InScala(compiled_scala(source, tmp_path_factory.mktemp("scala")), CONF, (server_jar,))
 
 
-@pytest.fixture(params=[pytest.param("connect", marks=pytest.mark.long), "scala"])
+@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.long) for name in ("connect", "scala")])
 def environment(request: pytest.FixtureRequest) -> Environment:
     found: Environment = request.getfixturevalue({"connect": "over_connect", "scala": "in_scala"}[request.param])
     return found

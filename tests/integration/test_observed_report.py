@@ -138,6 +138,7 @@ def check_exact(ended: Observed, window: str) -> None:
     assert [outcome["lost"] for outcome in told["aligned"] if outcome["max_drift_ms"] <= 600_000] == [0] * 6
 
 
+@pytest.mark.long
 def test_an_aligned_run_keeps_what_the_report_says_it_would(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, ten_minutes: Observed, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_paused_query_under_available_now_waits_and_is_not_ended(
     assert early.finish().counted == late.finish().counted == RECORDS
 
 
+@pytest.mark.long
 def test_a_query_paused_by_an_operator_reads_nothing_until_it_is_resumed(
     spark: SparkSession, kafka: KafkaBroker, day: SkewedTopic, coordinator: CoordinatorProcess, tmp_path: Path
 ) -> None:
