@@ -30,9 +30,8 @@ class Range(NamedTuple):
 
 
 def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Range]) -> DataFrame:
-    """Return the records of these ranges, at most one for each partition.
-
-    `options`: of a Kafka source, of which those that select topics and offsets are left out.
+    """Return the records of these ranges, of which each partition has at most one. `options` are
+    those of a Kafka source; options that select topics and offsets are ignored.
     """
     starts: dict[str, dict[int, int]] = defaultdict(dict)
     ends: dict[str, dict[int, int]] = defaultdict(dict)
@@ -48,9 +47,9 @@ def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Ra
 
 
 def rounds(ranges: Iterable[Range]) -> list[list[Range]]:
-    """Return at most 8 lists with one range for each partition, which together hold these ranges.
-
-    Where a partition has more, those with the smallest gaps between become one.
+    """Return at most 8 lists that together contain these ranges, with at most one range for each
+    partition in a list. If a partition has more ranges, those with the smallest gaps between them
+    are merged.
     """
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
     for each in sorted(ranges):

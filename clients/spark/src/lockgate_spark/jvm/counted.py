@@ -1,12 +1,12 @@
-"""What one place of a batch's plan has counted, by split: pure arithmetic over Spark's histograms.
+"""The counts of a batch in one place of its plan, by split, computed from Spark's histograms.
 
-**Merged histograms.** Each task makes a histogram with a bin for every value. The driver puts the
-bins of all tasks side by side, and adds none up. So the bins of a split are added here.
+**Merged histograms.** Each task makes a histogram with a bin for every value. The driver
+concatenates the bins of all tasks without adding them. So the bins of a split are added here.
 
-**Tasks that ran again.** A second action in foreachBatch, or a lost executor, may read the source
-again, and Spark takes those counts, too. One histogram has one bin a task. If it has more bins than
-the source has tasks, a part was counted twice. Where each split has one task, a split's largest bin
-is its count. Otherwise the sum is no more than an upper bound.
+**Tasks that ran again.** After a second action in foreachBatch, or the loss of an executor, tasks
+read the source again, and Spark also counts those rows. Another histogram has one bin for each
+task. If it has more bins than the source has tasks, a part was counted twice. If each split has one
+task, then a split's largest bin is its count. Otherwise the sum is only an upper bound.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,17 +24,23 @@ CODE = "crc32(CAST(topic AS BINARY)) * 2097152L + partition * 2"
 
 
 def code_of(split: str) -> int:
-    """`CODE`, of a split by its name."""
+    """Return `CODE` for a split, by its name."""
     topic, _, partition = split.rpartition("-")
     return crc32(topic.encode()) * 2_097_152 + int(partition) * 2
 
 
 @dataclass(frozen=True, slots=True)
 class CountedPlace:
-    """The rows of a batch in one place of its plan. `late`: behind the watermark, by split; `lost`:
-    those of them whose window was behind; `early`: stamped before 1970; `untimed`: without any
-    event time; `oldest`: the lowest event time (ms) of a late row. `exact`: False where the counts
-    are upper bounds.
+    """The rows of a batch in one place of its plan.
+
+    Attributes:
+        rows: All rows.
+        late: Rows behind the watermark, by split.
+        lost: Of these, the rows whose window was behind it, by split.
+        early: Rows stamped before 1970.
+        untimed: Rows without any event time.
+        oldest: The lowest event time (ms) of a late row.
+        exact: False if the counts are upper bounds.
     """
 
     rows: int
@@ -47,8 +53,8 @@ class CountedPlace:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], tasks: int, start: Offsets, end: Offsets) -> "CountedPlace":
-        """From the metrics that Spark has observed. `tasks`: that read the source, each one once
-        from the offsets `start` to `end`.
+        """Make it from the metrics that Spark has observed. `tasks` is the number of tasks that
+        read the source, each once, from the offsets `start` to `end`.
         """
         read = {split: offsets for split, to in end.items() if (offsets := to - start.get(split, 0)) > 0}
         runs, bins = found["tasks"] or [], found["late"] or []
@@ -69,7 +75,7 @@ class CountedPlace:
 
 
 def _by_code(bins: Iterable[Mapping[str, float]], codes: Iterable[int]) -> dict[int, list[int]]:
-    """Return the counts of the bins of each code. A merged bin goes to the next code."""
+    """Return the counts of the bins of each code. A merged bin is added to the nearest code."""
     counts: dict[int, list[int]] = {code: [0] for code in sorted(codes)}
     ordered = list(counts)
     for one in bins:

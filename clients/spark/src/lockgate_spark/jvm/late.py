@@ -1,18 +1,18 @@
-"""Counts by split the rows that are behind Spark's watermark as they are read, before any
+"""Counts the rows of each split that are behind Spark's watermark when they are read, before any
 aggregation.
 
-Spark filters a batch with the watermark that is logged with the batch *before* it. No SQL
-expression gives that watermark. So the plan compares each row's event time with a literal: an array
-of its own unit, which is overwritten before each batch. Spark optimises the plan of each batch
-anew, and reads the new value.
+Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL
+expression gives that watermark. So the plan compares each row's event time with a literal, an array
+that is overwritten before each batch. Spark optimises the plan of each batch anew, and so reads the
+new value.
 
-`DataFrame.observe` counts the rows behind, in a histogram with two bins for every split: one for
-the rows whose whole window is behind. It sees the rows as the source has made them, and copies
-none. A row that is not behind costs one comparison.
+`DataFrame.observe` counts the late rows in a histogram with two bins for every split, one of them
+for rows whose whole window is behind. It sees the rows as the source returns them and copies none.
+A row that is not late costs one comparison.
 
-**Rows without a usable time** are never late: null, an expression that fails, or a time before
-1970, which the alignment leaves out. Spark itself is always ahead of 1970. So it drops such a row
-where the query's own event time is that early, too, which only the query knows.
+**Rows without a usable time** are never late: those whose time is null or before 1970, or whose
+expression fails. The alignment leaves them out. Spark's own watermark is always later than 1970. So
+it drops such a row if the query's own event time is that early, too, which only the query can show.
 """
 
 import logging
@@ -37,8 +37,12 @@ _NOTHING = -1  # no row is at or below it
 
 
 class CountingPlace(NamedTuple):
-    """Where a plan counts: the name of its `observe`, and the array that it compares with, in the
-    unit of the event time: the watermark, and the last instant whose window is behind it.
+    """The place in a plan that counts late rows.
+
+    Attributes:
+        name: The name of its `observe`.
+        below: The array that it compares event times with, in their unit: the watermark, and the
+            last instant whose window is behind it.
     """
 
     name: str
@@ -46,16 +50,23 @@ class CountingPlace(NamedTuple):
 
     @classmethod
     def new(cls, spark: Any) -> "CountingPlace":
-        """Return a place of its own in this JVM, which several Pythons may share."""
+        """Return a new place with a name that is unique in this JVM, which several Python processes
+        may share.
+        """
         longs = spark.sparkContext._gateway.new_array(spark._jvm.long, 2)
         below = spark._jvm.org.apache.spark.sql.catalyst.expressions.UnsafeArrayData.fromPrimitiveArray(longs)
         return cls(f"lockgate_late_rows_{uuid.uuid4().hex}", below)
 
 
 class LateRows:
-    """The count in the plan of one aligned table. `event_time`: SQL over its columns; `micros`: a
-    TIMESTAMP, not a BIGINT of ms. `lenient`: a run that cannot be counted runs all the same.
-    `place`: of the count in a plan that was made before.
+    """The count of late rows in the plan of one aligned table.
+
+    Args:
+        spark: The session.
+        event_time: The event time, as SQL over the table's columns.
+        micros: Whether it is a TIMESTAMP instead of a BIGINT of ms.
+        lenient: Whether a run continues if its rows cannot be counted.
+        place: The place of the count, if the plan has one already.
     """
 
     def __init__(
@@ -88,11 +99,11 @@ class LateRows:
         return df.observe(self.place.name, *counts)._jdf.queryExecution().analyzed()
 
     def begin(self, checkpoint: str, stand_in: Any) -> "LateCount | None":
-        """Return the count of one source, by its Java half, for the run that opens it with this
-        checkpoint.
+        """Return the count of one source for the run that opens it with this checkpoint. `stand_in`
+        is the source's Java half.
 
-        While another run is active it cannot count, since each query has its own watermark: it then
-        raises `UnsupportedQuery`, or returns None if `lenient`.
+        Each query has its own watermark. So if another run is active, this raises
+        `UnsupportedQuery`, or returns None if `lenient`.
         """
         run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
@@ -115,7 +126,9 @@ class LateRows:
             self.set_below(_NOTHING, _NOTHING)
 
     def _set(self) -> None:
-        """Do the same, also while Spark opens the sources and the query's plan is not known."""
+        """Set the watermark, even while Spark opens the sources and the query's plan is not
+        known.
+        """
         assert self._run is not None
         self.watermark = self._run.late_below()
         micros = 1000 * self.watermark
@@ -129,10 +142,14 @@ class LateRows:
 
 
 class LateCount:
-    """The late rows of one source in one run. `last`: of the last batch, by split; `total`: of all;
-    `untimed`: rows of the last batch without a usable time. `exact`: False where these counts of
-    the last batch are upper bounds. `batch`: what the last call of `take` has found, None where
-    that was no new batch.
+    """The late rows of one source in one run.
+
+    Attributes:
+        last: Late rows of the last batch, by split.
+        total: Late rows of all batches, by split.
+        untimed: Rows of the last batch without a usable time.
+        exact: False if the counts of the last batch are upper bounds.
+        batch: The result of the last call of `take`; None if that call found no new batch.
     """
 
     def __init__(self, rows: LateRows, run: QueryRun, stand_in: Any) -> None:
@@ -144,11 +161,11 @@ class LateCount:
         self.batch: BatchLoss | None = None
 
     def expect(self) -> None:
-        """As of `LateRows`."""
+        """Set the watermark that filters the next batch, as `LateRows.expect` does."""
         self._rows.expect()
 
     def take(self) -> None:
-        """Take the counts of a batch; call it after each batch."""
+        """Read the counts of a batch. Call it after each batch."""
         self.batch, number = None, self._run.last_batch()
         if number is None or number == self._counted:
             return

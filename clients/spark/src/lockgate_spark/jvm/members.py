@@ -15,11 +15,9 @@ class Members(NamedTuple):
 
     Attributes:
         owner: Name of the class below `org.apache.spark`. If versions of Spark have different names
-            for
-            it, `|` separates them.
+            for it, `|` separates them.
         names: Names of the members; `|` separates the names of one member in different versions.
-            Empty if
-            only the class itself or its constructor is used.
+            Empty if only the class itself or its constructor is used.
         needed_for: What does not work without them.
     """
 

@@ -72,8 +72,7 @@ class PlannedSource:
     Attributes:
         spark: The session.
         joint: The alignment without `event_time`. It is the same for all sources of a query,
-            because they
-            share one plan.
+            because they share one plan.
         event_time: The source's own event time; None for Kafka's timestamp.
         late: The count of its late rows, if there is one.
     """

@@ -30,8 +30,7 @@ class EndsAsked:
     Attributes:
         ends: The ends that a plan may read up to.
         live: The ends with open transactions and with records after fixed ends, requested before
-            `ends`; None if they
-            were not requested.
+            `ends`; None if they were not requested.
     """
 
     now: int
