@@ -10,7 +10,7 @@ import pytest
 from cli.conftest import COMMAND, on_a_terminal
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
-from support.http_readers import HttpReader
+from support.http_readers import HttpReader, subscribers
 from support.lockgate_command import said
 
 T = 1_767_261_600_000  # 2026-01-01T10:00:00Z
@@ -66,18 +66,11 @@ def test_a_signal_ends_it_without_a_word(
     coordinator: CoordinatorProcess, orders: HttpReader, ending: signal.Signals, code: int
 ) -> None:
     with waiting(coordinator.url) as process:
-        wait_for(lambda: listeners(coordinator.url) > 0)
+        wait_for(lambda: subscribers(coordinator.url) > 0)
         process.send_signal(ending)
         out, err = process.communicate(timeout=60)
 
     assert (process.returncode, out, err) == (code, "", "")
-
-
-def listeners(url: str) -> float:
-    """How many streams and long polls are open."""
-    text = httpx.get(f"{url}/metrics", timeout=60).text
-    lines = (line for line in text.splitlines() if line.startswith("lockgate_subscribers"))
-    return sum(float(line.rpartition(" ")[2]) for line in lines)
 
 
 def test_a_terminal_shows_whom_it_waits_for(coordinator: CoordinatorProcess, orders: HttpReader) -> None:

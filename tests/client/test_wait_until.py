@@ -15,7 +15,7 @@ from lockgate_http.calls.client import CoordinatorClient
 from lockgate_http.errors import ConfigurationError
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.answers import wait_for
-from support.http_readers import HttpReader
+from support.http_readers import HttpReader, subscribers
 from support.members import Requests
 
 TEN = datetime(2026, 1, 1, 10, tzinfo=timezone.utc)
@@ -207,6 +207,7 @@ def test_a_restart_without_a_store_is_outlived_and_passes_nobody_who_is_away(
     for each in readers:
         each.report(UNTIL - MINUTE)
     waits = Waiting(first.url, "g")
+    wait_for(lambda: subscribers(first.url) > 0)
     first.kill()
     second = again()
     late = HttpReader(second.url, "g", "payments", config=config)  # a new group

@@ -29,3 +29,9 @@ class HttpReader:
         answer = self._http.post(f"{at or self._url}{self._path}/watermarks", json=body)
         found: dict[str, Any] = answer.raise_for_status().json()
         return found
+
+
+def subscribers(url: str) -> float:
+    """Return how many event streams and long polls a coordinator has."""
+    lines = httpx.get(f"{url}/metrics", timeout=60).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("lockgate_subscribers"))
