@@ -45,7 +45,8 @@ class Kept:
         self.spark, self.kafka, self.topic, self.folder = spark, kafka, topic, folder
 
     def stream(self, **options: Any) -> DataFrame:
-        return kafka_stream(self.spark, self.kafka.bootstrap, self.topic.name, maxOffsetsPerTrigger=BUDGET, **options)
+        options = {"maxOffsetsPerTrigger": BUDGET, **options}
+        return kafka_stream(self.spark, self.kafka.bootstrap, self.topic.name, **options)
 
     def observed(self, delay: str = "10 minutes", **options: Any) -> DataFrame:
         """Read as plain Spark does, so that rows are late."""
@@ -142,7 +143,8 @@ def test_rows_that_windows_drop_are_in_the_table_and_their_records_in_kafka(kept
 
 
 def test_aligned_query_without_late_rows_writes_nothing(kept: Kept) -> None:
-    df = align(kept.stream(), Alignment(late_rows="keep")).withWatermark("timestamp", "10 minutes")
+    df = align(kept.stream(maxOffsetsPerTrigger=3_000), Alignment(late_rows="keep"))
+    df = df.withWatermark("timestamp", "10 minutes")
     query = kept.run(df.groupBy(F.window("timestamp", "1 hour")).count())
     assert late_rows(query).count() == 0
     assert replay(late_rows(query), {"kafka.bootstrap.servers": kept.kafka.bootstrap}).count() == 0
