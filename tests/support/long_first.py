@@ -35,6 +35,7 @@ SECONDS = {
     "test_gate.py": 21,
     "test_outage_policy.py": 20,
     "test_large_exchanges.py": 20,
+    "test_kept_late_rows.py": 20,
     "test_pages_that_run.py": 19,
     "test_dashboard_for_all.py": 19,
     "test_membership_changes.py": 19,
