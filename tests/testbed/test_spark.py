@@ -1,7 +1,10 @@
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from lockgate_testbed import topics
+import pytest
+
+from lockgate_testbed import class_archives, topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
 
@@ -27,3 +30,12 @@ def test_workers_run_the_interpreter_of_the_driver(spark: "SparkSession") -> Non
     rows = spark.sparkContext.parallelize([0], 1).map(lambda _: sys.executable).collect()
 
     assert rows == [sys.executable]
+
+
+def test_session_starts_with_the_archive_of_its_classes(spark: "SparkSession") -> None:
+    gateway: Any = spark.sparkContext._gateway
+    archive = class_archives.option(spark.conf.get("spark.driver.extraClassPath") or "")[:1]
+    if not archive:
+        pytest.skip("no archive: python -m lockgate_testbed makes it")
+
+    assert archive[0].partition("=")[2] in Path(f"/proc/{gateway.proc.pid}/maps").read_text()

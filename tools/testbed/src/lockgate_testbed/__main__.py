@@ -11,11 +11,14 @@ from lockgate_testbed import jars
 from lockgate_testbed.errors import Missing
 from lockgate_testbed.java import java
 from lockgate_testbed.redis import redis_binary
+from lockgate_testbed.spark import archive_classes
 
 
 def main() -> int:
     """Check Java, the jars and Redis, in this order."""
     kafka = _has("Kafka and Spark", java, jars.kafka_broker, jars.kafka_connector)
+    if kafka:
+        archive_classes()
     _has("Redis", redis_binary)  # optional: only its own tests, and a store=redis://, need it
     return 0 if kafka else 1
 

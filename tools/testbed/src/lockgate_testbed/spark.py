@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockgate_testbed import jars
+from lockgate_testbed import class_archives, jars
 from lockgate_testbed.java import java, options
 
 if TYPE_CHECKING:
@@ -46,12 +46,30 @@ def session(
     return builder.getOrCreate()
 
 
+def classpath_of(plain_files: bool) -> str:
+    """Return the classpath that a session's driver gets beside Spark's own. Raises
+    `JarsUnavailable`.
+    """
+    return os.pathsep.join(map(str, (*jars.kafka_connector(), *(jars.plain_files() if plain_files else ()))))
+
+
+def archive_classes() -> None:
+    """Make the archives of the classes that sessions load."""
+    for plain_files in (False, True):
+        class_archives.make(classpath_of(plain_files), plain_files=plain_files)
+
+
 def defaults(cores: int, plain_files: bool = False) -> dict[str, str]:
     """Spark's conf on this machine, with the Kafka connector on the driver's classpath. Raises
     `JarsUnavailable`.
     """
-    found = [*jars.kafka_connector(), *(jars.plain_files() if plain_files else ())]
-    classpath = os.pathsep.join(str(jar) for jar in found)
+    classpath = classpath_of(plain_files)
+    java_options = (
+        f"-Dlog4j2.configurationFile=file:{LOGGING}",
+        "-Xss8m",
+        *options(),
+        *class_archives.option(classpath),
+    )
     return {
         **(PLAIN_FILES if plain_files else {}),
         # The classpath rather than spark.jars: nothing is copied, and py4j sees the connector's
@@ -60,7 +78,7 @@ def defaults(cores: int, plain_files: bool = False) -> dict[str, str]:
         # A query that is stopped amid its foreachBatch: Spark looks through Python's whole
         # traceback by a pattern that recurses, and its thread dies of that where its stack is the
         # usual one of 1 MB.
-        "spark.driver.extraJavaOptions": " ".join((f"-Dlog4j2.configurationFile=file:{LOGGING}", "-Xss8m", *options())),
+        "spark.driver.extraJavaOptions": " ".join(java_options),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(cores),
