@@ -40,6 +40,7 @@ NOT_RUN = {
     "docs/guide/python-consumers.md": [
         "it needs a coordinator and a Kafka; examples/enricher.py is the whole of it, and tests/e2e/test_enricher.py "
         "runs that",
+        "it needs a coordinator and a Kafka; tests/reader/group/test_splits_from_kafka.py runs the same",
         "a script with arguments; tests/integration/test_mixed_groups.py runs it as it stands",
     ],
     "docs/operations.md": [
