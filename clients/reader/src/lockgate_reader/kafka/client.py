@@ -69,7 +69,7 @@ class KafkaClient:
         settings |= {"error_cb": self._on_error, "on_commit": self._on_commit}
         try:
             self._consumer = Consumer(settings)
-            self.logs = KafkaLogs(kafka)
+            self.logs = KafkaLogs(kafka, self._consumer.list_topics)
         except (KafkaException, ValueError, TypeError) as error:
             raise KafkaFailed(f"Kafka's client refuses its settings: {said(error)}; correct kafka=") from error
 

@@ -17,6 +17,7 @@ fetched ahead, and fetches it again: that halves the rate (docs/internals/benchm
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lockgate.watermark import MAX, MIN, add
 from lockgate_reader.place import Key
@@ -27,8 +28,7 @@ LEAST_KEPT = 500
 """The number for a single partition, however many there are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """What counts of one partition.
 
     `watermark` is that of its returned records, in ms. `next_time` is the event time of the next

@@ -40,7 +40,8 @@ class Arrivals:
         for key, start, end in runs_of(messages, self._topic):
             split = splits.get(key)
             if split is not None:  # else it was given back a moment ago
-                self._keep(split, messages[start:end], times[start:end])
+                whole = end - start == len(messages)
+                self._keep(split, *((messages, times) if whole else (messages[start:end], times[start:end])))
                 changed.append(split)
         return changed
 

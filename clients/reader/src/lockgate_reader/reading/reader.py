@@ -174,7 +174,8 @@ class RunningReader:
                     return piece
                 self._ready.popleft().queued = False
                 self._moved = True  # its next record counts from now on
-            if not self._decide():
+            # Without a record that waits, no decision would let one go.
+            if not (self._moved and self._waits() and self._decide()):
                 return None
 
     def more(self, most: int) -> Piece | None:
@@ -290,10 +291,11 @@ class RunningReader:
         reach = max(self._watermark, min(fetched, default=self._watermark))
         return ReaderState(watermark=self._watermark, reach=reach, idle=idle)
 
+    def _waits(self) -> bool:
+        return any(split.fetched or split.paused for split in self.assignment.splits.values())
+
     def _decide(self) -> bool:
-        """Decide anew if anything has moved, obey, and return whether a split became ready."""
-        if not self._moved:
-            return False
+        """Decide anew, obey, and return whether a split became ready."""
         self._moved = False
         splits = self.assignment.splits
         positions = {key: split.standing() for key, split in splits.items()}
