@@ -1,7 +1,7 @@
-"""Lengths of time: `Duration` for Flink's classes, and durations as people write and read them.
+"""Durations: the class `Duration` for the port of Flink's classes, and durations as text.
 
-Flink counts a watermark's delay in whole milliseconds, and an idle timeout in nanoseconds, at most
-2⁶³ − 1 (292 years). A `Duration` converts to both.
+Flink counts a watermark's delay in milliseconds and an idle timeout in nanoseconds, both as 64-bit
+integers. A `Duration` converts to both.
 """
 
 import re
@@ -35,7 +35,9 @@ class Duration:
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:
-        """Return whole ms, rounded down. Beyond 64 bits, raise `InvalidValue` for `field`."""
+        """Return the duration in ms, rounded down. Raises `InvalidValue`, which names `field`, if
+        the result does not fit into 64 bits.
+        """
         millis = self.nanos // NANOS_PER_MILLI
         if abs(millis) > MAX:
             raise InvalidValue(field, f"must fit into 64 bits of milliseconds, not {millis}")
@@ -51,7 +53,7 @@ class Duration:
 
 
 def written(text: str) -> int | None:
-    """Return the milliseconds in a text such as "10 minutes" or "1h 30min", or None for others."""
+    """Parse a duration such as "10 minutes" or "1h 30min" to ms. Return None for any other text."""
     rest = text.strip().lower().removeprefix("interval ").strip()
     terms = _TERM.findall(rest)
     if not terms or _TERM.sub("", rest):
@@ -77,5 +79,5 @@ def spoken(ms: int) -> str:
 
 
 def spoken_s(seconds: float) -> str:
-    """Return a number of seconds in words, as `spoken` does."""
+    """Return `seconds` in words, as `spoken` does for milliseconds."""
     return spoken(round(seconds * 1000))

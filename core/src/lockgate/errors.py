@@ -8,7 +8,7 @@ class LockgateError(Exception):
 
 
 class InvalidValue(LockgateError, ValueError):
-    """A value breaks a rule. `field` names it as the caller does; `expectation` is the rule."""
+    """A value breaks a rule. `field` names the value, and `expectation` states the rule."""
 
     def __init__(self, field: str, expectation: str) -> None:
         super().__init__(f"{field}: {expectation}")
@@ -21,7 +21,7 @@ class UnreadableBytes(InvalidValue):
 
 
 class UnknownName(LockgateError, LookupError):
-    """No such channel, output, split or the like is registered."""
+    """No channel, output, split or other object of this name is registered."""
 
     def __init__(self, kind: str, name: object, expectation: str) -> None:
         super().__init__(f"{kind} {name!r} is unknown: {expectation}")
@@ -32,12 +32,12 @@ class WrongState(LockgateError, RuntimeError):
 
 
 class CannotPause(LockgateError):
-    """A reader was asked to pause single splits, which it is unable to do."""
+    """A reader was asked to pause individual splits, but it does not support that."""
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` are pairs of a field and what is wrong with it. If
-    there are very many, `faults` has the first ones, and `more` counts the others.
+    """A message breaks the protocol. `faults` are pairs of a field's path and a description of its
+    fault. If there are many, `faults` has the first ones, and `more` counts the others.
     """
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
@@ -95,7 +95,9 @@ class ReaderBusy(Refused):
 
 
 class LimitReached(Refused):
-    """The service accepts at most `most` of the things that `limit` names. Nothing was changed."""
+    """A command would exceed a limit, so it was refused. `limit` names the things that are limited,
+    such as "readers", and `most` is their maximum number. Nothing was changed.
+    """
 
     def __init__(self, limit: str, most: int, where: str, remedy: str) -> None:
         super().__init__(f"{where} may have at most {most:,} {limit}: {remedy}")

@@ -1,10 +1,10 @@
-"""The lowest of many numbers, each stored under a key, found without scanning all of them.
+"""A map of keys to numbers that finds the lowest number without scanning all of them.
 
 Watermarks mostly rise, and the lowest one seldom changes. So each key has one entry in a heap: a
 *bound* that is at or below its value. A rise does not touch the entry, whose value is looked up
 only when it comes to the top. If the value equals the bound, it is the lowest number. If it has
 risen, the entry sinks to its new place. If the key is gone, the entry is dropped. A number that
-falls below its bound gets a new entry. So a rise costs one store, a fall or a removal O(log n), and
+falls below its bound gets a new entry. So a rise takes O(1), a fall or a removal O(log n), and
 `lowest` O(log n) on average. Flink has a `HeapPriorityQueue` for this.
 """
 

@@ -1,7 +1,8 @@
-"""Escaping of foreign text, so that it cannot control a terminal or add lines to a log.
+"""Escaping of untrusted text, so that it cannot control a terminal or add lines to a log.
 
 Owners, reasons and attributes are free text. Control characters in them could clear the screen, set
-the clipboard or reverse the direction of writing. All that lockgate prints or logs passes here.
+the clipboard or reverse the direction of writing. So lockgate escapes all text that it prints or
+logs.
 """
 
 import json
@@ -19,7 +20,7 @@ class Printable(logging.Filter):
     """A logging filter that escapes each record's message. The formatter handles tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Escape the record's message if that has unprintable characters. Always return True."""
+        """Escape the record's message if it has unprintable characters. Always return True."""
         message = record.getMessage()
         if not message.isprintable():
             record.msg, record.args = printable(message), None

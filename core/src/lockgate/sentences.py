@@ -1,4 +1,4 @@
-"""Times, durations, readers and pauses in words, as the service and the command line say them."""
+"""Times, durations, readers and pauses in words, as the service and the command line show them."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ Json = dict[str, Any]
 
 
 def span(ms: int | None) -> str:
-    """Return a duration in words, or "–" for None."""
+    """Return the duration `ms` in words, or "–" for None."""
     return "–" if ms is None else spoken(ms)
 
 
 def moment(time: int, unbounded: str = "–") -> str:
-    """Return a time to the second, `none yet` for MIN, or `unbounded` for MAX."""
+    """Return `time` (ms) in UTC to the second, "none yet" for MIN, or `unbounded` for MAX."""
     text = instant(time, "none yet", unbounded)
     return text[:19] + "Z" if text.endswith("Z") else text
 
@@ -25,5 +25,5 @@ def reader_name(entry: Json) -> str:
 
 
 def paused_by(source: str, by: str | None, reason: str) -> str:
-    """Return one sentence on an operator's pause of a source."""
+    """Return a sentence that says who has paused `source`, and why."""
     return f"{by or 'An operator'} has paused {source}" + (f": {reason.rstrip('.')}." if reason else ".")

@@ -28,7 +28,7 @@ def at_once(steps: Steps[T]) -> T:
 
 
 def for_each(items: Iterable[T], act: Callable[[T], object]) -> Steps[None]:
-    """Act on the items in their order, with a pause after each `ITEMS_OF_A_STEP` of them."""
+    """Call `act` on each item in order, and yield after every `ITEMS_OF_A_STEP` items."""
     for number, item in enumerate(items, 1):
         act(item)
         if not number % ITEMS_OF_A_STEP:
@@ -36,6 +36,6 @@ def for_each(items: Iterable[T], act: Callable[[T], object]) -> Steps[None]:
 
 
 def parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the items in their order, `ITEMS_OF_A_STEP` at a time."""
+    """Yield `items` in order, as slices of at most `ITEMS_OF_A_STEP` items."""
     for first in range(0, len(items), ITEMS_OF_A_STEP):
         yield items[first : first + ITEMS_OF_A_STEP]

@@ -1,7 +1,7 @@
 """The reasons for which a server ends a TLS connection, in words.
 
-A server sends its reason as an alert (RFC 8446, section 6.2), which Python shows by OpenSSL's name,
-such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These alerts concern the client's certificate.
+A server sends its reason as an alert (RFC 8446, section 6.2). Python shows it under OpenSSL's
+name, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These alerts concern the client's certificate.
 """
 
 _SHOWN = "the certificate that was shown"
@@ -20,5 +20,5 @@ _WORDS = {
 
 
 def refusal(reason: str | None) -> str | None:
-    """Return why the server rejected the client's certificate; None for any other `reason`."""
+    """Return the alert `reason` in words, or None if it does not concern the certificate."""
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

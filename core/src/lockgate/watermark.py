@@ -1,9 +1,9 @@
-"""Watermark values: 64-bit milliseconds since the Unix epoch, with an end on either side.
+"""Watermark values: 64-bit milliseconds since the Unix epoch, with the ends `MIN` and `MAX`.
 
 A watermark of t means that no record with an event time at or below t is still to come (Flink's
 `Watermark`). `MIN` means "no watermark yet", `MAX` means "never limits any reader". Arithmetic
-saturates at both ends, and the ends themselves absorb. So MAX − 10 minutes is still MAX: "never"
-does not become a date by subtraction.
+saturates at both ends, and MIN and MAX never change. So MAX − 10 minutes is still MAX: "never" does
+not become a date by subtraction.
 """
 
 from datetime import datetime, timedelta, timezone
@@ -22,7 +22,9 @@ def add(watermark: int, milliseconds: int) -> int:
 
 
 def iso(watermark: int) -> str:
-    """Return ISO 8601 in UTC with milliseconds, or `MIN` or `MAX`, or a number beyond year 9999."""
+    """Return `watermark` in ISO 8601 (UTC, with milliseconds). Return "MIN" or "MAX" for these, and
+    the number itself as text outside the years 1 to 9999.
+    """
     if watermark in (MIN, MAX):
         return "MIN" if watermark == MIN else "MAX"
     try:

@@ -24,46 +24,47 @@ their next batch, they may read up to it without a round of reports in between.
 **The guarantees**, in any order of messages, and however late they come:
 
 1. *No plan is above the ceiling that its reader received last*: the planner takes the lower of that
-   and its own T. It may be above the ceiling as it is now, which falls when a reader reports from
-   further behind: a plan that is logged by then is read as it was logged.
+   and its own T. The plan may be above the present ceiling, which falls when a reader reports from
+   further behind. If the plan is in Spark's checkpoint by then, it is read as it was logged.
 2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
    whichever is greater.* A plan up to T ≤ C got C from reports w, R. So T ≤ L + d ≤ w(r) + d, or T
-   ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. Over all: T − L is at most d,
-   or the tightest of the reaches. An older ceiling can only be lower, because w(r) does not fall
-   within a run (except for a new partition with old records).
+   ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. So T − L is at most d or, if
+   that is greater, the lowest max(w(r), R(r)) − L. An older ceiling can only be lower, because w(r)
+   does not fall within a run (except for a new partition with old records).
 3. *The same holds at commits.* When its batch is done, r is at w(r) or above. It gets as far as it
    offered in the batch under way or in the next one, because its budget gets it at least as far
    from any later position. So after each reader has planned once more, all can be at C.
-4. *No reader waits for ever, and none waits that could read under strict*, since C ≥ L + d. The
+4. *No reader waits for ever, and none waits that could read on under strict*, since C ≥ L + d. The
    lowest reader never waits: its first unread record is at L + 1 + disorder, and max_drift >
    disorder (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark follows the
-   clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule for a reader
-   that takes too long over that.
+   clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule for readers
+   that make others wait too long.
 
-**What an offer that is not kept costs.** The offer of a reader that dies in its batch counts until
+**The cost of an offer that is not kept.** The offer of a reader that dies in its batch counts until
 its lease ends: the others get to R(r) and stop there. A batch that failed and is read again costs
 nothing, because the offer was made from the position where that batch begins. An offer that was too
-great (a smaller budget after a restart, a new partition with old records) lets the others read up
-to that offer, once, because each offer replaces the previous one. An offer of MAX would let the
-others run until the reader's next report. So an offer is never above the last event time in the
-reader's logs, nor above its own horizon, where one of its own splits may still block it. A reader
-without an offer counts with w(r): the others catch up with it, and go on by the drift. Executors'
-progress raises w(r) in mid-batch: if that batch fails, r is behind by the drift and that batch.
+high (a smaller budget after a restart, a new partition with old records) lets the others read up to
+that offer, once, because each offer replaces the previous one. An offer of MAX would let the others
+run until the reader's next report. So an offer is never above the last event time in the reader's
+logs, nor above the limit that the reader's own splits set (`Draft.horizon` in `lockgate.plan`). A
+reader without an offer counts with w(r): the others may read up to w(r), or up to L + d if that is
+higher. Executors' progress raises w(r) during a batch. If that batch fails, r is behind by the
+drift and that batch.
 
 **The rate** is that of the slowest reader, which never waits while it is lowest. While it reads,
-its offer R(r) still counts, so the others go on up to there. It pays the fixed cost of a batch each
-time that another reader's shorter reach cuts its own: at worst as often as that reader does, when
-both are equally fast. Under joint, readers that have a backlog may be further apart than max_drift;
-choose strict if that must not happen.
+its offer R(r) still counts, so the others go on up to there. Each time that another reader's lower
+reach ends a batch early, the slowest reader pays the fixed cost of one more batch: at worst as
+often as the other reader does, when both are equally fast. Under joint, readers that have a backlog
+may be further apart than max_drift; choose strict if that must not happen.
 
 `tests/core/group/test_catch_up_model.py` checks 1 to 4 with random fleets in virtual time, counting
 every record, and measures the rate.
 
-The revision rises exactly when one of the two values or the set of paused sources (`source_pauses`)
-changes. It never falls.
+The revision rises exactly when the group's watermark, its ceiling or the set of paused sources
+(`source_pauses`) changes. It never falls.
 
-Follows `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which have the
-strict rule only. Their traces are replayed against it (docs/internals/flink-parity.md).
+Follows Flink's `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which have
+only the strict rule. Their traces are replayed against it (docs/internals/flink-parity.md).
 """
 
 from dataclasses import dataclass, replace
@@ -82,8 +83,9 @@ BLOCKERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The result of the alignment rule, before the group's mode applies. `holders` are the first
-    readers at the minimum, `waiting_for` the first expected sources that have not reported.
+    """The result of the alignment rule, before the group's mode applies. `holders` are the readers
+    with the lowest watermark, and `waiting_for` are the expected sources that have not reported.
+    Both are cut off at `BLOCKERS_LIMIT`.
     """
 
     group_watermark: int
@@ -93,7 +95,9 @@ class Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the group and its event as of `now`. An unchanged group is the same object."""
+    """Apply leases, long waits and the alignment rule at `now`. Return the resulting group, which
+    is the same object if nothing has changed, and the event that it announces.
+    """
     group = settled(group, now)
     decision = decide(group, now)
     observed = group.config.mode is Mode.OBSERVE
@@ -116,8 +120,8 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """Return the time (ms) at which the event may next change without a command, because a lease, a
-    wait or a new group's grace ends, or None.
+    """Return the next time (ms) at which the group's event may change without a command, or None.
+    At that time a lease ends, a wait becomes too long, or the grace of a new group ends.
     """
     group, lease_ms = settled(group, now), group.config.lease_ms
     first = first_lease_end(group)
@@ -131,12 +135,12 @@ def next_deadline(group: Group, now: Now) -> int | None:
 
 
 def settled(group: Group, now: Now) -> Group:
-    """Return the group after the leases and long waits that have ended by now."""
+    """Apply the leases and long waits that have ended by `now`, and return the resulting group."""
     return after_long_waits(after_leases(group, now), now)
 
 
 def decide(group: Group, now: Now) -> Decision:
-    """Return the decision for a group whose leases and long waits are `settled`."""
+    """Return the result of the alignment rule for a group that `settled` has returned."""
     missing = group.first_missing(BLOCKERS_LIMIT)
     if missing:
         return Decision(group_watermark=MIN, ceiling=MIN, holders=(), waiting_for=missing)
@@ -156,7 +160,9 @@ def _capped(group: Group, ceiling: int, now: Now) -> int:
 
 
 def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
-    """Return the readers that block the group. Reader 0 stands for a missing expected source."""
+    """Return at most `BLOCKERS_LIMIT` readers that block the group. An expected source that has not
+    reported is listed as its reader 0.
+    """
     awaited = [Blocker(source=source, subtask=0, watermark=MIN) for source in decision.waiting_for]
     lowest = [_holder(group, key, decision.group_watermark) for key in decision.holders]
     return tuple((awaited + lowest)[:BLOCKERS_LIMIT])

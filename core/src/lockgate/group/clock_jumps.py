@@ -1,4 +1,4 @@
-"""Clock jumps: no lease ends because the store's clock was put forward.
+"""Clock jumps: no lease ends early because the store's clock was put forward.
 
 Leases run by the store's clock, since all processes see it. But that clock may be set, or another
 server may take over with another one. A process has a monotonic clock as well, which has no date
@@ -6,18 +6,19 @@ but never jumps. So each process compares the two whenever the store answers.
 
 **Detection.** The store's time t was read between the monotonic times a (sent) and b (received). So
 the store's clock was ahead of the monotonic one by t − b at least and t − a at most. Two answers
-whose bounds have no number in common, with a margin for clocks that run unevenly, show a jump. An
-answer that took long has wide bounds, and does not widen narrower ones from before.
+whose bounds have no number in common, with a margin for clocks that run unevenly, show a jump. A
+slow answer gives wide bounds, which do not replace narrower bounds from earlier answers.
 
-**Correction.** The process moves all times of a group forward by the most that the jump can be:
-leases, parking, waits, the grace of a new group. No time is moved beyond the moment at which the
-jump was noticed. So each time is then no longer ago than by the monotonic clock, and no lease ends
-early. Times from after the jump are moved as well, since they cannot be told from earlier ones. A
-lease is lengthened until one lease after the last process has noticed the jump, and no further.
+**Correction.** The process moves all times of a group forward by the largest jump that the bounds
+allow: leases, parking, waits, the grace of a new group. No time is moved beyond the moment at which
+the jump was noticed. So no time is further in the past than by the monotonic clock, and no lease
+ends early. Times from after the jump are moved as well, since they cannot be told from earlier
+ones. A lease is lengthened until one lease after the last process has noticed the jump, and no
+further.
 
 A clock that is put back makes leases longer, never shorter. The rule in `leases` corrects them with
-the next command. A process does not notice a jump before its first look, nor a clock that goes back
-and forward again between two of its looks while another process serves readers.
+the next command. A process does not notice a jump before its first comparison, nor a clock that
+goes back and forward again between two comparisons while another process serves readers.
 """
 
 from collections.abc import Iterable
@@ -32,13 +33,13 @@ UNNOTICED_MS = 50
 """A smaller jump is attributed to clocks that run unevenly."""
 
 UNEVEN = 0.001
-"""How much faster or slower one clock may run than the other: twice what NTP allows itself."""
+"""The fraction by which one clock may run faster than the other: twice the limit of NTP."""
 
 JUMPS_KEPT = 16
 
 
 class StoreClock:
-    """One store's clock as one process sees it, with the `jumps` that it has noticed."""
+    """A store's clock as one process sees it, with the `jumps` that the process has noticed."""
 
     def __init__(self) -> None:
         self.jumps: tuple[ClockJump, ...] = ()
@@ -46,8 +47,9 @@ class StoreClock:
         self._observed_ms: float | None = None
 
     def observe(self, sent_ms: float, store_ms: int, received_ms: float) -> int:
-        """Compare the store's clock with the monotonic one, and return how far (ms) it has jumped
-        since the last call: 0 if it has not, and less than 0 if it was set back.
+        """Compare the store's clock with the monotonic one, and return its jump (ms) since the last
+        call: 0 if there was none, and a negative number if the clock was put back. A jump forward
+        is also added to `jumps`.
 
         `store_ms` was read between the monotonic times `sent_ms` and `received_ms`.
         """
@@ -69,8 +71,9 @@ class StoreClock:
 
 
 def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
-    """Return the group with its times moved by the jumps. It is a new object even if no time was
-    moved, so that it is committed and not checked again. O(readers) for each jump.
+    """Return the group with its times moved forward by `jumps`. The result is a new object even if
+    no time was moved, so that the group is stored and the jumps are not applied again. Takes
+    O(readers) for each jump.
     """
     for jump in jumps:
         group = with_times_moved(group, partial(later, jump=jump), jump.noticed_ms)
@@ -78,5 +81,5 @@ def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
 
 
 def later(time_ms: int, jump: ClockJump) -> int:
-    """Return a time moved forward by a jump, but not beyond the moment of noticing."""
+    """Return `time_ms` moved forward by `jump`, but not beyond the time when it was noticed."""
     return time_ms if time_ms >= jump.noticed_ms else min(time_ms + jump.by_ms, jump.noticed_ms)

@@ -1,7 +1,8 @@
 """Commands to a group, and their outcomes, as values. `turn` carries them out.
 
-A command with an `act` takes effect once: a repetition with the same `act` gets the first answer
-(`group.Act`). `by` is the name of the operator who sent the command, for the journal.
+An `act` is an id that all repetitions of a command share. A command with an `act` takes effect
+once, and each repetition gets the answer of the first one (`group.Act`). `by` is the name of the
+operator who sent the command, for the journal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,8 +19,9 @@ BEFORE_ALL_REVISIONS = -1
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Apply leases and waits that have ended, without ending an outage. If a revision was
-    `announced` that the store has lost, the group gets a revision above it.
+    """Apply leases and waits that have ended. Unlike a reader's command, this does not end an
+    outage. `announced` is the last revision that was announced. If the store has lost it, the group
+    gets a revision above it.
     """
 
     announced: int = BEFORE_ALL_REVISIONS
@@ -27,7 +29,9 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Open a new epoch of a reader, and create an unknown group with the reader's configuration."""
+    """Open a new epoch of a reader. If the group does not exist, create it with the configuration
+    that the reader sends.
+    """
 
     source: str
     event: ReaderRegistrationEvent
@@ -36,15 +40,15 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """Take reports, each with its source's name. A turn takes neighbouring ones together."""
+    """Process reports, each paired with its source. A turn merges consecutive `Reports`."""
 
     items: Sequence[tuple[str, ReportedWatermarkEvent]]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Take the progress of a task. If `event` is a part of a request, `named` are the splits of all
-    of it, so that all of them are refused or none.
+    """Process the progress of a task. If a request is divided into several commands, `named` has
+    the splits of the whole request, so that the limit on splits applies to all of them together.
     """
 
     source: str
@@ -63,7 +67,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Record which splits are on their way to the readers of a source, by subtask."""
+    """Record, by subtask, the split on its way to each reader of a source (`Reader.arriving`)."""
 
     source: str
     arriving: Mapping[int, Arriving | None]
@@ -92,27 +96,27 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove those of these readers that are still lost, because others have their splits."""
+    """Remove each of `readers` that is still lost. Other readers now have its splits."""
 
     readers: Sequence[ReaderKey]
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Configuration versions in a condition. With `any` an existing group always matches."""
+    """The configuration versions in a condition. With `any`, each group that exists matches."""
 
     named: frozenset[int] = frozenset()
     any: bool = False
 
     def have(self, group: Group | None) -> bool:
-        """Return whether the group exists and its version is one of these."""
+        """Return whether the group exists and its configuration has one of these versions."""
         return group is not None and (self.any or group.config_version in self.named)
 
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Create the group, or replace its configuration. This is refused if the group's version is not
-    one of `only`, or is one of `never`.
+    """Create the group, or replace its configuration. This fails with `PreconditionFailed` if the
+    present version is not one of `only`, or is one of `never`.
     """
 
     config: GroupConfig
@@ -151,7 +155,9 @@ class PreconditionFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The command was carried out, now or in an earlier turn (`repeated`)."""
+    """The command was carried out, in this turn or, if it is `repeated`, in an earlier one.
+    `removed` are the readers that it has removed in this turn.
+    """
 
     removed: tuple[ReaderKey, ...] = ()
     repeated: bool = False
@@ -164,7 +170,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The group has this version of its configuration. `created` is true if the group is new, and
+    """The group's configuration now has this `version`. `created` is true if the group is new, and
     `before` is the configuration that was replaced, if any.
     """
 
@@ -175,7 +181,7 @@ class Configured:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The reports were taken, except those in `refusals`, by index."""
+    """The reports were accepted, except those whose indexes are in `refusals`."""
 
     refusals: Mapping[int, Refused] = field(default_factory=dict)
 

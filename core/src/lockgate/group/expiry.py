@@ -2,17 +2,17 @@
 without bound.
 
 A *reader* expires some time after its lease has ended, or after it has finished. The time is
-measured up to the last report of the group, and not up to now. So a silence of all readers makes no
+measured up to the last report in the group, and not up to now. So a silence of all readers makes no
 reader expire: it may be an outage, and afterwards the readers are excused (`leases`). The expiry of
 a reader changes no ceiling: a lost reader that goes on counting (`on_lost_reader: hold`) never
-expires. The others go on only once an operator evicts it, or configures `exclude`.
+expires. It blocks the others until it returns, or an operator evicts it or configures `exclude`.
 
-A *group* expires when none of its readers has lived for some time. It stays if an operator has
+A *group* expires when none of its readers has been alive for some time. It stays if an operator has
 configured it, or while a lost reader blocks it. A reader that comes back finds no group, and
 creates it again, with the ceiling that the reader received last (`group`).
 
 Flink's groups end with their job. Kafka deletes the offsets of a group without members after seven
-days, and these are the defaults here.
+days, which is the default for readers and groups here.
 """
 
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """The times (ms) for which dead readers, and groups of them, are kept. None is for ever."""
+    """How long (ms) dead readers, and groups without living ones, are kept. None means for ever."""
 
     readers_ms: int | None = WEEK_MS
     groups_ms: int | None = WEEK_MS
 
 
 def expired_readers(group: Group, expiry: Expiry) -> list[ReaderKey]:
-    """Return the readers that have expired. O(readers)."""
+    """Return the readers that have expired. Takes O(readers)."""
     if expiry.readers_ms is None or group.heard_at is None:
         return []
     until = group.heard_at - expiry.readers_ms
@@ -52,7 +52,9 @@ def has_expired(group: Group, expiry: Expiry, now: Now) -> bool:
 
 
 def _is_dead(reader: Reader, group: Group, until: int) -> bool:
-    """Return whether the reader has been dead since `until` or longer, and does not count."""
+    """Return whether the reader finished, or its lease ended, at `until` (ms) or before. A lost
+    reader that still counts (`on_lost_reader: hold`) is not dead.
+    """
     if has_finished(reader):
         return reader.heard_at <= until
     holds = group.config.on_lost_reader is OnLostReader.HOLD and reader.reported is not None

@@ -1,22 +1,22 @@
 """A group of readers: its values, and how a group is created.
 
-A group is an immutable value. Commands make a new group of it (`commands`), and time ends leases
-and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from both
+A group is an immutable value. Commands return a changed copy of it (`commands`), and time ends
+leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from both
 (`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
 
-* Numbers only rise. Revisions, epochs and configuration versions are max(previous + 1, now). That
-  holds across readers that left, and even if the store loses its data, because its clock goes on.
+* Numbers only rise. Revisions, epochs and configuration versions are max(previous + 1, now). They
+  rise even if a reader leaves and returns, or the store loses its data, because its clock goes on.
 * A new group is careful. Its first readers present the ceiling that they last had. Until one lease
   has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after the
   store has lost its data, no reader runs ahead while others have yet to come back.
 * A new group restores an operator's configuration. Its first readers present the configuration that
   they last had, and when an operator set it. Until one lease has passed, the newest of these wins
   (`restored`).
-* A command that was sent twice has one effect. The group keeps the last `ACTS_KEPT` commands that a
-  repetition would refuse (`Act`), so the repetition gets the first one's answer.
+* A command that is sent twice takes effect once. The group keeps the last `ACTS_KEPT` commands
+  whose repetition would be refused (`Act`), so that a repetition gets the answer of the first one.
 
-Follows `SourceCoordinator` with its `WatermarkAggregator`, which keeps the same values in the
-memory of one job until the job ends.
+Follows Flink's `SourceCoordinator` with its `WatermarkAggregator`, which keeps the same values in
+the memory of one job until the job ends.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import GroupConfig, Mode, SourcePause
 
 ACTS_KEPT = 16
-"""How many acts a group keeps. A repetition comes within seconds, and acts are rare."""
+"""The number of acts that a group keeps. A repetition comes within seconds, and acts are rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,11 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One group. `revision` and the two watermarks are those announced last. A report last came at
-    `heard_at`, a reader was last marked lost at `losses_at`, and an operator set the configuration
-    at `configured_at` (0 if none has). `acts` has the newest last.
+    """One group. `revision`, `group_watermark` and `max_desired_watermark` (the ceiling) are those
+    announced last. Until `grace_until` the group is new, and `cap` limits its ceiling. A reader
+    last sent a command at `heard_at`, a reader was last marked lost at `losses_at`, and an operator
+    set the configuration at `configured_at` (0 if none has). `acts` has the newest last. All times
+    are the store's, in ms.
     """
 
     name: str
@@ -74,14 +76,14 @@ class Group:
         return self.first_missing(len(self.config.expected_sources))
 
     def first_missing(self, limit: int) -> tuple[str, ...]:
-        """Return the first `limit` of `sources_missing`. O(1) if none is missing."""
+        """Return the first `limit` of `sources_missing`. Takes O(1) if none is missing."""
         expected, seen = self.config.expected_sources, self.sources_seen
         if len(seen) >= len(expected):
             return ()
         return tuple(islice((source for source in expected if source not in seen), limit))
 
     def act(self, id: str) -> Act | None:
-        """Return the remembered command with this id, or None."""
+        """Return the command with this id if it is among the last ones, or None."""
         return next((act for act in self.acts if act.id == id), None)
 
     def pause_of(self, source: str) -> SourcePause | None:
@@ -93,7 +95,7 @@ class Group:
 
     @property
     def high_water(self) -> int:
-        """The highest revision, epoch or version so far. A successor begins above it."""
+        """The highest revision, epoch or version so far. The next group of this name exceeds it."""
         epochs = (reader.epoch for reader in self.readers.values())
         return max(self.revision, self.config_version, self.left_epoch, *epochs)
 
@@ -104,7 +106,7 @@ def tick(previous: int, now_ms: int) -> int:
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """Return a new group without readers. `floor` is the `high_water` of its predecessor."""
+    """Return a new group without readers. `floor` is the `high_water` of the previous one, or 0."""
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
     return Group(
@@ -121,18 +123,19 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """Return the group with a revision above `revision`, if its own is lower. The store has lost a
-    change that was announced, so readers need the present group as a newer one.
+    """Return the group with a new revision above `revision` if its own is lower. In that case the
+    store has lost a change that was announced, so readers need an event with a higher revision.
     """
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
 
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with the same readers and another configuration. It does not wait for a
-    newly expected source that has reported already. O(readers).
+    """Return the group with the same readers and another configuration. If a newly expected source
+    has reported already, the group does not wait for it. Takes O(readers).
 
-    Lost, waiting and passed-over readers are judged again, and each wait starts again. A shorter
-    lease applies from the reader's next report on, because the reader does not know of it before.
+    The rules decide again which readers are lost, waiting or passed over, and each wait starts
+    again. A shorter lease applies from a reader's next report on, since it has not learned of it
+    before then.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
@@ -149,7 +152,7 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's configuration, or the same object if it has it."""
+    """Return the group with an operator's `config`, or the same object if it was set already."""
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)
@@ -157,11 +160,11 @@ def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
-    """Return a new group with the configuration that a reader knows from the lost group, if an
-    operator set it and it is newer than the group's. Otherwise return the same object.
+    """Return the group with the `config` that a reader received before the store lost the group, if
+    an operator set it and it is newer than the present one. Otherwise return the same object.
 
     A reader cannot change a group that is no longer new, nor one that an operator has configured
-    since. A time after the group's beginning is ignored.
+    since. A `configured_at` after the group was created is ignored.
     """
     if config is None or configured_at is None or now_ms >= group.grace_until:
         return group
@@ -172,9 +175,10 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """Return the reader to be judged again, or the same object if nothing changes. `heard_at` moves
-    forward by the difference of the leases (ms), so that the old lease ends when it would have. A
-    parked reader keeps its lease.
+    """Return the reader without the marks lost, waiting, overdue and passed over, so that they are
+    decided again, or the same object if nothing changes. If the group's lease became shorter,
+    `kept_ms` is the difference. It is added to `heard_at`, so that the present lease still ends
+    when it would have. A parked reader keeps its lease.
     """
     reported = reader.reported
     if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:

@@ -1,9 +1,9 @@
 """Leases: when a reader is lost, and why an outage is not a loss.
 
 The rule. A reader that has reported and is then silent for `lease_ms` is lost. From that
-millisecond on it no longer counts, or goes on counting, as the group's configuration says. Its
-reach is dropped, because its next batch will not come. A finished reader needs no lease. Flink has
-no leases: the last watermark of a dead subtask holds its group for ever (FLINK-40505).
+millisecond on, the group's `on_lost_reader` decides whether it still counts. Its reach is dropped,
+because its next batch will not come. A finished reader needs no lease. Flink has no leases: the
+last watermark of a dead subtask holds its group for ever (FLINK-40505).
 
 A scheduled run ends, and the next one begins an hour later. In between its source has to count,
 because readers that ran ahead of it would make its rows late. So its last report may ask to be
@@ -13,24 +13,25 @@ far away. Its next report ends the parking.
 The silence of one reader is a loss; the silence of all is an outage. A living group is never silent
 for longer than `tolerance_ms`. After a longer silence the service, the store or the network was
 down, and a lease that ran out meanwhile proves nothing. If it counted as a loss, the first reader
-to come back would be alone, with no ceiling but its own.
+to come back would be the only one that counts, and could read ahead of all others.
 
-So the first command after such a silence adds its length to leases. Readers that were alive when
-the silence began get it, even if they have been marked lost since. They have as much time left as
-they had then, and their last reports still bound the ceiling. A parked reader had announced its
-silence: it gets one `lease_ms` at most, and never less than it had asked for.
+So the first command after such a silence adds the length of the silence to the leases of all
+readers that were alive when it began, even if they have been marked lost since. They have as much
+time left as they had then, and their last reports still limit the ceiling. A parked reader had
+announced its silence, so its lease then ends within one `lease_ms`, or when it would have ended
+anyway, whichever is later.
 
-A clock that was put back (because another Redis took over, say) would make each lease longer by as
-much, and hide the next silence. So the first command that finds the clock behind the last report,
-by more than the tolerance, moves all times of the group back by the difference. A clock that was
-ahead for a while has ended leases too early. Readers that were marked lost at a time that is still
-to come, by more than the tolerance, are judged again.
+A clock that was put back (for example, because another Redis took over) would make each lease
+longer by as much, and hide the next silence. So the first command that finds the clock behind the
+last report, by more than the tolerance, moves all times of the group back by the difference. A
+clock that was ahead for a while has ended leases too early. So readers that were marked lost at a
+time that is now in the future, by more than the tolerance, are judged again.
 
 **Why three rules.** Besides silences, leases leave out the stalls of the process that judges them
 (`now`), and times are moved when the store's clock is put forward (`clock_jumps`). None of the
-three covers another one; tests/core/group/test_each_clock_rule.py has these counter-examples:
+three replaces another one; tests/core/group/test_each_clock_rule.py has these counter-examples:
 
-* Without the rule of silence: Redis is away for five minutes. No process stalls and no clock jumps,
+* Without the rule of silence: Redis is down for five minutes. No process stalls and no clock jumps,
   but the first reader to come back finds all others lost.
 * Without the rule of stalls: a process is stopped for two leases. Its timer fires before it reads
   its sockets, and announces that all readers are lost. No silence helps here, since only a reader's
@@ -39,18 +40,19 @@ three covers another one; tests/core/group/test_each_clock_rule.py has these cou
   This looks like a silence of two hours, and after a silence a parked reader gets one lease only.
 
 **Why not one rule**, that of client-go's leader election: a process ends a lease once it has seen
-no change of the reader for `lease_ms` of its own monotonic clock, in which only time counts between
-looks that are close together. Clock jumps, stalls and outages would be one case. But time in which
-no process looks would never pass, as while all readers of a group are parked. A process that starts
-has seen nothing yet, so a dead reader would hold the others for ever where processes restart more
-often than leases end. And readers and groups expire after a week, which needs the store's clock,
-and so the rule of jumps. Nor can stalls be moved out of the stored times, as jumps are: each
+no change of the reader for `lease_ms` of its own monotonic clock. Only time between checks that are
+close together counts. Clock jumps, stalls and outages would be one case. But time in which no
+process checks would never count, such as while all readers of a group are parked. A process that
+starts has seen nothing yet, so a dead reader would block the others for ever if processes restart
+more often than leases end. And readers and groups expire after a week, which needs the store's
+clock, and so the rule of jumps. Nor can stalls be moved out of the stored times, as jumps are: each
 process would move them by its own stalls, and two that stall half of the time would keep a dead
 reader for ever.
 
-Why this is safe. The rules only lengthen leases, so they can hold readers back but set none free.
-They cannot hold for ever: a reader is excused once, and not again until it has reported. So a dead
-reader among slow ones is lost after its lease and one silence.
+Why this is safe. The rules only lengthen leases, so they can make readers wait longer, but let none
+read too early. No wait is endless: an outage extends a reader's lease once (`Reader.excused`), and
+not again until the reader has reported. So a dead reader among slow ones is lost after its lease
+and one silence.
 """
 
 from collections.abc import Callable
@@ -70,7 +72,7 @@ def lease_ends(reader: Reader, config: GroupConfig) -> int:
 
 
 def first_lease_end(group: Group) -> int | None:
-    """Return when the first running lease ends, or None if none is running."""
+    """Return the time (ms) at which the first running lease ends, or None if none is running."""
     heard, parked = group.readers.first(Ranking.HEARD), group.readers.first(Ranking.PARKED)
     ends = [] if heard is None else [heard + group.config.lease_ms]
     return min(ends if parked is None else [*ends, parked], default=None)
@@ -95,20 +97,22 @@ def in_grace(group: Group, now: Now) -> bool:
 
 
 def tolerance_ms(config: GroupConfig) -> int:
-    """Return the longest time (ms) without a report in a group that has living readers."""
+    """Return the longest silence (ms) that is possible in a group with living readers."""
     return max(2 * config.update_interval_ms, config.lease_ms // 3)
 
 
 def silent_ms(group: Group, now_ms: int) -> int:
-    """Return for how long (ms) no reader has reported, or 0 if that is within the tolerance. It is
-    below 0 if the clock was put back.
+    """Return the time (ms) since any reader last reported, or 0 if that is within the tolerance.
+    The result is negative if the clock was put back.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group that a command starts from, with longer leases and waits after an outage."""
+    """Return the group as a command at `now_ms` finds it. Leases and waits are extended if the
+    command ends an outage, and all times are moved back if the clock was put back.
+    """
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
         return group
@@ -123,7 +127,9 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now: Now) -> Group:
-    """Return the group in which readers whose lease has ended are lost and offer no reach."""
+    """Return the group with each reader marked lost if its lease has ended. The reach of a lost
+    reader does not count.
+    """
     group = _judged_anew(group, now.ms)
     first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)
     if first is None or first > judged_ms:
@@ -140,8 +146,8 @@ def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """Return the group without the losses that a fast clock has caused. O(readers), once each time
-    that the clock is put back.
+    """Return the group without the losses that a fast clock has caused. This takes O(readers), but
+    only once each time that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
@@ -153,8 +159,8 @@ def _judged_anew(group: Group, now_ms: int) -> Group:
 
 
 def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> Reader:
-    """Return the reader with a lease that is longer by the silence. One that was lost when the
-    silence began stays lost: its lease then ended before the silence, and ends before now.
+    """Return the reader with its lease and its wait extended by `silence` (ms). A reader that was
+    lost when the silence began stays lost, because its extended lease has also ended by now.
     """
     held_since = None if reader.held_since is None else reader.held_since + silence
     heard_at, lost, reported = reader.heard_at, reader.lost, reader.reported
@@ -170,15 +176,16 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 
 
 def with_times_moved(group: Group, move: Callable[[int], int], now_ms: int) -> Group:
-    """Return the group with each time moved: when readers were heard, made progress and began to
-    wait, and when the grace began. A lost reader whose lease now ends after `now_ms` counts again.
+    """Return the group with `move` applied to all its times. These are the times at which readers
+    were last heard, made progress and began to wait, and at which the grace began. A lost reader
+    whose lease now ends after `now_ms` counts again.
     """
     readers, lease_ms = group.readers, group.config.lease_ms
     moved = {key: _moved(reader, group.config, move, now_ms) for key, reader in readers.items()}
     return replace(
         group,
         heard_at=None if group.heard_at is None else move(group.heard_at),
-        # The grace began one lease before its end, wherever it has been moved before.
+        # The grace began one lease before its end, even if earlier jumps have moved it.
         grace_until=move(group.grace_until - lease_ms) + lease_ms,
         readers=readers.updated({key: reader for key, reader in moved.items() if reader is not readers[key]}),
     )

@@ -1,6 +1,6 @@
-"""Limits on the size of one group, so that one caller cannot use up what all others need.
+"""Limits on the size of one group, so that no caller uses up resources that all others need.
 
-A command that would exceed a limit is refused. A group keeps what it has, even above a limit.
+A command that would exceed a limit is refused. A group above a limit keeps its readers and splits.
 """
 
 from collections.abc import Collection
@@ -16,10 +16,10 @@ class GroupLimits:
     """Limits on the size of a group and of its readers.
 
     Attributes:
-        splits: The most splits of a reader.
-        readers: The most readers of a group.
-        sources: The most sources of a group, and the most sources that it may expect.
-        attributes: The most UTF-8 bytes in a reader's owner and attributes together.
+        splits: The maximum number of splits per reader.
+        readers: The maximum number of readers per group.
+        sources: The maximum number of sources per group, and of sources that it may expect.
+        attributes: The maximum size of a reader's owner and attributes together, in UTF-8 bytes.
     """
 
     splits: int = 10_000
@@ -28,14 +28,14 @@ class GroupLimits:
     attributes: int = 8_192
 
     def check_config(self, name: str, config: GroupConfig) -> None:
-        """Raise `LimitReached` for a group that expects too many sources."""
+        """Raise `LimitReached` if `config` expects too many sources."""
         if len(config.expected_sources) > self.sources:
             raise LimitReached(
                 "sources", self.sources, f"group {name!r}", "expect fewer sources, or raise --max-sources"
             )
 
     def check_splits(self, source: str, subtask: int, splits: int) -> None:
-        """Raise `LimitReached` for a reader with too many splits."""
+        """Raise `LimitReached` if `splits`, the reader's number of splits, is too high."""
         if splits > self.splits:
             raise LimitReached(
                 "splits",
@@ -45,7 +45,7 @@ class GroupLimits:
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
-        """Raise `LimitReached` for one reader or source too many, or too long attributes."""
+        """Raise `LimitReached` if the reader, its source or its attributes would exceed a limit."""
         if event.config is not None:
             self.check_config(name, event.config)
         texts = (event.owner, *event.attributes, *event.attributes.values())
@@ -68,7 +68,7 @@ class GroupLimits:
             )
 
     def check_progress(self, group: Group, source: str, subtask: int, epoch: int, named: Collection[str]) -> None:
-        """Raise `LimitReached` if the reader would have too many splits with these."""
+        """Raise `LimitReached` if the `named` splits would give the reader too many splits."""
         reported = group.readers[source, subtask].reported
         known = {} if reported is None or reported.epoch != epoch else reported.splits
         self.check_splits(source, subtask, len(known) + sum(name not in known for name in named))

@@ -1,26 +1,26 @@
-"""Long waits: the longest time that a reader waits for others (`max_wait_ms` of a group).
+"""Long waits: the limit on how long a reader waits for others (`max_wait_ms` of a group).
 
-A backfill that joins a group is a year behind, and production waits until it has caught up, as it
-would in Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
+If a backfill that is a year behind joins a group, production waits until it has caught up, as in
+Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
 
 * `alarm`: the wait is logged and counted, once. Nothing else changes.
 * `proceed`: the same, and the waiting reader goes on: all readers that block it are *passed over*.
-  A passed-over reader does not count, and reads as fast as it can under a ceiling far above it. The
-  group does not wait for expected sources any longer.
+  A passed-over reader does not count, and reads as fast as it can, because the ceiling is far above
+  it. The group no longer waits for expected sources.
 
 When a reader waits. Each of its reports decides: the reader waits if its watermark is at the
 ceiling or above, so that its next record is not allowed, and another reader is lower. (No reader
 waits for itself.) Readers report at least three times in a lease, so a wait is known to within a
-third of a lease. A wait ends with a report from below the ceiling, or with one that parks the
-reader. It begins again with each report that is above the reader's last one, because a reader that
-makes progress, however slow, is not stuck. Time in which no reader could make progress does not
-count as waiting: an outage (`leases`), or a stall of the process (`now`).
+third of a lease. A wait ends with a report from below the ceiling, or with a report that parks the
+reader. It begins again with each report of a higher watermark, because a reader that makes
+progress, however slow, is not stuck. Time in which no reader could make progress does not count as
+waiting: an outage (`leases`), or a stall of the process (`now`).
 
-Which readers block it. Those whose watermark plus the drift is not above the waiting reader's, and
-that do not wait themselves. A passed-over reader counts again as soon as it reports from within the
-drift of the others' watermark, so that none of them has to wait for it by more than that. It also
-counts again when no other reader counts, because otherwise all passed-over readers would run
-without a limit.
+Which readers block it. All whose watermark plus the drift is at or below the waiting reader's
+watermark, and that do not wait themselves. A passed-over reader counts again as soon as it reports
+from within the drift of the others' watermark, so that none of them has to wait for it by more than
+that. It also counts again when no other reader counts, because otherwise all passed-over readers
+would run without a limit.
 """
 
 from dataclasses import replace
@@ -35,7 +35,7 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """Return the reader's `held_since` and `passed_over` after its report."""
+    """Return the reader's `held_since` and `passed_over` after its report `event`."""
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX
@@ -51,8 +51,8 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
 
 
 def wait_ends(group: Group, now_ms: int) -> int | None:
-    """Return the first ms at which a wait is too long. It is None if no reader waits, if waits may
-    be endless, and during an outage.
+    """Return the time (ms) at which the first wait becomes too long. Return None if no reader
+    waits, if the group has no `max_wait_ms`, or during an outage.
     """
     since = group.readers.first(Ranking.HELD)
     if since is None or group.config.max_wait_ms is None or silent_ms(group, now_ms):
@@ -61,8 +61,8 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 
 
 def after_long_waits(group: Group, now: Now) -> Group:
-    """Return the group after its long waits: a reader that has waited for too long is overdue or,
-    under `proceed`, goes on.
+    """Return the group after its long waits. A reader that has waited for too long is marked
+    overdue. Under `proceed`, the readers that block it are passed over instead.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
@@ -79,8 +79,8 @@ def after_long_waits(group: Group, now: Now) -> Group:
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Pass over the readers for which the waiting ones wait. A reader that is waiting itself is not
-    passed over: the wait for it begins again.
+    """Return the group in which the readers that block those in `waiting` are passed over, unless
+    they wait themselves. The waits of `waiting` begin again, and expected sources count as seen.
     """
     readers, config = group.readers, group.config
     ahead = max(watermark_of(readers[key]) for key in waiting)

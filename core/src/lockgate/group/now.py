@@ -1,26 +1,26 @@
-"""Now: the time at which a process judges a group, with its event loop's stalls and the clock jumps
-that it has noticed.
+"""Now: the time at which a process applies a group's rules, with the stalls of its event loop and
+the clock jumps that it has noticed.
 
 `ms` is the time of the store, which all processes share. A process adds two findings of its own:
 
-* `stalls`: the spans in which its event loop stood still. It was at work for one heavy request, or
-  the system had stopped the process. Meanwhile reports waited in its sockets, so afterwards the
-  readers look silent although none of them was.
-* `jumps`: how often the store's clock was put forward since this process last stored the group
+* `stalls`: the spans in which its event loop stood still, because one request took long, or the
+  system had stopped the process. Meanwhile reports waited in its sockets, so afterwards the readers
+  look silent although none of them was.
+* `jumps`: the forward jumps of the store's clock for which the group's times have yet to be moved
   (`clock_jumps` has the rule).
 
 **Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
-to take reports. To judge a lease, the process goes back from `ms` over `lease_ms` of such time. A
-reader last heard at that moment or before is lost. Without a stall that moment is `ms - lease_ms`.
-So the rules compare the end of a lease with `judged_ms`, which is that moment plus the lease.
-Parking, long waits and the grace of a new group are judged alike.
+to receive reports. To judge a lease, the process goes back from `ms` over `lease_ms` of such time.
+A reader that was last heard at that moment or before is lost. Without a stall, that moment is
+`ms - lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that moment plus
+the lease. Parking, long waits and the grace of a new group are judged alike.
 
-Why this is safe. The rule only lengthens leases, by no more than the process stood still since the
-reader's last report. A dead reader is lost after one lease of time in which the process ran,
-however often it stands still. Each of several processes leaves out its own stalls only. If another
-process has stalled for longer than a lease, its readers are judged lost: waiting for that process
-would block all readers for another lease after each death of a process. `leases` has the rule for a
-silence of all readers, which needs no stall.
+Why this is safe. The rule only lengthens leases, by no more than the stalls since the reader's last
+report. A dead reader is lost after one lease of time in which the process ran, however often it
+stands still. Each of several processes leaves out its own stalls only. If another process has
+stalled for longer than a lease, its readers are judged lost: waiting for that process would block
+all readers for another lease after each death of a process. `leases` has the rule for a silence of
+all readers, which needs no stall.
 """
 
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ClockJump:
-    """A jump of the store's clock by `by_ms` at most, noticed at `noticed_ms` of the store's time.
-    `number` counts the jumps that one process has noticed.
+    """A forward jump of the store's clock by at most `by_ms`, noticed at `noticed_ms` (store's
+    time). The jumps that one process notices are numbered by `number`, from 1.
     """
 
     number: int
@@ -42,8 +42,8 @@ class ClockJump:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A moment of the store's time, as one process sees it. `stalls` are in ms of that time, oldest
-    first, none within another. The last one may end in the future.
+    """A moment of the store's time (`ms`), as one process sees it. `stalls` are spans of the same
+    time, oldest first, and none lies within another. The last one may end in the future.
     """
 
     ms: int
@@ -51,8 +51,9 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time by which something that takes `span_ms` must have ended to count as ended
-        now: `ms` less the stalls within the last `span_ms` in which the process ran.
+        """Return the time (ms) at or before which a lease or wait of `span_ms` must end to have
+        ended now. Without stalls this is `ms`. Otherwise it is earlier by the stalls within the
+        last `span_ms` of time in which the process ran.
         """
         if not self.stalls:
             return self.ms
@@ -67,7 +68,7 @@ class Now:
         return ran_from - left + span_ms
 
     def ends_ms(self, end_ms: int, span_ms: int) -> int:
-        """Return when `judged_ms` reaches `end_ms`, unless the process stalls again."""
+        """Return when (ms) `judged_ms` reaches `end_ms`, unless the process stalls again."""
         since = end_ms - span_ms
         for began, ended in self.stalls:
             if since < ended and began < end_ms:

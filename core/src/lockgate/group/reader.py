@@ -1,4 +1,4 @@
-"""One reader of a group: its last report, and the split on its way to it."""
+"""One reader of a group: its last report, and the split that is on its way to the reader."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,31 +11,31 @@ ReaderKey = tuple[str, int]
 """A reader's source and subtask."""
 
 Attempt = tuple[int, int]
-"""Batch and attempt, by which the reports of tasks about one split are ordered."""
+"""A batch's id and attempt, which order the reports of tasks about one split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
-    """A split on its way to a reader from another one, where its watermark was `watermark` (ms)."""
+    """A split on its way to another reader. `watermark` (ms) is the last one that was reported."""
 
     split: str
     watermark: int
 
 
 class Reader(NamedTuple):
-    """One reader. `reported` is the last report of this epoch, or of the previous one. If it is
-    None, the reader does not count.
+    """One reader. `reported` is the last report of this epoch or, before the first one, of the
+    previous epoch. If it is None, the reader does not count.
 
     The lease runs from `heard_at`. The reader is `excused` if an outage has extended the lease
     since the last report, and `lost` if the lease has ended (`leases`). A report last showed
-    progress at `progressed_at`. The ceiling has held the reader since `held_since`, and for too
-    long if it is `overdue`. It is `passed_over` if others have waited for it for too long
-    (`long_waits`). All times are the store's, in ms.
+    progress at `progressed_at`. The reader has waited at the ceiling since `held_since`, and is
+    `overdue` if it has waited for too long. It is `passed_over` if others have waited for it for
+    too long (`long_waits`). All times are the store's, in ms.
 
-    `arriving` is the split furthest behind of those that the reader was assigned and has not shown
-    yet. It counts as if the reader had reported it (`lockgate.enumerator.arrivals`).
+    Of the splits that the reader was assigned but has not reported yet, `arriving` is the one
+    furthest behind. It counts as if it were reported (`lockgate.enumerator.arrivals`).
 
-    Each report makes a new one. A named tuple takes a quarter of the time of a frozen dataclass.
+    Each report creates a new `Reader`. That is four times as fast as with a frozen dataclass.
     """
 
     epoch: int
@@ -66,8 +66,8 @@ def watermark_of(reader: Reader) -> int:
 
 
 def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
-    """Return the watermark with which the reader counts after this report, which is the lower one
-    of the report's and that of a split on its way to the reader.
+    """Return the watermark with which the reader counts after the report `reported`. This is the
+    report's watermark or that of the arriving split, whichever is lower.
     """
     watermark = MAX if reported is None else effective_watermark(reported)
     if reader.arriving is None or (reported is not None and reported.finished):

@@ -1,14 +1,14 @@
 """The readers of a group: an immutable map that also keeps the lowest numbers that alignment needs.
 
 A command makes a new group and leaves the old one as it was, so a refused command or a lost race is
-undone by dropping the new group. The readers are dealt to `_SHELVES` shelves by their key. A change
-copies the shelves that it touches and shares all others with the version before it. Each shelf
-computes its lowest numbers once, and the group's are the lowest of those. So a report into 10,000
-readers copies some 160 of them and takes 0.1 ms. Neighbouring subtasks share a shelf, so that a
-batch, which names them in order, copies few shelves in each of its turns.
+undone by dropping the new group. The readers are spread over `_SHELVES` shelves by their key. A
+change copies the shelves that it touches, and shares all others with the previous version. Each
+shelf computes its lowest numbers once, and the group's are the lowest of those. So a report into
+10,000 readers copies some 160 of them and takes 0.1 ms. Neighbouring subtasks share a shelf, so
+that a batch, which names them in order, copies few shelves in each of its turns.
 
-What versions share never changes, so they may be compared by identity: `moved_since` looks into the
-shelves that differ.
+A shelf never changes, so shelves of two versions can be compared by identity: `moved_since` only
+compares the readers of shelves that are different objects.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -34,7 +34,7 @@ _NONE: _Numbers = (MAX, MAX, MAX, MAX, MAX, MAX)
 
 
 class Ranking(IntEnum):
-    """The numbers by which readers are ranked. A reader has MAX where it is not ranked."""
+    """The numbers by which readers are ranked. MAX means that a reader is not in the ranking."""
 
     HEARD = 0  # when it was last heard, if its lease runs and it is not parked
     PARKED = 1  # when its parking ends
@@ -59,7 +59,7 @@ class Readers(Mapping[ReaderKey, Reader]):
         return cls().updated(readers)
 
     def updated(self, changes: Mapping[ReaderKey, Reader | None]) -> "Readers":
-        """Return a version with these changes. A value of None removes the reader."""
+        """Return a new version with `changes` applied. A value of None removes the reader."""
         touched = dict[int, dict[ReaderKey, Reader | None]]()
         for key, reader in changes.items():
             touched.setdefault(_shelf_of(key), {})[key] = reader
@@ -90,34 +90,36 @@ class Readers(Mapping[ReaderKey, Reader]):
         return sorted(frozenset[str]().union(*(shelf.sources for shelf in self._shelves.values())))
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Return the lowest watermark of the readers that count, or MAX if none does."""
+        """Return the lowest watermark of the readers that count, or MAX if none does. `with_lost`
+        decides whether lost readers count.
+        """
         lowest = self._lowest[Ranking.WATERMARK]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def lowest_reach(self, *, with_lost: bool) -> int:
-        """Return the lowest max(watermark, reach) of the readers that count."""
+        """Return the lowest max(watermark, reach) of the same readers, or MAX if there are none."""
         lowest = self._lowest[Ranking.REACH]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """Return the first readers, by key, that count and are at the group's lowest watermark, if
-        that is `watermark`.
+        """Return the first `limit` readers, by key, that count and are at `watermark`. Return none
+        unless this is the group's lowest watermark and below MAX.
         """
         if watermark == MAX or watermark != self.lowest_watermark(with_lost=with_lost):
             return ()
         return tuple(nsmallest(limit, (key for _, key in self._standing(watermark, with_lost=with_lost))))
 
     def up_to(self, watermark: int, *, with_lost: bool) -> list[ReaderKey]:
-        """Return the readers that count and are at or below this watermark, lowest first."""
+        """Return the readers that count and are at or below `watermark`, lowest first."""
         return [key for _, key in sorted(self._standing(watermark, with_lost=with_lost))]
 
     def first(self, ranking: Ranking) -> int | None:
-        """Return the lowest number of a ranking, or None if it is empty."""
+        """Return the lowest number of a ranking, or None if no reader is ranked."""
         lowest = self._lowest[ranking]
         return None if lowest == MAX else lowest
 
     def until(self, ranking: Ranking, most: int) -> list[ReaderKey]:
-        """Return the readers whose number is at most `most`, lowest first."""
+        """Return the readers whose number in a ranking is at most `most`, lowest first."""
         return [key for _, key in sorted(self._numbered(ranking, most))]
 
     def __getitem__(self, key: ReaderKey) -> Reader:
@@ -140,7 +142,7 @@ class Readers(Mapping[ReaderKey, Reader]):
             yield from self._numbered(Ranking.LOST, watermark)
 
     def _numbered(self, column: Ranking, most: int) -> Iterator[tuple[int, ReaderKey]]:
-        """Yield the numbers of a column that are at most `most`, each with its reader."""
+        """Yield each number of a ranking that is at most `most`, with the key of its reader."""
         for shelf in self._shelves.values():
             if shelf.lowest[column] <= most:
                 for key, numbers in shelf.numbers.items():
@@ -149,7 +151,7 @@ class Readers(Mapping[ReaderKey, Reader]):
 
 
 class _Shelf:
-    """Some readers, the ranked numbers of each, and the lowest number of each column."""
+    """Some readers, the ranked numbers of each, and the lowest number of each ranking."""
 
     def __init__(self, readers: dict[ReaderKey, Reader], numbers: dict[ReaderKey, _Numbers]) -> None:
         self.readers, self.numbers = readers, numbers

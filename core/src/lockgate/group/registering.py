@@ -4,7 +4,7 @@ Each command returns the changed group, or raises a `Refused` and changes nothin
 
 * Fencing. Each registration opens a new epoch of its reader. A command with any other epoch is
   stale. The last report of the older epoch counts until the newer epoch's first report, or until
-  the lease ends. So no reader runs ahead because another one restarts.
+  the lease ends. So no reader gets ahead because another one restarts.
 * Ownership. A reader whose lease still runs stays with its owner (`ReaderBusy`): a second query
   under the same names is more often a mistake than a successor. The same owner replaces its own
   reader at once, and `takeover` replaces any.
@@ -26,7 +26,7 @@ from lockgate.group.reader import Reader, ReaderKey
 from lockgate.wire.events import OnLostReader, ReaderRegistrationEvent, ReportedWatermarkEvent
 
 SOURCES_SEARCHED = 8
-"""The most sources for which a tuple is searched one by one. For more a set is cheaper."""
+"""The maximum number of sources to look up in a tuple one by one. For more, a set is cheaper."""
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
@@ -57,14 +57,16 @@ def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now
 
 
 def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Remove the reader at once. Raises `UnknownSource`, `UnknownReader`, `StaleEpoch`."""
+    """Return the group without the reader. Raises the errors of `check_epoch`."""
     key = (source, subtask)
     current(group.readers.get(key), group, key, epoch)
     return with_heard(without_readers(group, [key]), {}, now.ms)
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """Remove a reader for an operator. Raises `UnknownSource`, `UnknownReader`."""
+    """Return the group without a reader that an operator evicts. Raises `UnknownSource` or
+    `UnknownReader`.
+    """
     key = (source, subtask)
     if key not in group.readers:
         raise _unknown(group, key)
@@ -92,8 +94,8 @@ def _unknown(group: Group, key: ReaderKey) -> Refused:
 
 
 def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | None:
-    """Return the report that still counts when a newer epoch opens. A registration alone does not
-    make a lost reader count again.
+    """Return the older epoch's report as far as it still counts when a newer epoch opens, or None.
+    A registration alone does not make a lost reader count again.
     """
     reported = old.reported
     if reported is None:
@@ -121,7 +123,9 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group after hearing from these readers. The `counting` sources have reported."""
+    """Return the group with `changes` to its readers, after commands that came at `now_ms`. Readers
+    of the `counting` sources have reported.
+    """
     return replace(
         group,
         readers=group.readers.updated(changes),
@@ -132,7 +136,9 @@ def with_heard(
 
 
 def _seen_with(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """Return the expected sources that have reported, including `counting`. O(1) if all have."""
+    """Return the expected sources that have reported, including those in `counting`. Takes O(1) if
+    all have reported before.
+    """
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):
         return seen

@@ -2,7 +2,7 @@
 
 Each command returns the changed group, or raises a `Refused` and changes nothing.
 
-* Beginning. A reader does not count in the group watermark until it has reported, and a first
+* First reports. A reader does not count in the group watermark until it has reported, and a first
   report of MIN does not change that. Flink does the same: a source joins when its watermark first
   leaves MIN. A later report of MIN counts.
 * Parking. A report may be the last one of a scheduled run (`leases`). The next run's first report
@@ -36,7 +36,7 @@ from lockgate.wire.events import (
 )
 
 RESTING = (SplitState.IDLE, SplitState.FINISHED)
-"""Splits in these states hold no reader back."""
+"""Splits in these states do not count in their reader's watermark."""
 
 BEFORE_ANY_ATTEMPT: Attempt = (-1, -1)
 
@@ -47,8 +47,8 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Take many reports, each judged alone, and return the refusals by index. If all are refused,
-    the group is unchanged.
+    """Process reports, and return the group after them and the refusals by index. A refused report
+    does not affect the others. If all are refused, the same group object is returned.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()
@@ -72,8 +72,8 @@ def report_all(
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group:
-    """Take a task's report about its splits, and renew the lease. Raises `UnknownSource`,
-    `UnknownReader`, `StaleEpoch`.
+    """Return the group after a task's report about its splits, which also renews the lease of its
+    reader. Raises `UnknownSource`, `UnknownReader` or `StaleEpoch`.
     """
     key = (source, event.subtask)
     reader = current(group.readers.get(key), group, key, event.epoch)
@@ -92,15 +92,16 @@ def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group
 
 
 def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Group:
-    """Renew the lease, and change nothing else. Raises the same errors as `progress`."""
+    """Return the group with the reader's lease renewed. Raises the same errors as `progress`."""
     key = (source, subtask)
     reader = current(group.readers.get(key), group, key, epoch)
     return with_heard(group, {key: reader._replace(heard_at=now.ms, excused=False, lost=False)}, now.ms)
 
 
 def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
-    """Return the group with the splits on their way to readers of a source, by subtask, or the same
-    object if nothing changes. Readers that are not in the group are left out.
+    """Return the group with `Reader.arriving` set for readers of a source. `arriving` has the
+    splits by subtask. Subtasks without a reader are ignored. If nothing changes, the group is the
+    same object.
     """
     changes = dict[ReaderKey, Reader | None]()
     for subtask, split in arriving.items():
@@ -111,22 +112,22 @@ def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -
 
 
 class _Lowests:
-    """The lowest split of each reader in a batch, computed once, because a batch may repeat one
-    reader's 10,000 splits 10,000 times.
+    """A cache of `_lowest` for one batch of reports, because a batch may have 10,000 reports of one
+    reader with 10,000 splits.
     """
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
 
     def of(self, splits: Mapping[str, SplitReport]) -> int:
-        """Return `_lowest(splits)`. The splits are kept, so that no other object gets their id."""
+        """Return `_lowest(splits)`. `splits` is kept, so that no other object gets its id."""
         if id(splits) not in self._found:
             self._found[id(splits)] = (splits, _lowest(splits))
         return self._found[id(splits)][1]
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report. Most reports name no splits, and then this is O(1), however
+    """Return the reader after a report. Most reports name no splits. Then this takes O(1), however
     many splits the reader has.
     """
     old = reader.reported
@@ -157,7 +158,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
 def _attempts_of(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent | None, reader: Reader
 ) -> Mapping[str, Attempt]:
-    """Return the attempts of the splits that the report names. Other splits have none."""
+    """Return the reader's attempts at the splits that the report `event` names."""
     if old is not None and event.splits is old.splits:
         return reader.attempts
     return {name: attempt for name, attempt in reader.attempts.items() if name in event.splits}
@@ -166,7 +167,9 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return the report with the last one's splits, and the progress made since."""
+    """Return `event` with the splits of the last report, `old`. Its watermark is raised to that of
+    the splits if tasks have reported progress since.
+    """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
 
@@ -176,7 +179,7 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Return whether a report shows progress. A reader that hangs still reports."""
+    """Return whether `new` shows progress since `old`. A reader that hangs still sends reports."""
     if old is None or new.watermark > old.watermark:
         return True
     if (new.epoch, new.batch_id, new.idle, new.finished) != (old.epoch, old.batch_id, old.idle, old.finished):
@@ -187,7 +190,7 @@ def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> 
 
 
 def _merged(reader: Reader, event: ProgressEvent) -> Reader:
-    """Return the reader after a task's progress, unchanged before the epoch's first report."""
+    """Return the reader after a task's progress, or unchanged before the epoch's first report."""
     reported = reader.reported
     if reported is None or reported.epoch != event.epoch:
         return reader

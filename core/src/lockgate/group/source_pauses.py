@@ -1,11 +1,11 @@
 """Pauses by an operator: a source reads nothing new until an operator resumes it.
 
 A pause is kept in the group, so it outlives the source's readers, their restarts, and the
-coordinator. The announcement names it. Meanwhile a reader of the source behaves as if its ceiling
-were MIN: it plans no records, but still reports. So
+coordinator. The group's announcement names it. Meanwhile a reader of the source behaves as if its
+ceiling were MIN: it plans no records, but still reports. So
 
-* it keeps its lease, and blocks the group as before. The others pass it only by `max_wait_ms` with
-  `proceed`, as they pass any reader that takes too long.
+* it keeps its lease, and blocks the group as before. Only with `max_wait_ms` and `proceed` do the
+  others pass it, as they pass any reader that takes too long.
 * it makes no offer: a reach that it reports is ignored, since its next batch will not come.
 * the revision rises with a pause and with a resumption, so that streams and long polls deliver
   them, although no watermark has moved.

@@ -1,4 +1,4 @@
-"""One turn of a group: commands and time make a new group, and the event that it announces.
+"""One turn of a group: commands and the time make a new group, and the event that it announces.
 
     group as loaded, commands, now  →  group before and after, event, each command's outcome
 
@@ -7,10 +7,9 @@ group, takes a turn, and stores the resulting group. If another process has stor
 meanwhile, the turn is taken again on the group that is stored by then.
 
 The order. First the times of the group are moved by the jumps of the store's clock (`clock_jumps`).
-Then each command is carried out on the group that the commands before it have left, and a refused
-command leaves it as it is. Neighbouring reports make one new group together. Finally, leases and
-long waits that are over are ended, and the ceiling is computed (`alignment`). So each answer takes
-its own command into account.
+Then the commands are carried out one after the other, and a refused command does not change the
+group. Consecutive `Reports` make one new group together. Finally, ended leases and long waits take
+effect, and the ceiling is computed (`alignment`). So each answer takes its command into account.
 
 Flink's `SourceCoordinator` does the same in two callbacks, `handleReportedWatermark` and
 `announceCombinedWatermark`; its traces are replayed against `turn`
@@ -64,8 +63,8 @@ _DONE = Done()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the group `name`, with the outcome of each command. If there is no group after
-    all of them, `after` and `announced` are None.
+    """One turn of the group `name`, with the outcome of each command. If the group does not exist
+    after the turn, `after` and `announced` are None.
     """
 
     name: str
@@ -78,20 +77,20 @@ class Turn:
 
     @property
     def group(self) -> Group:
-        """The group after the turn. Raises `UnknownGroup`."""
+        """The group after the turn. Raises `UnknownGroup` if it does not exist."""
         if self.after is None:
             raise UnknownGroup(self.name)
         return self.after
 
     @property
     def event(self) -> WatermarkAlignmentEvent:
-        """The announcement that holds after the turn. Raises `UnknownGroup`."""
+        """The group's announcement after the turn. Raises `UnknownGroup` if it does not exist."""
         if self.announced is None:
             raise UnknownGroup(self.name)
         return self.announced
 
     def removed_by(self, kind: type[Command]) -> frozenset[ReaderKey]:
-        """Return the readers that commands of one kind removed from the group."""
+        """Return the readers that commands of the class `kind` removed from the group."""
         done = ((command, outcome) for command, outcome in zip(self.commands, self.outcomes, strict=True))
         return frozenset(
             key
@@ -110,8 +109,8 @@ def turn(
     floor: int = 0,
     limits: GroupLimits = GroupLimits(),  # noqa: B008 – frozen
 ) -> Turn:
-    """Take a turn of the group, or of the missing group `name`. The revision and epochs of a group
-    that is created are above `floor`.
+    """Carry out `commands` on the group, and return the turn. If `group` is None, a command may
+    create the group `name`, whose revision and epochs are then above `floor`.
     """
     before, outcomes = group, list[Outcome]()
     rules = _Rules(name if group is None else group.name, now, floor, limits)
@@ -141,15 +140,15 @@ class _Rules:
         self._excused: Group | None = None
 
     def found(self, group: Group) -> Group:
-        """Return the group for a reader's command, with longer leases after an outage. The result
-        is kept for further commands on the same group. O(readers).
+        """Return the group as a reader's command finds it, with longer leases after an outage.
+        Takes O(readers), and keeps the result for further commands on the same group.
         """
         if self._silent is not group or self._excused is None:
             self._silent, self._excused = group, after_silence(group, self.now.ms)
         return self._excused
 
     def take_reports(self, group: Group | None, commands: list[Reports], outcomes: list[Outcome]) -> Group | None:
-        """Take neighbouring reports, and append the outcome of each command."""
+        """Process consecutive `Reports`, append to `outcomes`, and return the group."""
         if group is None:
             outcomes += [UnknownGroup(self.name) for _ in commands]
             return None
@@ -160,7 +159,9 @@ class _Rules:
         return group if after is found else after
 
     def carry_out(self, command: Command, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out one command that is no report. Raises `Refused`, `PreconditionFailed`."""
+        """Carry out any command except `Reports`, and return the group and the outcome. Raises
+        `Refused` or `PreconditionFailed`.
+        """
         if isinstance(command, Once):
             return self._once(command, group)
         if isinstance(command, Register):
@@ -194,7 +195,7 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out a command, unless an earlier one with the same act took effect."""
+        """Carry out a command. If one with the same act took effect before, return its outcome."""
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
             if isinstance(command, Configure):
@@ -239,7 +240,9 @@ def _without(group: Group, readers: list[ReaderKey]) -> tuple[Group, Outcome]:
 
 
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[Outcome]:
-    """Return each command's outcome with its own refusals, by the index of the report within it."""
+    """Return the outcome of each command. The keys of `refusals` are indexes over the reports of
+    all commands, and those of an outcome are indexes within its own command.
+    """
     places = [(number, index) for number, command in enumerate(commands) for index in range(len(command.items))]
     shares = [dict[int, Refused]() for _ in commands]
     for place, refusal in refusals.items():

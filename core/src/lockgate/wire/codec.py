@@ -3,7 +3,7 @@
 A message that is misread is worse than a refused one. `{"epoch": true}` is not epoch 1.
 `{"watermark": 1.0}` was a double, and may have lost its last digits. So each field is checked for
 its exact type and range, and nothing is converted. One `InvalidMessage` carries the first faults of
-a message, and how many more there are. A message with very many faults is read no further.
+a message, and the number of the others. A message with very many faults is not read to its end.
 
 Unknown fields are ignored, so that either side may be the newer one. In a message that is `CLOSED`
 they are faults. A field with a default may be absent, and one that may be None may also be null.
@@ -24,10 +24,10 @@ from lockgate.wire.fields import Json, JsonForm, Meta, Required
 T = TypeVar("T")
 
 FAULTS_LISTED = 20
-"""Faults of one message that an error lists; the others are counted."""
+"""The maximum number of faults that an error lists. It counts the others."""
 
 FAULTS_COUNTED = 1_000
-"""Faults after which a message is read no further."""
+"""The number of faults after which the rest of a message is not read."""
 
 _PATH_LIMIT = 100  # characters of a field's path in a fault
 
@@ -36,7 +36,7 @@ Path = tuple[Any, str] | None
 
 
 def from_json(kind: type[T], value: object) -> T:
-    """Return the message of parsed JSON. Raises `InvalidMessage` with its faults."""
+    """Return parsed JSON as a message of the class `kind`. Raises `InvalidMessage`."""
     faults = Faults()
     made: T = shape_of(kind).read(value, None, faults)
     faults.finish()
@@ -66,7 +66,7 @@ class Faults:
         self.count = 0
 
     def note(self, path: Path, detail: str) -> None:
-        """Record one fault. Raises `InvalidMessage` once there are too many to read on."""
+        """Record one fault. Raises `InvalidMessage` once `FAULTS_COUNTED` are recorded."""
         self.count += 1
         if len(self.listed) < FAULTS_LISTED:
             self.listed.append((_text(path), detail))
@@ -77,20 +77,22 @@ class Faults:
         self.note(path, f"must be {expected}, not {_KINDS.get(type(value), type(value).__name__)}")
 
     def finish(self) -> None:
-        """Raise `InvalidMessage` if there are faults."""
+        """Raise `InvalidMessage` if faults have been recorded."""
         if self.count:
             raise InvalidMessage(self.listed, self.count - len(self.listed))
 
 
 class Shape:
-    """The JSON of one type."""
+    """The decoder and encoder of one type of values."""
 
     def read(self, value: object, path: Path, faults: Faults) -> Any:
-        """Return the value, or record its faults and return None."""
+        """Return `value`, decoded from JSON. If it is invalid, add its faults to `faults`, under
+        `path`. The result must not be used then.
+        """
         raise NotImplementedError
 
     def write(self, value: Any) -> Any:
-        """Return the JSON of a value."""
+        """Return a value as a JSON library expects it."""
         return value
 
 
@@ -108,7 +110,7 @@ class Whole(Shape):
         return value if self.low <= value <= self.high else faults.note(path, self.rule())
 
     def rule(self) -> str:
-        """Return the rule in words, without the figures of the 64-bit limits."""
+        """Return the range in words. The 64-bit limits are named without their figures."""
         if self.high < MAX:
             return f"must be {self.low} to {self.high}"
         return "must fit into 64 bits" if self.low == MIN else f"must be {self.low} or more, and fit into 64 bits"
@@ -122,7 +124,7 @@ class Flag(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Text(Shape):
-    """A string. `rule` describes its pattern and lengths for people."""
+    """A string of `least` to `most` characters. `rule` describes pattern and length in errors."""
 
     least: int = 0
     most: int = MAX
@@ -197,7 +199,7 @@ class Items(Shape):
 
 @dataclass(frozen=True, slots=True)
 class ByName(Shape):
-    """A map whose keys are names, or any text."""
+    """A map from names, or other strings, to values of one type."""
 
     key: Text
     item: Shape
@@ -230,7 +232,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Message(Shape):
-    """An object. If it is `closed`, an unknown field is a fault."""
+    """An object, decoded to the class `kind`. If it is `closed`, an unknown field is a fault."""
 
     kind: type[Any]
     fields: tuple[Field, ...]
@@ -267,7 +269,7 @@ _shapes: dict[type[Any], Message] = {}
 
 
 def shape_of(kind: type[Any]) -> Message:
-    """Return the shape of a message, built from the types of its fields."""
+    """Return the shape of a message's class, built from the types of its fields, and cache it."""
     if kind not in _shapes:
         _shapes[kind] = _message(kind)
     return _shapes[kind]

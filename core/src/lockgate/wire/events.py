@@ -1,8 +1,8 @@
 """The wire events: the messages between readers and the coordinator.
 
 They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`, which have the
-same names. These also carry an epoch, because over HTTP only the epoch distinguishes a reader from
-its predecessor, and the numbers that show an operator which reader waits for which.
+same names. These also carry the numbers that show an operator which reader waits for which, and an
+epoch, because over HTTP only the epoch distinguishes a reader from its predecessor.
 
 Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of its
 fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch, `watermark.MIN`
@@ -18,14 +18,14 @@ from lockgate.wire.codec import check
 from lockgate.wire.fields import Count, Integer, Meta, Name, Positive, Time, at_least
 
 BATCH_LIMIT = 10_000
-"""The most reports that one batch may carry."""
+"""The maximum number of reports in a batch."""
 
 REASON_LIMIT = 500
-"""The most characters of an operator's reason. Each event of the group carries it."""
+"""The maximum length of an operator's reason, which is part of each event of the group."""
 
 
 class SplitState(str, Enum):
-    """The state of a split in a report. No idle or finished split holds its reader back."""
+    """The state of a split in a report. Idle and finished splits do not limit the group."""
 
     ACTIVE = "active"
     PAUSED = "paused"
@@ -42,7 +42,7 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxWait(str, Enum):
-    """The effect of a wait above `max_wait_ms`: only a warning, or the reader goes on."""
+    """The effect of a wait above `max_wait_ms`: only a warning, or the waiting reader goes on."""
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -56,7 +56,9 @@ class Mode(str, Enum):
 
 
 class CatchUp(str, Enum):
-    """The rule of the ceiling: minimum + drift, or as far as each reader's next batch reaches."""
+    """The rule of the ceiling. `STRICT` adds the drift to the group's watermark. `JOINT` also
+    allows any event time that the next batch of each reader can reach.
+    """
 
     JOINT = "joint"
     STRICT = "strict"
@@ -64,8 +66,8 @@ class CatchUp(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A group's configuration. A reader waits for the others for `max_wait_ms` at most, or without
-    a limit if that is None.
+    """A group's configuration. If `max_wait_ms` is None, a reader may wait for the others without a
+    limit.
 
     Raises `InvalidValue` for a number below its minimum and for an invalid source name. In JSON an
     unknown field is a fault: `{"max_drift": 30000}` must not mean the default of five minutes.
@@ -93,7 +95,9 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """One split in a report: its next offset to read, its log's end, and its rows read so far."""
+    """One split in a report. `position` is the next offset to read, `end` is the end of its log,
+    and `rows` is the number of rows read so far.
+    """
 
     watermark: Time
     state: SplitState = SplitState.ACTIVE
@@ -104,13 +108,13 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderFacts:
-    """Figures about one reader, for people. Counts are those of the query's present run.
+    """Figures about one reader, for people. Rows are counted from the start of the query's run.
 
     `late_rows` were below Spark's watermark when they were read. `rows_saved` is an estimate for
-    the whole query, so only its first reader has it. Retention deletes the first unread record of
-    the paused split `retention_split` at `retained_until` (wall clock, ms), at the earliest.
-    `producer_lag_ms` is the largest lag of a producer behind the clock. `event_time_rate` is by how
-    many ms the reader's watermark rises in a second.
+    the whole query, so only its first reader has it. `retained_until` (wall clock, ms) is the
+    earliest time at which retention deletes an unread record of a paused split, and
+    `retention_split` is that split. `producer_lag_ms` is the largest lag of a producer behind the
+    clock. `event_time_rate` is the rise of the reader's watermark in ms per second.
     """
 
     late_rows: Count | None = None
@@ -126,8 +130,8 @@ class ReportedWatermarkEvent:
     """A reader's combined watermark. No reader waits for one that is idle or finished.
 
     `reach` is the event time that the reader's next batch would reach without the group's ceiling.
-    With `park_ms` the reader will be silent for so long and still counts, because the next
-    scheduled run will continue from there. `facts` are for people; None leaves them as they were.
+    With `park_ms`, the reader still counts during a silence of this length, because the next
+    scheduled run will continue from there. `facts` are for people; None keeps the previous ones.
     """
 
     subtask: Count
@@ -144,21 +148,21 @@ class ReportedWatermarkEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedReport(ReportedWatermarkEvent):
-    """A report in a batch, which names its source."""
+    """A report in a batch. It also names its source."""
 
     source: Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportBatch:
-    """One batch of reports. The coordinator judges each one alone."""
+    """One batch of reports. The coordinator accepts or refuses each report on its own."""
 
     reports: Annotated[tuple[SourcedReport, ...], Meta(max_length=BATCH_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitProgress:
-    """The progress of one task in one split, in the middle of a batch."""
+    """The progress of one task in one split during a batch."""
 
     watermark: Time
     position: Count
@@ -167,7 +171,7 @@ class SplitProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressEvent:
-    """A report of an executor's task in mid-batch. `(batch_id, attempt)` orders such reports."""
+    """A report of an executor's task during a batch. `(batch_id, attempt)` orders such reports."""
 
     subtask: Count
     epoch: Positive
@@ -180,8 +184,8 @@ class ProgressEvent:
 class ReaderRegistrationEvent:
     """The registration of a reader, which opens a new epoch and fences every older one.
 
-    `config` and `ceiling` are the last ones that the reader received, if any. After a loss of the
-    store the group is built again from them. `configured_at` is when an operator set `config`.
+    `config` and `ceiling` are the last ones that the reader received, if any. If the store has lost
+    its data, the group is restored from them. `configured_at` is when an operator set `config`.
     """
 
     subtask: Count
@@ -195,7 +199,7 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
-    """A reader at the group's minimum, with its lowest split if it reports splits."""
+    """A reader with the group's lowest watermark, and its lowest split if it reports splits."""
 
     source: Name
     subtask: Count
@@ -207,8 +211,8 @@ class Blocker:
 class SourcePause:
     """An operator's pause of a source: its readers read nothing new until an operator resumes it.
 
-    It began at `at` (ms). `by` is the name of the operator's token, None without tokens. `reason`
-    is the operator's text, or empty.
+    It began at `at` (ms). `by` is the name of the operator's token, or None if there are no tokens.
+    `reason` is the operator's text, or empty.
     """
 
     source: Name
@@ -226,9 +230,10 @@ class PauseRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
-    """The coordinator's announcement to all readers of a group. In mode `observe`, `would_be` is
-    the ceiling that `enforce` would set. `paused_sources` are those that an operator has paused, by
-    name. `config_version` rises with each change of the configuration, and may be None.
+    """The coordinator's announcement to all readers of a group. `max_desired_watermark` is the
+    ceiling. In mode `observe`, `would_be` is the ceiling that `enforce` would set. `paused_sources`
+    are those that an operator has paused, in the order of their names. `config_version` rises with
+    each change of the configuration, and may be None.
     """
 
     group: Name

@@ -37,7 +37,7 @@ else:
 Json = dict[str, Any]
 
 NAME_PATTERN = r"(?:\.{0,2}[A-Za-z0-9_:-]|\.{3})[A-Za-z0-9._:-]*"
-"""A name may stand in a path, so it is neither `.` nor `..`. NAME also limits its length."""
+"""A name may be in a URL's path, so it is neither `.` nor `..`. NAME also limits its length."""
 NAME = re.compile(rf"(?=.{{1,255}}\Z){NAME_PATTERN}\Z")
 NAME_RULE = "must be 1 to 255 characters out of A-Z a-z 0-9 . _ - :, and neither . nor .."
 
@@ -57,11 +57,11 @@ Count = Annotated[int, Meta(ge=0, le=MAX)]
 Positive = Annotated[int, Meta(ge=1, le=MAX)]
 
 Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z", min_length=1, max_length=255, description=NAME_RULE)]
-"""The name of a group, a source or a split. The description is its rule, as an error says it."""
+"""The name of a group, a source or a split. The description is its rule, as errors state it."""
 
 
 def at_least(low: int, description: str | None = None) -> Any:
-    """Return the constraint that a number is at least this."""
+    """Return the constraint that a number is at least `low`, and fits into 64 bits."""
     return Meta(ge=low, le=MAX, description=description)
 
 

@@ -1,7 +1,7 @@
 """The two values with a custom JSON form in the messages about splits: a split, and a SourceEvent.
 
 A split is written as Flink's bytes in base64. Its topic and its id must be valid names. A
-SourceEvent is an object of the source's own, which is passed on as it is.
+SourceEvent is an object that the source defines, and is passed on unchanged.
 """
 
 import json
@@ -18,10 +18,10 @@ SERIALIZER = KafkaPartitionSplitSerializer()
 """The serializer of splits on the wire."""
 
 SOURCE_EVENT_SIZE = 4_096
-"""The most bytes of one SourceEvent as JSON."""
+"""The maximum size of a SourceEvent as JSON, in bytes."""
 
 SOURCE_EVENT_DEPTH = 32
-"""The most levels of objects and lists in a SourceEvent, since parsers have such a limit."""
+"""The maximum depth of nested objects and lists in a SourceEvent, since parsers have a limit."""
 
 
 def split_to_text(split: KafkaPartitionSplit) -> str:
@@ -29,7 +29,9 @@ def split_to_text(split: KafkaPartitionSplit) -> str:
 
 
 def split_from_text(text: object) -> KafkaPartitionSplit:
-    """Return the split. Raises `InvalidValue` unless the text is a split of a named topic."""
+    """Decode a split from base64. Raises `InvalidValue` if that fails, or if its topic, id or
+    partition is invalid.
+    """
     if type(text) is not str:
         raise InvalidValue("split", "must be a split's bytes in base64")
     try:
@@ -45,7 +47,9 @@ def split_from_text(text: object) -> KafkaPartitionSplit:
 
 
 def check_source_event(event: object) -> dict[str, Any]:
-    """Return the SourceEvent. Raises `InvalidValue` if the coordinator would not accept it."""
+    """Return `event` unchanged. Raises `InvalidValue` if it is not a JSON object, or if it is too
+    large or too deeply nested.
+    """
     if not isinstance(event, dict):
         raise InvalidValue("event", "must be an object")
     if _is_deeper(event, SOURCE_EVENT_DEPTH):

@@ -1,8 +1,9 @@
 """The wire events of splits: the messages between a reader and its split enumerator.
 
-They carry Flink's operator events by name and meaning, but as complete states: one exchange states
-all that a reader has, and its answer all that the reader is to have. `docs/internals/protocol.md`,
-"Splits", has the rules of both sides, and the event of Flink for each field.
+They have the names and meanings of Flink's operator events, but carry complete states: an exchange
+states all that a reader has, and its answer everything that the reader has to do about it.
+`docs/internals/protocol.md`, "Splits", has the rules of both sides and, for each field, the event
+of Flink.
 
 Each class is the definition of its JSON, as in `events`.
 """
@@ -16,13 +17,13 @@ from lockgate.wire.fields import Count, Integer, Meta, Name, Positive, Required
 from lockgate.wire.split_codec import SERIALIZER, SourceEventBody, Split
 
 SOURCE_EVENTS_KEPT = 16
-"""The most SourceEvents in one message, and in each direction the most that are kept."""
+"""The maximum number of SourceEvents in a message, and of those kept in each direction."""
 
 ID_LIMIT = 255
-"""The most characters of a SourceEvent's id."""
+"""The maximum length of a SourceEvent's id."""
 
 CAPACITY_LIMIT = 1_000_000
-"""The greatest capacity of a reader."""
+"""The maximum capacity of a reader."""
 
 Version = Annotated[int, Meta(ge=0, le=SERIALIZER.version)]
 Id = Annotated[str, Meta(max_length=ID_LIMIT)]
@@ -30,8 +31,8 @@ Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSplit:
-    """A split at the position to read from, with the number of its assignment. If a user has
-    `restored` the position, it counts even if it is lower than before.
+    """A split with the position to read from, and with the number of its assignment. A `restored`
+    position, such as one from a user's snapshot, counts even if it is lower than before.
     """
 
     split: Split
@@ -41,8 +42,8 @@ class NumberedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredSplits:
-    """All splits of a source as a reader found them on `request`, the number of the coordinator's
-    request. If they are `bounded`, there will never be another one.
+    """All splits of a source, as a reader has found them. `request` is the number under which the
+    coordinator asked for the list. `bounded` means that the source will never have other splits.
     """
 
     request: Count
@@ -63,7 +64,7 @@ class SplitList:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEvent:
-    """A custom event of the source, from a reader. `id` is the same in each repetition."""
+    """A custom event from a reader, as the source defines it. Each repetition has the same `id`."""
 
     id: Annotated[str, Meta(min_length=1, max_length=ID_LIMIT)]
     event: SourceEventBody
@@ -71,8 +72,8 @@ class SourceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEventToReaders:
-    """A custom event of the source for its readers, or for one `subtask`. `id` is the same in each
-    repetition, and empty if there is none.
+    """A custom event for a source's readers, or only for the reader `subtask`. Each repetition has
+    the same `id`. With an empty `id`, repetitions are not recognised.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -84,7 +85,7 @@ class SourceEventToReaders:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSourceEvent:
-    """A custom event of the source, for a reader. Later ones have higher numbers."""
+    """A custom event on its way to a reader. Later events have higher numbers."""
 
     number: Positive
     event: SourceEventBody
@@ -94,10 +95,10 @@ class NumberedSourceEvent:
 class SplitExchange:
     """All that one reader reports about its splits.
 
-    `held` is the snapshot: every split that it holds, at its position. It no longer holds those in
-    `given_back` and `finished`. `capacity` is its share relative to that of other readers.
-    `discovery_interval_ms` is how often it can discover splits; 0 for once, None for never. `seen`
-    is the revision of the last answer that it received.
+    `held` is the snapshot: every split that the reader holds, at its position. It no longer holds
+    the splits in `given_back` and `finished`. `capacity` is its share relative to other readers.
+    `discovery_interval_ms` is the time between its discoveries of splits: 0 if it discovers them
+    once, and None if it never does. `seen` is the revision of the last answer that it received.
     """
 
     epoch: Positive
@@ -124,7 +125,7 @@ class SplitExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedSplit:
-    """A split that the reader presented but does not hold under this number (any more)."""
+    """A split that the reader presented, but does not hold under this number, or no longer does."""
 
     split: Name
     assignment: Integer
@@ -132,11 +133,12 @@ class StoppedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitAnswer:
-    """All that a reader is to do with its splits.
+    """Instructions for a reader about its splits.
 
-    `add_splits` are its own splits that it did not name. `give_back` are the ids of splits to drain
-    and to give back. It must not read those in `stop` any more. `discover` is the number of a
-    request to list the source's splits. Nothing is assigned yet for `assigning_in_ms`.
+    `add_splits` are assigned to the reader, but its exchange did not name them. `give_back` has the
+    ids of splits to drain and to give back. The reader must stop reading the splits in `stop`. If
+    `discover` is set, the reader has to list the source's splits under this request number. No
+    split is assigned within the next `assigning_in_ms`.
     """
 
     group: Name
@@ -159,7 +161,7 @@ class SplitAnswer:
 
 
 def _check_once(field: str, splits: tuple[NumberedSplit, ...]) -> None:
-    """Raise `InvalidValue` if a split is named twice."""
+    """Raise `InvalidValue`, which names `field`, if `splits` has a split twice."""
     named = set[str]()
     for index, each in enumerate(splits):
         if each.split.split_id in named:
