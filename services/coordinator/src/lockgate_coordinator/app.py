@@ -1,4 +1,4 @@
-"""The ASGI application, which `create_app` builds over a store."""
+"""The ASGI application of the coordinator, which `create_app` returns."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """FastAPI with middleware in front of it. Reports bypass FastAPI, whose error handling alone
-    costs more than all the rest of a report, and FastAPI's own middleware runs behind that.
+    """A FastAPI application that can have middleware in front of it. Middleware that is added to
+    FastAPI runs inside its error handling, which alone costs more than all other work on a report.
+    So reports are answered in front of both.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -51,7 +52,7 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """Add `middleware`, which gets requests before all that was added earlier."""
+        """Add `middleware` in front of any added earlier. Its constructor gets `arguments`."""
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,11 +67,11 @@ def create_app(
     clock: Callable[[], float] = monotonic,
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
-    """Return the application over `store`, which it closes when it ends. `app.state` has its
-    `coordinator`, `settings` and `metrics`.
+    """Return the application that serves the groups in `store`. It closes the store when it shuts
+    down. `app.state` has its `coordinator`, `settings` and `metrics`.
 
     `clock` returns monotonic seconds, for the token file and rate limits. `spans` gets a span for
-    each request, and is flushed at the end. Raises `InvalidTokens`.
+    each request, and is flushed at the end. Raises `InvalidTokens` if a token is invalid.
     """
     counted = Metrics(store)
     coordinator = Coordinator(

@@ -27,7 +27,7 @@ commands = typer.Typer()
 
 
 def _of(panel: str) -> Callable[..., Any]:
-    """Return a function that makes the options of one panel of `lockgate serve --help`."""
+    """Return a function that makes options, which `lockgate serve --help` shows under `panel`."""
 
     def option(variable: str, text: str, *flags: str, **more: Any) -> Any:
         return typer.Option(*flags, envvar=f"LOCKGATE_{variable}", rich_help_panel=panel, help=text, **more)

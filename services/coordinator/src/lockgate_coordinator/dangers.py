@@ -1,8 +1,8 @@
-"""Warnings in the log about settings of the store that may lose groups, and about file descriptors
-that run out.
+"""Repeated checks that log a warning if a setting of the store may lose groups, or if few file
+descriptors are left.
 
-The checks are repeated, because an operator may change a setting of Redis at any time, and after a
-failover another server with its own settings answers.
+The checks are repeated because an operator may change a setting of Redis at any time, and because
+after a failover another server with its own settings answers.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ log = logging.getLogger("lockgate")
 LOOKS_EVERY_S = 5.0
 
 DESCRIPTORS_LEFT = 0.1
-"""The share of all file descriptors below which the remaining ones are few."""
+"""`few_descriptors` warns if less than this fraction of all file descriptors is free."""
 
 Look = Callable[[], Awaitable[list[str] | None]]
 """A check that returns one sentence for each danger that it finds, or None if it has failed."""
 
 
 class Dangers:
-    """A log of the dangers that the checks `looks` find."""
+    """The checks `looks`. Each danger is logged when a check finds it, and when it is resolved."""
 
     def __init__(self, *looks: Look) -> None:
         self._said = {look: list[str]() for look in looks}
@@ -44,14 +44,16 @@ class Dangers:
             self._said[look] = found
 
     async def keep_looking(self) -> None:
-        """Repeat the checks every `LOOKS_EVERY_S` until cancelled."""
+        """Repeat the checks every `LOOKS_EVERY_S` seconds until cancelled."""
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
             await self.look()
 
 
 async def few_descriptors() -> list[str]:
-    """Return a warning if few file descriptors are left. Only Linux shows how many are in use."""
+    """Return a list with a warning if few file descriptors are left, otherwise an empty list. Only
+    Linux shows how many are in use.
+    """
     if sys.platform == "win32":
         return []
     import resource

@@ -1,12 +1,12 @@
-"""The HTTP protocol of uvicorn, with limits on a request's headers and on its duration, and with a
-faster way to answer.
+"""uvicorn's HTTP protocol, with limits on the header size and the duration of a request, and with a
+faster way to send answers.
 
 uvicorn buffers headers of any size, and waits without limit for the end of a request. One
-connection that never ends its headers could take all memory, and a thousand silent ones all file
-descriptors. `api.bodies` limits bodies.
+connection that never ends its headers could use up all memory, and a thousand silent ones all file
+descriptors. `api.bodies` limits the size of bodies.
 
-For each answer uvicorn also checks every header, and writes head and body by a system call each.
-`answer_whole` writes them by one, with a head that is prepared once a second.
+For each answer, uvicorn also checks every header, and makes separate system calls for the head and
+the body. `answer_whole` writes both with one system call, and prepares the head once a second.
 """
 
 import json
@@ -18,22 +18,22 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_LIMIT = 65_536
-"""The most bytes of a request's first line and headers."""
+"""The maximum size of a request's first line and headers together, in bytes."""
 
 SLOW_S = 60.0
-"""The interval of checks on a connection. It is closed if it has sent nothing before the first
-check, or if two consecutive checks find it within the same incomplete request.
+"""The seconds between two checks of a connection. The connection is closed if it has sent nothing
+before the first check, or if two consecutive checks find it within the same incomplete request.
 """
 
 WHOLE: Final = "lockgate.whole"
-"""The name of `Intake.answer_whole` in the `extensions` of ASGI's scope."""
+"""The key of `Intake.answer_whole` in the `extensions` of the ASGI scope."""
 
 _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's protocol with both limits, and `answer_whole` for the application. The limits do
-    not apply once a request is complete, however long its answer takes.
+    """uvicorn's HTTP protocol with both limits, and with `answer_whole` for the application. No
+    limit applies once a request is complete, however long its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -85,13 +85,13 @@ class Intake(HttpToolsProtocol):
     def answer_whole(self, send: Callable[..., Awaitable[None]], body: bytes) -> bool:
         """Write an answer with status 200 and the JSON `body`, and return True.
 
-        If the answer has to be sent by `send`, write nothing and return False. That is so if a
-        middleware has replaced `send`, or if the connection is stuck or about to end.
+        Write nothing and return False if the answer has to be sent with `send`. This is the case if
+        a middleware has replaced `send`, or if the connection is blocked or about to end.
         """
         cycle = self.cycle
         if send != cycle.send or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:
             return False
-        # uvicorn makes these headers anew each second, for the date
+        # uvicorn makes these headers again each second, for the date
         if self._headers is not cycle.default_headers:
             self._headers = cycle.default_headers
             lines = b"".join(b"%b: %b\r\n" % header for header in self._headers)
@@ -103,7 +103,7 @@ class Intake(HttpToolsProtocol):
         return True
 
     def _check(self) -> None:
-        """Close the connection if it is silent or too slow."""
+        """Close the connection if it is silent or too slow. Otherwise, schedule the next check."""
         unfinished = self._requests if not self._in_head or self._head else None
         silent = self._requests == 0 and unfinished is None
         if silent or (unfinished is not None and unfinished == self._unfinished):

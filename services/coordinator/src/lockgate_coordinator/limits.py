@@ -1,5 +1,5 @@
-"""The limits on the size of the store and of bodies, so that no client slows down all others.
-`lockgate.group.limits` has the limits on a group.
+"""Limits on the size of the store and of request bodies, so that no client can slow down all
+others. The limits on a single group are in `lockgate.group.limits`.
 """
 
 from dataclasses import dataclass
@@ -10,35 +10,38 @@ from lockgate.group.limits import GroupLimits
 
 @dataclass(frozen=True, slots=True)
 class BodyLimit:
-    """The limits on a body: `size` in bytes, and `values`, the most commas and opening brackets."""
+    """The limits on a request body. `size` is its maximum size in bytes. `values` is the maximum
+    number of commas and opening brackets in it, which limits its number of JSON values.
+    """
 
     size: int
     values: int
 
     def has_too_many_values(self, body: bytes) -> bool:
-        """Return whether a body has too many values, without parsing it."""
+        """Return whether `body` exceeds the limit `values`, without parsing it."""
         return len(body) > self.values and sum(body.count(mark) for mark in (b",", b"{", b"[")) > self.values
 
 
 @dataclass(frozen=True, slots=True)
 class Limits(GroupLimits):
-    """The limits of the service. `splits` also applies to the splits of a source that the
-    coordinator assigns, and `groups` to the groups of the store.
+    """The limits of the service. `groups` is the maximum number of groups in the store. `splits`
+    limits the splits of a reader, and also those of a source whose splits the coordinator assigns.
     """
 
     groups: int = 10_000
 
     @property
     def report_body(self) -> BodyLimit:
-        """The limit on a report, a batch, a progress or an exchange, at least 4 MiB. A reader with
-        the most splits, the longest names and the longest numbers fits in.
+        """The limit on the body of a report, a batch, a progress event, an exchange or a list of
+        splits. It is at least 4 MiB, and large enough for a reader with `splits` splits, the
+        longest names and the longest numbers.
         """
         return BodyLimit(max(4 << 20, 410 * self.splits), max(200_000, 8 * self.splits))
 
     @property
     def other_body(self) -> BodyLimit:
-        """The limit on all other bodies, at least 512 KiB. The most expected sources with the
-        longest names, and the longest attributes with all characters escaped, fit in.
+        """The limit on all other bodies. It is at least 512 KiB, and large enough for `sources`
+        expected sources with the longest names and for the longest attributes, fully escaped.
         """
         return BodyLimit(
             max(512 << 10, (64 << 10) + 260 * self.sources + 6 * self.attributes),
@@ -46,13 +49,15 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if the source's enumerator would have too many splits."""
+        """Raise `LimitReached` if the source would have too many `splits` and more than
+        `before`.
+        """
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"
             raise LimitReached("splits", self.splits, f"source {source!r}", remedy)
 
     def check_enumerators(self, name: str, sources: int) -> None:
-        """Raise `LimitReached` if a group with `sources` enumerators may not get another one."""
+        """Raise `LimitReached` if a group with `sources` enumerators may not have another one."""
         if sources >= self.sources:
             remedy = "delete the group if its sources are no longer used, or raise --max-sources"
             raise LimitReached("sources with splits", self.sources, f"group {name!r}", remedy)

@@ -1,5 +1,5 @@
-"""Listeners, which the coordinator calls after each stored turn of a group. Journal and metrics,
-long polls and event streams, and samples for charts are made by listeners.
+"""Listeners, which the coordinator calls after it has stored a turn of a group. They write the
+journal, count metrics, wake long polls and event streams, and take samples for charts.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from lockgate_coordinator.pauses import with_pauses
 
 
 class TurnListener:
-    """A base class of listeners. Methods run on the event loop, and return long work as steps."""
+    """The base class of listeners. Its methods run on the event loop. A method with long work
+    returns it as steps, which the caller runs.
+    """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
         """Handle a turn after it is stored and before its commands are answered."""
@@ -20,7 +22,9 @@ class TurnListener:
     def splits_changed(
         self, group: str, source: str, before: Enumerator | None, after: Enumerator
     ) -> Steps[None] | None:
-        """Handle a change of a source's enumerator that this process has committed."""
+        """Handle a change of a source's split enumerator that this process has committed. `before`
+        is None if the enumerator is new.
+        """
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
@@ -31,7 +35,7 @@ class TurnListener:
 
 
 class Listeners:
-    """Several listeners, which are called in the order of `all`."""
+    """Calls the listeners in `all`, in this order, and runs the steps that they return."""
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()

@@ -1,4 +1,4 @@
-"""Long work in steps, with pauses in which other requests are served."""
+"""Functions that run long work in steps, and serve other requests between the steps."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from lockgate.steps import Steps
 T = TypeVar("T")
 
 LOOPS_BETWEEN_STEPS = 5
-"""The runs of the event loop between two steps. Another request needs several of them from its
-first byte to its answer, and should not wait for a step at each.
+"""The number of event-loop iterations between two steps. Another request needs several iterations
+from its first byte to its answer, and should not have to wait for a step in each of them.
 """
 
 
 async def with_pauses(steps: Steps[T]) -> T:
-    """Run the steps and return their result. Other requests are served after each step."""
+    """Run `steps` and return their result. Other requests are served after each step."""
     while True:
         try:
             next(steps)
@@ -26,18 +26,18 @@ async def with_pauses(steps: Steps[T]) -> T:
 
 
 class InTurn:
-    """Long work of several requests, one step at a time. Other requests are served between the
-    steps, so they wait for a few steps at most, however many requests have long work.
+    """A queue for the long work of several requests, which runs one step at a time. Other requests
+    are served between the steps, so they wait for a few steps at most, however long the queue is.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Run the steps and return their result. The first step runs at once."""
+        """Run `steps` in turn with other work, and return their result. The first runs at once."""
         try:
             next(steps)
-            # A lock that nobody holds lets no other request run, and the caller has worked already.
+            # Taking a free lock lets no other request run, and the first step has just run.
             await asyncio.sleep(0)
             while True:
                 async with self._lock:
@@ -49,6 +49,6 @@ class InTurn:
             return result
 
     async def on_thread(self, act: Callable[..., T], *arguments: Any) -> T:
-        """Run `act` on a thread and return its result. Only one call runs at a time."""
+        """Call `act` on a thread and return its result. Only one such call runs at a time."""
         async with self._lock:
             return await asyncio.to_thread(act, *arguments)

@@ -4,8 +4,8 @@ Any client that reaches the port may request `/livez` as often as it likes, with
 is answered in front of the routes, which would cost several times as much.
 
 If clients must show a certificate, those without one cannot send any request, and Kubernetes and
-most proxies have none for their probes. So there is another port in plain http. It needs neither
-certificates nor tokens, because it answers nothing else.
+most proxies have none for their probes. So another port answers only probes, in plain http. It
+needs neither certificates nor tokens.
 """
 
 import socket
@@ -52,7 +52,7 @@ class ProbesAlone:
 
 
 class ProbeServer(uvicorn.Server):
-    """A server of `app`'s probes, which the main server starts and cancels."""
+    """A server on `listening` for the probes of `app`. The main server starts and cancels it."""
 
     def __init__(self, app: Any, listening: socket.socket) -> None:
         super().__init__(
@@ -68,7 +68,7 @@ class ProbeServer(uvicorn.Server):
         self._listening = listening
 
     async def run_beside(self) -> None:
-        """Serve until cancelled."""
+        """Serve until cancelled, and then close the listening socket."""
         try:
             await self.serve(sockets=[self._listening])
         finally:
@@ -77,5 +77,5 @@ class ProbeServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave the signals to the main server."""
+        """Install no signal handlers, because the main server handles all signals."""
         yield

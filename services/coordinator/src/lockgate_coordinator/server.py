@@ -1,4 +1,4 @@
-"""The server of the application: the socket, what runs beside it, and the shutdown."""
+"""The uvicorn server of the application: its socket, its background tasks and its shutdown."""
 
 import asyncio
 import gc
@@ -27,27 +27,27 @@ from lockgate_coordinator.tls import RenewedTls, Tls
 log = logging.getLogger("lockgate")
 
 GRACE_S = 3
-"""How long requests in progress may take once the listener has closed."""
+"""The seconds that requests in progress may take once the listener has closed."""
 
 KEEP_ALIVE_S = 75
-"""How long an idle connection is kept, which is longer than the pauses of readers."""
+"""The seconds for which an idle connection is kept. Readers pause for less time between reports."""
 
 
 SEND_BUFFER = 131_072
-"""The send buffer of a connection in bytes. By default it grows to MB for stuck clients."""
+"""The size of a connection's send buffer in bytes. By default, it grows to MB for stuck clients."""
 
 STUCK_MS = 60_000
 """How long a client may leave data unacknowledged before the system closes its connection."""
 
 
 DRAIN_S = 1.5
-"""How long `/readyz` fails before the listener closes, so that proxies can notice it."""
+"""The seconds for which `/readyz` fails before the listener closes, so that proxies notice it."""
 
 LOOKS_AT_CERTIFICATES_EVERY_S = 1.0
 
 
 Beside = Callable[[], Coroutine[Any, Any, None]]
-"""A coroutine function that runs beside the server until the service ends."""
+"""A coroutine function that runs as a background task until the service ends."""
 
 
 class ListenError(Exception):
@@ -72,10 +72,11 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT. Also answer probes on `probe_port`, in plain http.
+    """Serve the groups in `store` until SIGTERM or SIGINT. With `probe_port`, also answer probes on
+    that port, in plain http.
 
-    Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens`,
-    `InvalidTls`, and `ListenError`.
+    Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens` and
+    `InvalidTls` for invalid settings, and `ListenError` if a port is not available.
     """
     _raise_descriptor_limit()
     sys.setswitchinterval(0.001)  # how long a large body on a thread may keep the event loop waiting
@@ -107,9 +108,10 @@ def _raise_descriptor_limit() -> None:
 
 
 def _collect_garbage_seldom() -> None:
-    """Collect garbage less often. A large group has hundreds of thousands of objects, none of them
-    in a cycle. A full collection would visit all of them, which takes 0.1 s, and free nothing. The
-    smaller collections visit at most 10,000 and 60,000 objects in about 10 ms, while requests wait.
+    """Make Python collect garbage less often. A large group has hundreds of thousands of objects,
+    none of them in a cycle. A full collection would visit all of them, which takes 0.1 s, and free
+    nothing. The smaller collections visit at most 10,000 and 60,000 objects in about 10 ms, while
+    requests wait.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process
@@ -117,7 +119,7 @@ def _collect_garbage_seldom() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes a free one."""
+    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError`."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE
@@ -177,7 +179,9 @@ class _Server(uvicorn.Server):
         self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End the service `DRAIN_S` after the first signal, or at once on a second one."""
+        """Make `/readyz` fail, and end the service `DRAIN_S` seconds later. End it at once on a
+        second signal, or if it has not started yet.
+        """
         if self._draining or not self.started:
             super().handle_exit(sig, frame)
             return

@@ -1,4 +1,4 @@
-"""The operator's settings of the service, without its address and its store."""
+"""The operator's settings of the service, except its address and its store."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +13,14 @@ class Settings:
     """The operator's settings.
 
     Attributes:
-        tokens_file: A TOML file with tokens. Without it and `tokens`, every request is allowed.
+        tokens_file: A TOML file with tokens. If neither it nor `tokens` is set, all requests are
+            allowed.
         tokens: More tokens, as `role=token,role=token`.
-        rate_limit: The most requests per second for each token, with bursts of twice as many.
-        max_subscribers: The most event streams and long polls that may be open at the same time.
-        allowed_hosts: Host names, besides private ones, that requests may name without tokens.
+        rate_limit: The maximum number of requests per second for each token, with bursts of twice
+            as many. None is no limit.
+        max_subscribers: The maximum number of event streams and long polls open at a time.
+        allowed_hosts: Host names that requests may use if there are no tokens, besides private
+            ones (`access.browsers`).
         limits: The limits on stored data and on bodies.
         dashboard: Whether a browser gets the dashboard at `/`.
     """

@@ -1,13 +1,13 @@
 """TLS: the certificate of the service, and the authorities of the clients' certificates.
 
-**Renewal.** The listener keeps one context for its whole life. At the beginning of each handshake
-OpenSSL calls back for the context to use (by the callback for server names, which is also called
-without a name), and gets the newest one. So new connections get a renewed certificate, and existing
-ones continue. If the new files are invalid, nothing changes.
+**Renewal.** The listener keeps one SSL context for its whole life. At the beginning of each
+handshake, OpenSSL calls the callback for server names, even without a server name. This callback
+selects the newest context. So new connections get a renewed certificate, and existing ones
+continue. If the new files are invalid, nothing changes.
 
 **Removed authorities.** A client that resumes a session does not show its certificate again, so a
-client of a removed authority could still connect. If client certificates are required, no session
-can be resumed. That takes TLS 1.3, because earlier versions can resume a session without a ticket.
+client of a removed authority could still connect. Therefore sessions cannot be resumed if client
+certificates are required. This takes TLS 1.3: earlier versions can resume them without a ticket.
 """
 
 import logging
@@ -29,8 +29,8 @@ class InvalidTls(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The TLS files, in PEM. Without a `keyfile` the key is in the `certfile`. With `ca_certs`
-    clients need a certificate that one of its authorities has signed.
+    """The TLS files, in PEM. Without a `keyfile`, the key is in the `certfile`. `password` is that
+    of the key. With `ca_certs`, clients need a certificate signed by one of its authorities.
     """
 
     certfile: Path
@@ -39,7 +39,7 @@ class Tls:
     password: str = field(default="", repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """Return a context for a server. Raises `InvalidTls`."""
+        """Read the files and return an SSL context for a server. Raises `InvalidTls`."""
         self._check_files()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -68,7 +68,7 @@ class Tls:
         return tuple(file for file in (self.certfile, self.keyfile, self.ca_certs) if file is not None)
 
     def _check_files(self) -> None:
-        """Raise `InvalidTls` for a file that cannot be read, which OpenSSL would not name."""
+        """Raise `InvalidTls` if a file cannot be read. OpenSSL's own error would not name it."""
         files = {"--ssl-certfile": self.certfile, "--ssl-keyfile": self.keyfile, "--ssl-ca-certs": self.ca_certs}
         for option, file in files.items():
             try:
@@ -79,7 +79,9 @@ class Tls:
 
 
 class RenewedTls:
-    """The `context` of a listener, which uses new files after `look`. Raises `InvalidTls`."""
+    """An SSL `context` for a listener. New connections use the newest valid files of `tls` that
+    `look` has loaded. Raises `InvalidTls` if the files are invalid at the start.
+    """
 
     def __init__(self, tls: Tls) -> None:
         self._tls = tls
@@ -94,7 +96,7 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Load the files again if one of them has changed, and log the outcome."""
+        """Load the files if one of them has changed, and log the outcome. Ignore invalid ones."""
         if not self._watched.have_changed():
             return
         try:
@@ -108,12 +110,12 @@ class RenewedTls:
         handshake.context = self._newest
 
     def _heard(self) -> type[ssl.SSLObject]:
-        """Return a class of TLS connections by which the log and the client get the reason if a
-        client is refused.
+        """Return a class of TLS connections that logs why a client is refused, and sends the client
+        an alert with the reason.
 
         asyncio does not log a refusal, and closes the connection before it sends the alert that
-        OpenSSL has made for the client. So the class first reports an unfinished handshake, upon
-        which the alert is sent, and fails when the client sends its next bytes.
+        OpenSSL has made for the client. So the class first reports an unfinished handshake, which
+        makes asyncio send the alert. It raises the error when the client sends its next bytes.
         """
         note = self._refused.note
 
@@ -139,7 +141,7 @@ class RenewedTls:
 
 
 def _refusal(error: ssl.SSLError) -> str | None:
-    """Return the reason for a refusal, or None if it has nothing to do with the certificate."""
+    """Return the reason for a refusal, or None if it does not concern the client's certificate."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None

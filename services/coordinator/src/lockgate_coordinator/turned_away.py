@@ -8,7 +8,7 @@ from lockgate.duration import spoken_s
 log = logging.getLogger("lockgate")
 
 SUMMED_UP_S = 10.0
-"""How long further clients are counted before their number is logged."""
+"""The seconds for which further clients are counted before their number is logged."""
 
 
 class TurnedAway:
@@ -26,7 +26,9 @@ class TurnedAway:
         self._counting = False
 
     def note(self, *what: str) -> None:
-        """Log a rejected client, or count it."""
+        """Log a rejected client, or count it if one was logged in the last `SUMMED_UP_S` seconds.
+        `what` are the arguments of the log line.
+        """
         if self._counting:
             self._number, self._last = self._number + 1, what[0]
             return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class WatchedFiles:
-    """Files whose changes are noticed by `have_changed`. They may be missing."""
+    """Files that `have_changed` checks for changes. A file may be missing."""
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
         self._paths = tuple(paths)
@@ -18,8 +18,9 @@ class WatchedFiles:
         return self._seen != before
 
     def _signatures(self) -> list[tuple[int, int, int] | None]:
-        """Return time, size and inode of each file, or None if it is missing. Writing in place
-        changes the first two. Moving another file over it, or changing a link, changes the last.
+        """Return the modification time (ns), size and inode of each file, or None if it is missing.
+        Writing in place changes the first two. Replacing the file, or changing a link, changes the
+        third.
         """
         found = list[tuple[int, int, int] | None]()
         for path in self._paths:

@@ -79,7 +79,7 @@ class Browsers:
 
 
 def is_private(host: str) -> bool:
-    """Return whether no page on the internet can own this host. It may include a port."""
+    """Return whether no page on the internet can own `host`, which may include a port."""
     name = _name(host)
     try:
         ipaddress.ip_address(name.strip("[]"))

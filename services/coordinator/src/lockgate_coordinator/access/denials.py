@@ -1,4 +1,4 @@
-"""The errors of requests that are refused before the service sees them. No text has a token."""
+"""Errors of requests that are refused before they reach the service. No error text has a token."""
 
 from lockgate.duration import spoken_s
 
@@ -12,7 +12,7 @@ class Forbidden(Exception):
 
 
 class TooManyRequests(Exception):
-    """The token has used up its rate. Its next request is allowed after `retry_after_s` seconds."""
+    """The token has exceeded its rate. Its next request is allowed in `retry_after_s` seconds."""
 
     def __init__(self, name: str, rate: int, retry_after_s: int) -> None:
         super().__init__(f"the token {name!r} may make {rate} requests a second: wait {spoken_s(retry_after_s)}")

@@ -1,8 +1,8 @@
 """The guard, which checks the token of each request. A request that its token does not permit never
 reaches the application.
 
-The guard also runs before the routes that bypass FastAPI. Since each request passes through it, it
-only looks up and compares, and parses nothing twice.
+The guard also runs before the routes that bypass FastAPI. Because every request passes through it,
+it needs only look-ups and comparisons, and parses nothing twice.
 """
 
 from collections.abc import Callable, Collection
@@ -18,7 +18,7 @@ from lockgate_coordinator.access.under_way import UnderWay
 from lockgate_coordinator.turned_away import TurnedAway
 
 TOKEN = "lockgate.token"
-"""The key in the request's scope for its `Token`."""
+"""The key under which the guard puts the request's `Token` into the ASGI scope."""
 
 Denial = Unauthorized | Forbidden | TooManyRequests
 

@@ -2,11 +2,11 @@
 change.
 
 **Timing reveals nothing about a token.** A header is first looked up by its SHA-256 among those
-that were recognised before, and how far two digests agree says nothing about the token. If it is
-not among them, its digest is compared with that of *every* token by `hmac.compare_digest`, without
-stopping at a match.
+that were recognised before. How far two digests agree says nothing about the token. If the header
+is not among them, the digest of its token is compared with that of *every* token by
+`hmac.compare_digest`, without stopping at a match.
 
-**Only digests are kept**, but no token and no header with one.
+**Only digests are kept** in memory, and no token or header.
 """
 
 import hmac
@@ -19,10 +19,10 @@ from lockgate_coordinator.access.tokens import InvalidTokens, Token, digest_of
 from lockgate_coordinator.watched_files import WatchedFiles
 
 LOOK_EVERY_S = 1.0
-"""The shortest time between two checks whether the file has changed."""
+"""The minimum time between two checks of the file for changes, in seconds."""
 
 MOST_RECOGNISED = 1_024
-"""The most recognised headers that are remembered. One token may have several."""
+"""The maximum number of recognised headers that are remembered. One token may have several."""
 
 VARIABLE = "LOCKGATE_TOKENS"
 
@@ -30,7 +30,9 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """The valid tokens, from a `file` and from `listed`, `role=token,…`. Raises `InvalidTokens`."""
+    """The valid tokens, from a TOML `file` and from the text `listed` (`role=token,…`). `clock`
+    returns monotonic seconds. Raises `InvalidTokens`.
+    """
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:
         self._file = file
@@ -50,7 +52,7 @@ class Keyring:
         return recognised if recognised is not None else self._recognise(authorization, header)
 
     def in_force(self) -> tuple[Token, ...]:
-        """Return all tokens that are valid now."""
+        """Read the file again if it has changed, and return all tokens that are valid now."""
         if self._file is not None:
             self._read_again(self._file)
         return self._tokens

@@ -1,10 +1,12 @@
-"""The limit on each token's requests per second, by token buckets that hold two seconds' worth."""
+"""The limit on each token's requests per second. It uses token buckets, and a full bucket allows
+the requests of two seconds.
+"""
 
 import math
 from collections.abc import Callable
 
 MOST_BUCKETS = 1_024
-"""The number of buckets above which full ones, which equal new ones, are dropped."""
+"""The number of buckets above which full ones are dropped. A full bucket equals a new one."""
 
 
 class RateLimit:
@@ -14,12 +16,12 @@ class RateLimit:
         self.rate = rate
         self._burst = 2.0 * rate
         self._clock = clock
-        # the level of each, and when it was taken
+        # by key: the level of the bucket, and the time at which it had this level
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Take one request of this key, and return 0. If it is over the limit, take nothing, and
-        return how many seconds to wait, rounded up.
+        """Count a request of this key, and return 0. If the key has reached its limit, count
+        nothing, and return how many seconds to wait, rounded up.
         """
         now = self._clock()
         level = self._level(self._buckets.get(key), now)

@@ -1,8 +1,8 @@
-"""The role that each request needs, and the group that it touches. A request without a rule needs
+"""The role that each request needs, and the group that it concerns. A request without a rule needs
 the role `admin`.
 
-The rules apply to the decoded path, which the router matches too, so no spelling of a path can mean
-different things to both. A path with an empty, missing or additional part matches no rule.
+The rules apply to the decoded path. The router matches the same path, so no spelling of a path can
+mean different things to both. A path with an empty, missing or additional part matches no rule.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ from lockgate_coordinator.access.tokens import Role
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule of a route. With `everything` its answer covers all groups. Only the role `admin`
-    may set the query parameter that `forced_by` names.
+    """The rule of a route. A request needs at least this `role`. With `everything`, the answer
+    covers all groups, so the token must be for all groups too. Only the role `admin` may set the
+    query parameter that `forced_by` names.
     """
 
     role: Role
@@ -61,7 +62,7 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group that it touches, if that is a single one."""
+    """Return the rule of a request, and the group that its path names, if it names one."""
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
     rule = RULES.get(_ROUTES.get(_shape(method, parts), ""), _UNKNOWN)
@@ -71,13 +72,13 @@ def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
 
 
 def route_of(method: str, path: str) -> str | None:
-    """Return the key in `RULES` of a request, or None if it has no rule."""
+    """Return the key of a request's rule in `RULES`, or None if no rule matches."""
     return _ROUTES.get(_shape(method, path.split("/", _DEEPEST)))
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
-    """Return the method and the parts of the path, with `*` for a group, a source and a subtask. An
-    empty name is not replaced, so it matches no rule.
+    """Replace the names of group, source and subtask in `parts` by `*`, in place, and return
+    `method` and `parts`. An empty name is not replaced, so it matches no rule.
     """
     for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
         if place < len(parts) and parts[place]:

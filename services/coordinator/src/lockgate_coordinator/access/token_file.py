@@ -1,5 +1,5 @@
-"""The parsing of tokens in a TOML file, whose entries are `[[token]] name= sha256= role=
-groups=[…]`, and in an environment variable, as `role=token,role=token`.
+"""Parsers of tokens: in a TOML file, whose entries are `[[token]] name= sha256= role= groups=[…]`,
+and in an environment variable, as `role=token,role=token`.
 """
 
 import re
@@ -17,13 +17,13 @@ from lockgate.wire.fields import NAME, NAME_RULE
 from lockgate_coordinator.access.tokens import ROLE_NAMES, ROLES, TOKEN, InvalidTokens, Token, digest_of
 
 SHORTEST_TOKEN = 16
-"""The fewest characters of a token in the variable. A shorter one could be guessed."""
+"""The minimum length of a token in the environment variable. A shorter one could be guessed."""
 
 _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """Return the tokens of a file. Raises `InvalidTokens`, which never quotes a value."""
+    """Return the tokens of a file. Raises `InvalidTokens`, whose text never quotes a value."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -42,7 +42,9 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
-    """Return the tokens of `role=token,role=token`, each for all groups. Raises `InvalidTokens`."""
+    """Return the tokens in `text`, which is `role=token,role=token`. Each is valid for all groups.
+    Raises `InvalidTokens`, whose text names `variable`.
+    """
     return tuple(
         _listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1)
     )
@@ -61,7 +63,7 @@ def _listed(where: str, entry: str) -> Token:
 
 
 def _where(error: Exception) -> str:
-    """Return where the syntax error is, without the parser's text, which may quote a value."""
+    """Return the place of the syntax error, without the parser's text, which may quote a value."""
     line = re.search(r"line \d+, column \d+|end of document", str(error))
     return f"a fault of syntax at {line[0]}" if line else "a fault of syntax"
 

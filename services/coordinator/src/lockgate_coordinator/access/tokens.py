@@ -1,7 +1,6 @@
 """Tokens of 256 random bits, of which the service keeps only the SHA-256.
 
-A fast hash is enough, because 256 random bits cannot be guessed. Slow hashes protect passwords,
-which can.
+A fast hash is enough, because 256 random bits cannot be guessed. Slow hashes are for passwords.
 """
 
 import hashlib
@@ -31,13 +30,13 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """Tokens are invalid. The text names place, field and expected form, but quotes no value."""
+    """Tokens are invalid. The text names place, field and expected form, and quotes no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's name, digest and rights. `groups` has names of groups and prefixes of them such as
-    `orders*`, or is None for all groups.
+    """A token's name, digest and rights. `groups` has group names and prefixes such as `orders*`,
+    or is None for all groups.
     """
 
     name: str

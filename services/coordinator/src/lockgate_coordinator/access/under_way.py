@@ -18,21 +18,23 @@ from lockgate_coordinator.access.keyring import LOOK_EVERY_S, Keyring
 from lockgate_coordinator.access.tokens import Token
 
 LARGE = 65_536
-"""The most bytes of a body that does not count as large."""
+"""The size in bytes above which a body counts as large."""
 
 MOST_LARGE = 32
-"""The most large bodies that a token may send at the same time, which take at most 256 MiB."""
+"""The maximum number of large bodies that a token may send at a time. They take at most 256 MiB."""
 
 MOST_UNANSWERED = 2_000
-"""The most other requests that a token may have in progress. This limits the file descriptors of a
-client that begins bodies and does not end them.
+"""The maximum number of other requests, except GET, that a token may have in progress. This limits
+the file descriptors of a client that starts bodies and does not end them.
 """
 
 _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """The limits on each token's requests in progress, such as `most_waiting` long polls."""
+    """The limits on each token's requests in progress. A token may have `most_waiting` streams and
+    long polls. `answer` returns the response to a refused request, given its path and the error.
+    """
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class UnderWay:
         self._looking: asyncio.Task[None] | None = None
 
     async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of this token, or refuse it if the token has too many in progress."""
+        """Serve a request of this token, or refuse it if too many of its kind are in progress."""
         app: ASGIApp = self._app
         if scope["method"] != "GET":
             kind = self._large if _is_large(scope) else self._unanswered
@@ -90,7 +92,9 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """End waiting requests whose token is no longer valid. Return once no request waits."""
+        """Check the waiting requests every `LOOK_EVERY_S` seconds, and end those whose token is no
+        longer valid. Return once no request waits.
+        """
         try:
             while self._waiting:
                 await asyncio.sleep(LOOK_EVERY_S)
@@ -104,7 +108,9 @@ class UnderWay:
 
 
 class _AtOnce:
-    """The number of requests of one kind that each token has in progress, at most `most`."""
+    """The number of requests of one kind that each token has in progress (`counts`, by digest).
+    `most` is the limit, and `what` names the kind in errors.
+    """
 
     def __init__(self, most: int, what: str) -> None:
         self.most, self.what, self.counts = most, what, Counter[bytes]()

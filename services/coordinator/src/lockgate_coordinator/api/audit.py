@@ -1,4 +1,4 @@
-"""Audit lines: one log line for each act of an operator, with the operator's name and what changed.
+"""Audit lines: one log line for each act of an operator, with the operator's name and the changes.
 
 An act is a request to configure or delete a group, to pause or resume a source, to evict a reader,
 to take a reader over, or to list a source's splits. A refused act gets a line too. The line has the
@@ -41,8 +41,9 @@ def operator(request: Request) -> str | None:
 def audited(
     request: Request, headers: dict[str, str] | MutableHeaders, act: str, group: str, **where: Any
 ) -> Iterator[Changed]:
-    """Write the audit line at the end of a `with` block, in which the act takes place. The block
-    may add its changes to the yielded dict. The request's id is added to the response's `headers`.
+    """Write the audit line of `act` at the end of a `with` block, which performs the act. The block
+    may add its changes to the yielded dict. The line also has the fields in `where`. The request's
+    id is added to the response's `headers`.
     """
     given = request.headers.get(REQUEST_ID, "")
     id = given if _ID.match(given) else token_hex(8)
@@ -67,7 +68,9 @@ def audited(
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """Return `[old, new]` for each key that differs. `old` is None for a new group."""
+    """Return `[old, new]` for each key of the configuration that differs. Long values are
+    shortened. `old` is None for a new group.
+    """
     old = {} if before is None else to_json(before)
     new = to_json(after)
     return {key: [shortened(old.get(key)), shortened(value)] for key, value in new.items() if old.get(key) != value}

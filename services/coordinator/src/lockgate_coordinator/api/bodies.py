@@ -1,8 +1,9 @@
-"""The reading of request bodies, up to a limit, and their decoding as messages.
+"""Functions that read request bodies up to a limit, and decode them as messages of the protocol.
 
-A compiled decoder decodes a valid body, and checks the message's definition (`lockgate.wire.codec`)
-as it parses. An invalid body is parsed again and read by `codec`, which names its faults. A large
-body is decoded on a thread, one at a time, so that the event loop can serve others.
+A compiled decoder of msgspec decodes a valid body. It checks the body against the message's
+definition (`lockgate.wire.codec`) while it parses. An invalid body is parsed again and read by
+`codec`, which names its faults. A large body is decoded on a thread, one at a time, so that the
+event loop can serve other requests.
 """
 
 import json
@@ -23,10 +24,10 @@ from lockgate_coordinator.pauses import InTurn
 T = TypeVar("T")
 
 COMPILED_LIMIT: Final = 262_144
-"""The most bytes for a compiled decoder, which lets nothing else run for up to 10 ms."""
+"""The size in bytes up to which a compiled decoder is used. It may block other work for 10 ms."""
 
 LARGE: Final = 65_536
-"""The most bytes of a body that is not decoded on a thread, which takes at most 6 ms."""
+"""The size in bytes above which a body is decoded on a thread. A smaller one takes at most 6 ms."""
 
 _NOT_JSON = "send the body as Content-Type: application/json (curl: -H 'content-type: application/json')"
 
@@ -34,19 +35,21 @@ _decoders: Final[dict[type[Any], Callable[[Any], Any]]] = {
     kind: msgspec.json.Decoder(kind).decode
     for kind in (ReportedWatermarkEvent, SourcedReport, ReportBatch, ProgressEvent)
 }
-"""The compiled decoders, for messages that msgspec can check completely. It accepts unknown fields
-in a closed message, and does not support `fields.JsonForm`.
+"""The compiled decoders, for messages that msgspec can check completely. msgspec accepts unknown
+fields in a message that allows none, and does not support `fields.JsonForm`.
 """
 
 
 def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
-    """Return the message in a body. Raises `InvalidMessage`."""
+    """Return the message of this `kind` in a body. Raises `InvalidMessage`."""
     message = compiled(kind, body)
     return from_json(kind, parsed(body)) if message is None else message
 
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
-    """Return the message from the compiled decoder, or None if it cannot decode the body."""
+    """Return the message in a body, decoded by the compiled decoder of its `kind`. Return None if
+    the kind has none, or if the body is invalid or too large for it.
+    """
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
     try:
         return None if decode is None else cast("T", decode(body))
@@ -65,9 +68,8 @@ def parsed(body: bytes | msgspec.Raw) -> object:
 
 
 def _loads(text: str) -> object:
-    """Parse JSON, with callbacks in Python that make its numbers and so let other requests be
-    served in between. `json` alone would parse 4 MB without a break, and msgspec takes 6 µs for a
-    number of 17 digits.
+    """Return the parsed JSON. Callbacks in Python make its numbers, so that other threads can run
+    in between. `json` alone would block them for 4 MB, and msgspec takes 6 µs for 17 digits.
     """
     return json.loads(
         text, parse_constant=_no_number, parse_float=lambda digits: float(digits), parse_int=lambda digits: int(digits)
@@ -80,7 +82,7 @@ def _no_number(text: str) -> float:
 
 
 def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits: limits.other_body) -> Any:
-    """Return a FastAPI dependency that reads and decodes the body as this message."""
+    """Return a FastAPI dependency that reads the body up to `limit`, and decodes it as a `kind`."""
 
     async def found(request: Request) -> T:
         state = request.app.state
@@ -91,20 +93,22 @@ def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits:
 
 
 def large_message(kind: type[T]) -> Any:
-    """Return the same dependency for a message that may name thousands of splits."""
+    """Return such a dependency with the higher limit for messages with thousands of splits."""
     return message(kind, lambda limits: limits.report_body)
 
 
 async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any) -> T:
-    """Call `decode`, on a thread if its last argument, a body, is large. Return its result."""
+    """Call `decode` with `arguments`, the last of which is the body, and return its result. A large
+    body is decoded on a thread.
+    """
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
     return await in_turn.on_thread(decode, *arguments)
 
 
 async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
-    """Read the request's body up to `limit`, and check that it is UTF-8. Raises `BodyTooLarge`,
-    without reading if the Content-Length is over the limit, `NotJson` and `InvalidMessage`.
+    """Read and return the request's body, and check that it is UTF-8. Raises `BodyTooLarge` if it
+    is over `limit` (before reading if the Content-Length says so), `NotJson` and `InvalidMessage`.
     """
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value[:19]) > limit.size:
@@ -132,7 +136,7 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Return whether a body of this `Content-Type` may be JSON, as it may without a type. A page of
+    """Return whether a body with this `Content-Type`, which may be empty, can be JSON. A page of
     another site can send text and forms without a CORS preflight, but not JSON.
     """
     kind = content_type.partition(b";")[0].strip().lower()

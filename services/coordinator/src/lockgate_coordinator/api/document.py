@@ -10,7 +10,7 @@ from lockgate_coordinator.api.problems import TABLE, Problem
 from lockgate_coordinator.api.schemas import NULL, SCHEMAS, TEXT, integer, record, ref
 
 Responses = dict[int | str, dict[str, Any]]
-"""The answers of a route by their status, as FastAPI takes them."""
+"""The answers of a route by status code, in the form of FastAPI's argument `responses`."""
 
 EVERYWHERE = frozenset({401, 403, 421, 429, 503})
 """The statuses that the guard and the store cause on every route below /v1."""
@@ -27,7 +27,7 @@ REJECTIONS = ("invalid-request", "limit-reached", "unknown-source", "unknown-rea
 
 
 def answer(description: str, schema: str | None = None, headers: Json | None = None) -> Json:
-    """Return the description of a successful answer, whose body has the schema of this name."""
+    """Return the OpenAPI description of a successful answer. `schema` names the body's schema."""
     entry: Json = {"description": description}
     if schema is not None:
         entry["content"] = {"application/json": {"schema": ref(schema)}}
@@ -39,9 +39,10 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
     """Return the arguments of a route's decorator that describe its answers and its body.
 
-    `problems` are the types of the route's own problems. Those that all routes share are added, and
-    those of an invalid body if `body` is the name of a schema. With `names` in its path the route
-    also answers 404, because a name with a slash matches no route.
+    `problems` are the types of the route's own problems. Those that all routes share are added.
+    `body` names the schema of the request body, if there is one, and adds the problems of an
+    invalid body. If the path has `names`, the route also answers 404, because a name with a slash
+    matches no route.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
@@ -54,8 +55,8 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """Return the descriptions of problems by status. `router` has the statuses with which the
-    router answers if no route matches.
+    """Return the OpenAPI descriptions of the problems in `rows`, by status. `router` has the
+    statuses with which the router answers if no route matches.
     """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
     for row in rows:

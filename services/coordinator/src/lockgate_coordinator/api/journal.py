@@ -76,9 +76,9 @@ async def samples(
     coordinator: TheCoordinator,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """Return samples of the group's progress for charts. `after` (ms) leaves out older ones. There
-    is one every 10 seconds for the last 10 minutes, every minute for 3 hours and every 10 minutes
-    for 2 days. No sample exists for times without reports.
+    """Return samples of the group's progress for charts. `after` (ms) leaves out samples up to that
+    time. There is one every 10 seconds for the last 10 minutes, every minute for 3 hours and every
+    10 minutes for 2 days. No sample exists for times without reports.
     """
     found = await coordinator.store.read_samples(group)
     if not found:
@@ -88,7 +88,7 @@ async def samples(
 
 
 def _kinds(text: str) -> frozenset[str]:
-    """Return the kinds in a list with commas. Raises `InvalidMessage` for an unknown one."""
+    """Return the kinds in `text`, separated by commas. Raises `InvalidMessage` for unknown ones."""
     kinds = frozenset(text.split(",")) if text else frozenset()
     if kinds - KINDS:
         names = ", ".join(sorted(kinds - KINDS))

@@ -15,7 +15,7 @@ SourceName = Annotated[str, Path(pattern=NAME_FORM, min_length=1, max_length=255
 
 
 def _digits(value: object) -> object:
-    """Check that a value is a plain integer, as in bodies, and not "1.0", " 1" or "1_000"."""
+    """Return `value`. Raise `ValueError` for text that is no plain integer, such as "1_000"."""
     if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,19}", value):
         raise ValueError("must be an integer of 64 bits")
     return value
@@ -28,11 +28,11 @@ def _true_or_false(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits)
-"""The check of numbers in paths and queries. In an annotation it has to follow the bounds."""
+"""A validator of integers in paths and queries. In an annotation, it must come after the bounds."""
 
 Flag = Annotated[bool, Query(), BeforeValidator(_true_or_false)]
 Limit = Annotated[int, Query(ge=1, le=1000), Digits]
-"""The most items of a page."""
+"""The maximum number of items on a page."""
 
 
 Key = Annotated[
@@ -47,8 +47,9 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str:
-    """Return the id of the act for an `Idempotency-Key`, or an empty string without a key. The id
-    also depends on `what`, so that one key for two different requests makes two acts.
+    """Return the id (`act`) by which a repeated request is recognised, or an empty string without a
+    `key`, which is the `Idempotency-Key`. The id also depends on `what`, so that two different
+    requests with one key have different ids.
     """
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 

@@ -48,9 +48,9 @@ class NotJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A row of the table. `members` has the schemas of members that only this problem has, whose
-    values are attributes of the error. An attribute `retry_after_s` of the error overrides the
-    row's.
+    """The answer to one type of error, a row of `TABLE`. `members` has the schemas of members that
+    only this problem has. Their values are attributes of the error with the same names. An
+    attribute `retry_after_s` of the error overrides that of the row.
     """
 
     status: int
@@ -91,7 +91,7 @@ TABLE: Mapping[type[Exception], Problem] = {
 
 
 def described(error: Exception) -> Json:
-    """Return the members of the error's problem, without `instance`."""
+    """Return the problem document of an error, without `instance`."""
     row = TABLE[type(error)]
     if isinstance(error, InvalidMessage):
         members: Json = {"errors": [{"field": name, "detail": detail} for name, detail in error.faults]}
@@ -108,7 +108,7 @@ def described(error: Exception) -> Json:
 
 
 def problem(path: str, error: Exception) -> Response:
-    """Return the answer to a request for `path` that has failed with an error of the table."""
+    """Return the response to a request for `path` that failed with an error in `TABLE`."""
     row = TABLE[type(error)]
     seconds = getattr(error, "retry_after_s", row.retry_after_s)
     headers = {} if seconds is None else {"Retry-After": str(seconds)}
@@ -182,7 +182,9 @@ def _untyped(request: Request, status: HTTPStatus, detail: str, headers: Mapping
 
 
 def _answer(path: str, kind: str, members: Json, headers: Mapping[str, str]) -> Response:
-    """Return the answer, in ASCII, since it may quote what UTF-8 cannot encode."""
+    """Return a response with `members`. It is in ASCII, because it may quote characters that UTF-8
+    cannot encode, such as lone surrogates.
+    """
     text = json.dumps({**members, "instance": path})
     return _ProblemResponse(text, members["status"], headers, media_type="application/problem+json", kind=kind)
 

@@ -59,8 +59,8 @@ async def leave(
     force: Flag = False,
     key: Key = None,
 ) -> None:
-    """Remove a reader at once. A reader that leaves sends its `epoch`; an operator sends
-    `force=true`.
+    """Remove a reader at once. A reader that leaves the group sends its `epoch`. An operator who
+    evicts a reader sends `force=true`.
     """
     act = act_of(key, source, subtask, epoch)
     if force and epoch is None:

@@ -1,8 +1,8 @@
-"""The routes for reports: of one reader, of many readers, and of tasks within a batch.
+"""The routes for reports of one reader, for batches of reports, and for the progress of tasks.
 
 Reports are by far the most frequent requests. They are answered by middleware in front of FastAPI,
-whose own handling costs more than all the rest of a report. The FastAPI routes below describe them
-in the OpenAPI document, and reject a request with an invalid name in its path.
+whose own handling would cost more than all other work on a report. The FastAPI routes below
+describe them in the OpenAPI document, and reject a request with an invalid name in its path.
 """
 
 import re
@@ -39,7 +39,7 @@ _ERRORS = tuple(TABLE)
 
 
 class ReportRoutes:
-    """ASGI middleware that answers reports itself."""
+    """ASGI middleware that answers reports itself, and passes all other requests to `app`."""
 
     def __init__(self, app: ASGIApp, coordinator: Coordinator, limit: BodyLimit, in_turn: InTurn) -> None:
         self._app = app

@@ -1,7 +1,7 @@
 """The JSON Schemas of all bodies.
 
 The schemas of the protocol's messages are derived from their definitions (`lockgate.wire.codec`).
-Those of other answers are written by hand, most of them for `service.inspection` and
+Those of other answers are written by hand, mostly for results of `service.inspection` and
 `service.inspected_splits`. tests/protocol/test_schemas.py compares all of them with real answers.
 """
 
@@ -102,7 +102,7 @@ def or_null(schema: Json) -> Json:
 
 
 def record(needed: Json, others: Json | None = None, **more: Any) -> Json:
-    """Return the schema of an object with required fields (`needed`) and optional ones."""
+    """Return the schema of an object with the fields `needed`, and optional ones (`others`)."""
     return {"type": "object", "properties": {**needed, **(others or {})}, "required": [*needed], **more}
 
 
@@ -111,7 +111,7 @@ def list_of(item: Json, **more: Any) -> Json:
 
 
 def by_name(item: Json) -> Json:
-    """Return the schema of an object whose keys are names."""
+    """Return the schema of an object whose keys are names, and whose values are like `item`."""
     return {"type": "object", "propertyNames": NAME, "additionalProperties": item}
 
 
@@ -121,7 +121,7 @@ def one_of(kind: Any, **more: Any) -> Json:
 
 
 def _with_iso(*names: str) -> Json:
-    """Return the schemas of times, each followed by its ISO form."""
+    """Return the schemas of the times `names`, each followed by that of its ISO form, `…_iso`."""
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 
 

@@ -20,7 +20,7 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield a frame for each value that has changed, and a heartbeat for each None."""
+    """Yield a frame for each value in `found` that has changed, and a heartbeat for each None."""
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:
@@ -34,7 +34,7 @@ async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: I
 
 
 class Levels:
-    """The values that a stream has sent to its reader, to send only those that change."""
+    """The values that a stream has last sent to its reader, so that it sends only changed ones."""
 
     def __init__(self, reader: ReaderId) -> None:
         self._reader = reader
@@ -45,7 +45,9 @@ class Levels:
         self._number = 0
 
     def changed(self, enumerator: Enumerator) -> Steps[list[tuple[str, Json]]]:
-        """Return the event name and the data of each value that differs from the last one sent."""
+        """Return the event name and the data of each value that differs from the last one sent, and
+        record these values as sent.
+        """
         yield  # one change may concern thousands of streams: each waits for its turn
         reader, found = self._reader, list[tuple[str, Json]]()
         if self._has_other_splits(enumerator.readers.get(reader)):
@@ -67,7 +69,7 @@ class Levels:
         return found
 
     def _has_other_splits(self, own: SplitOwner | None) -> bool:
-        """Return whether the reader's splits differ from before, except in their positions."""
+        """Record the reader's splits, and return whether more than their positions have changed."""
         if own is not None and own is self._own:  # untouched
             return False
         splits = () if own is None else (own.revoked, {id: each.number for id, each in own.held.items()})

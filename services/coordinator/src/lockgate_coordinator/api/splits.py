@@ -1,4 +1,4 @@
-"""The routes for splits: exchanges, their event stream, lists, SourceEvents, inspection."""
+"""The routes for splits: exchanges, event streams, lists, SourceEvents and inspection."""
 
 import json
 from typing import Annotated

@@ -27,10 +27,10 @@ HEADERS = [
 
 
 class EventStream(Response):
-    """A response that sends `frames` and then ends.
+    """A response that sends `frames`. It ends after the last frame, or when the client leaves.
 
-    A streaming response of Starlette takes more memory, and ends late if the client leaves while
-    many events arrive.
+    Starlette's streaming response takes more memory, and ends late if the client leaves while many
+    events arrive.
     """
 
     def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:
@@ -67,7 +67,7 @@ async def group_frames(events: AsyncGenerator[News, None]) -> AsyncGenerator[byt
 
 
 def frame(event: str, data: bytes, id: int | None = None) -> bytes:
-    """Return an event as Server-Sent Events write it."""
+    """Return the bytes of a Server-Sent Event with this name (`event`), data and id."""
     number = b"" if id is None else b"id: %d\n" % id
     return b"event: %b\n%bdata: %b\n\n" % (event.encode(), number, data)
 

@@ -39,10 +39,10 @@ News = WatermarkAlignmentEvent | Enumerator | None
 """An item of an event stream. None is a heartbeat."""
 
 HEARTBEAT_S = 10.0
-"""The interval of heartbeats in an event stream without events. Proxies cut silent connections."""
+"""The seconds between heartbeats in a stream without events. Proxies cut silent connections."""
 
 LOOK_AGAIN_S = 1.0
-"""The pause of a follower after a check that has failed."""
+"""The seconds for which a follower waits after a failed check."""
 
 
 class TooManyWatchers(Exception):
@@ -55,11 +55,15 @@ class _Watch:
 
     Attributes:
         watchers: An event for each long poll and stream, which is set when there may be news.
-        with_splits: Whether the stream of a reader has been opened.
+        newest: The event with the highest revision so far.
+        with_splits: Whether a reader's stream has been opened, so that splits are checked too.
         epochs: A cache of the newest epochs in `enumerators`, by source and subtask.
-        failure: The error of the last check, if it failed. It has no traceback, whose frames would
-            keep this object alive, and which grows each time the error is raised.
+        failure: The error of the last check, if it failed. Its traceback is removed: the frames
+            would keep this object alive, and it would grow each time the error is raised.
+        beats: The number of heartbeats so far.
+        wakes_at: The event loop's time of the next check, or None without a deadline.
         look_now: An event that is set when the follower should check at once.
+        follower: The task that checks the group.
     """
 
     watchers: set[asyncio.Event] = field(default_factory=set)
@@ -88,7 +92,7 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """A listener that wakes the watchers of a group when it changes. It checks watched groups by
+    """A listener that wakes the watchers of a group when it changes. It checks watched groups with
     `Refresh` commands to `queue`, and accepts at most `limit` watchers.
     """
 
@@ -99,7 +103,9 @@ class Announcer(TurnListener):
         self._closing = False
 
     def turned(self, turn: Turn) -> None:
-        """Wake the watchers of the group if they have not had this event."""
+        """Wake the watchers of the group if the event is new. Make the follower check at once if
+        the group has an earlier deadline now.
+        """
         watch = self._watches.get(turn.name)
         if watch is None:
             return
@@ -155,8 +161,9 @@ class Announcer(TurnListener):
         """Yield each new event above revision `after`, and None for heartbeats, until the group or
         the service ends. Continue through outages of the store.
 
-        `of_reader` is a source and one of its readers. With it also yield the source's enumerator,
-        at once and after each change, and end when a newer epoch of the reader has an exchange.
+        `of_reader` is a source and one of its readers. If it is set, also yield the source's
+        enumerator, at once and after each change, and end when a newer epoch of the reader has had
+        an exchange.
         """
         source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):
@@ -219,7 +226,7 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Check one group again and again, until it does not exist."""
+        """Check a group at each of its deadlines until it no longer exists, and send heartbeats."""
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:
@@ -247,8 +254,9 @@ class Announcer(TurnListener):
             await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
     async def _look_at_splits(self, name: str, watch: _Watch) -> None:
-        """Wake all watchers if the splits have changed, with pauses in which others are served. If
-        the splits cannot be read, do nothing, so that the group's events still arrive.
+        """Load the group's splits and wake all watchers if they have changed. Other requests are
+        served in between. If the splits cannot be read, do nothing, so that the group's events
+        still arrive.
         """
         with suppress(StoreUnavailable):
             loaded = await self._store.load_splits(name)
@@ -268,7 +276,7 @@ class Announcer(TurnListener):
 
 
 async def _set_before(event: asyncio.Event, seconds: float) -> None:
-    """Wait until the event is set, but at most so many seconds."""
+    """Wait until `event` is set, but for at most `seconds`."""
     if seconds > 0:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(event.wait(), seconds)

@@ -7,10 +7,10 @@
 Commands that arrive during a commit wait for the next turn, which takes one evaluation and mostly
 one round trip for all of them. So a burst of reports takes a few commits and not one for each, and
 two processes seldom collide. No command is answered before its result is stored. If nothing has
-changed, the store first has to confirm that it has the group from which the turn was made.
+changed, the store first has to confirm that it still has the group that the turn was based on.
 `lockgate.group.turn` explains a turn.
 
-`persistence` helps a commit that other processes keep overtaking.
+`persistence` reserves the group for a commit that other processes keep overtaking.
 """
 
 import asyncio
@@ -26,13 +26,15 @@ from lockgate_coordinator.service.stalls import StallDetector
 from lockgate_coordinator.store import Loaded, Store
 
 COMMANDS_OF_A_TURN = 1_000
-"""The most reports and other commands of a turn, which take about 15 ms."""
+"""The maximum number of reports and other commands in a turn. This many take about 15 ms."""
 
 _Waiting = tuple[Command, "asyncio.Future[tuple[Turn, Outcome]]"]
 
 
 class CommitQueue:
-    """A queue with one commit at a time for each group. `commits` and `commands` are totals."""
+    """A queue that runs one commit at a time for each group. `commits` and `commands` count turns
+    and their commands since the start.
+    """
 
     def __init__(self, store: Store, stalls: StallDetector, limits: Limits, listeners: Listeners) -> None:
         self._store, self._stalls, self._limits, self._listeners = store, stalls, limits, listeners
@@ -42,7 +44,9 @@ class CommitQueue:
         self.commits = self.commands = 0
 
     async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
-        """Execute the command. Return its turn and its outcome, or raise a refusal."""
+        """Execute `command` on the group `name`, and return its turn and its outcome. If the
+        outcome is an error, raise it.
+        """
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
         if name not in self._running:
@@ -50,7 +54,7 @@ class CommitQueue:
         return await future
 
     async def _run(self, name: str) -> None:
-        """Commit until no command waits."""
+        """Commit turns of the group until no command waits."""
         try:
             while name in self._waiting:
                 await self._commit_waiting(name)
@@ -76,8 +80,9 @@ class CommitQueue:
                 future.set_result((done, outcome))
 
     def _taken(self, name: str) -> list[_Waiting]:
-        """Remove and return the commands of the next turn. They have at most `COMMANDS_OF_A_TURN`
-        reports or other commands, unless the first one alone has more.
+        """Remove the commands of the next turn from the queue and return them. Each report counts
+        as one command. A turn has at most `COMMANDS_OF_A_TURN`, unless its first command alone has
+        more.
         """
         waiting = self._waiting.pop(name)
         if len(waiting) == 1:  # most often
@@ -89,7 +94,9 @@ class CommitQueue:
         return waiting[:fit]
 
     async def _committed(self, name: str, commands: list[Command]) -> Turn:
-        """Execute the commands in one turn, store it, call the listeners, and return the turn."""
+        """Execute the commands in one turn, store it, call the listeners, and return the turn.
+        Repeat the turn as long as the store refuses it.
+        """
         self.commits, self.commands = self.commits + 1, self.commands + len(commands)
         loaded = self._store.cached(name) or await self._store.load(name)
         attempts = Attempts(self.persistence, f"group {name!r}")
@@ -102,13 +109,14 @@ class CommitQueue:
                 if done.after is not None:
                     await self._listeners.turned(done)
                 return done
-            # The same version means that only the cached time was off: no other process is at work.
+            # With the same version, only the cached time was wrong, and no other process has committed.
             attempts.refused(overtaken=instead.version != loaded.version)
             loaded = instead  # again at once: the older it gets, the likelier is another refusal
 
     async def _stored(self, loaded: Loaded, done: Turn, reserve_ms: int) -> Loaded | None:
-        """Store the group after the turn, and return None, or what the store has instead. An
-        unchanged group is not written. If it comes from the cache, the store has to confirm it.
+        """Store the group as it is after the turn, and return None. If the store has another
+        version, return that instead. An unchanged group is not written. If it came from the cache,
+        return the stored state, with which the turn is repeated.
         """
         if done.after is not None and done.after is not loaded.group:
             return await self._store.commit(loaded, done.after, reserve_ms)

@@ -1,7 +1,7 @@
 """The coordinator, which executes every command of the protocol as part of a turn of its group.
 
-Flink's `SourceCoordinator` is one object in the master of one job. This coordinator may be any
-number of processes over one store, and no process holds state that the others need.
+Flink's `SourceCoordinator` is one object in the master of one job. Here, any number of coordinator
+processes can share one store. No process holds state that the others need.
 """
 
 import json
@@ -68,16 +68,17 @@ class Stopping(Exception):
 
 
 class Coordinator:
-    """The commands of all groups. All methods raise `Refused` if the core's rules refuse a command,
-    and `StoreUnavailable` if the store does not answer.
+    """Executes the commands of all groups. All methods raise `Refused` if the core's rules refuse a
+    command, and `StoreUnavailable` if the store does not answer.
 
-    A command with an `act` takes effect only once. If it is repeated with the same `act`, it gets
-    the same answer, for as long as the group remembers the act. Because the commit queue repeats a
-    command if the store's answer was lost, a command without an `act` gets one here.
+    An `act` is an id that makes a command take effect only once. A command that is repeated with
+    the same `act` gets the same answer, for as long as the group remembers the act. The commit
+    queue repeats a command if the store's answer was lost, so a command without an `act` gets one
+    here.
 
-    `listeners` are called before the coordinator's own ones. `in_turn` is for long work on bodies
-    and splits, and `streams_in_turn` for that of readers' streams. Callers may read names, journals
-    and samples from `store`.
+    `listeners` are called before the coordinator's own ones. Use `in_turn` for long work on bodies
+    and splits, and `streams_in_turn` for long work on readers' streams. Callers may read names,
+    journals and samples from `store` directly.
     """
 
     def __init__(
@@ -110,8 +111,8 @@ class Coordinator:
         only: Versions | None = None,
         never: Versions | None = None,
     ) -> Configured:
-        """Create the group, or replace its configuration. Raises `PreconditionFailed` if its
-        version is not one of `only`, or is one of `never`.
+        """Create the group, or replace its configuration. Raises `PreconditionFailed` if the
+        present version of the configuration is not one of `only`, or is one of `never`.
         """
         self._limits.check_config(name, config)
         await self._check_groups(name)
@@ -124,7 +125,7 @@ class Coordinator:
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
-        """Delete the group. A later one of this name reuses no revision and no epoch."""
+        """Delete the group. A later group of this name does not reuse its revisions and epochs."""
         readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
@@ -132,7 +133,7 @@ class Coordinator:
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Remove expired readers, or the expired group. Raises `UnknownGroup`."""
+        """Remove the group's expired readers, or an expired group itself. Raises `UnknownGroup`."""
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
             loaded = await self.store.load(name)
@@ -164,8 +165,8 @@ class Coordinator:
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
-        """Take each report separately. Return the event, and the errors of rejected reports by
-        index. A report that is an `InvalidMessage` already is rejected with it.
+        """Accept or reject each report separately. Return the group's event, and the errors of
+        rejected reports by index. An `InvalidMessage` among `reports` is returned as such an error.
         """
         rejected = {index: item for index, item in enumerate(reports) if isinstance(item, InvalidMessage)}
         refused = dict[int, InvalidMessage | Refused](rejected)
@@ -178,8 +179,8 @@ class Coordinator:
         return turn.event, sorted(refused.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
-        """Take the progress of a task within a batch. If it has very many splits, several commits
-        take them in parts, which is safe because watermarks only rise.
+        """Record a task's progress within a batch, and return the group's event. Very many splits
+        are recorded by several commits, which is safe because watermarks only rise.
         """
         splits = list(event.splits.items())
         for first in range(0, max(1, len(splits)), COMMANDS_OF_A_TURN):
@@ -188,7 +189,7 @@ class Coordinator:
         return turn.event
 
     async def leave(self, name: str, source: str, subtask: int, epoch: int, act: str = "") -> None:
-        """Remove a reader that has stopped, and pass on its splits."""
+        """Free the splits of a reader that has stopped, and remove the reader from the group."""
         group = (await self.refresh(name)).group
         reader = group.readers.get((source, subtask))
         if reader is not None and reader.epoch == epoch:
@@ -196,26 +197,28 @@ class Coordinator:
         await self._once(name, Leave(source, subtask, epoch, act))
 
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
-        """Exchange the splits of a reader, and take the report in `event`, if there is one."""
+        """Record the report in `event`, or only renew the reader's lease if there is none. Then
+        exchange the reader's splits, and return which splits it must add, give back and stop.
+        """
         if event.report is None:
             turn, _ = await self.queue.submit(name, Renew(source, subtask, event.epoch))
         else:
             turn = await self._reported(name, source, event.report)
         answer, arrivals = await self.enumerators.exchange(turn, source, subtask, event)
         await self._arrive(name, source, arrivals)
-        # Where nothing is added its reports have all of its splits.
+        # If nothing is added, the reader's reports name all of its splits.
         if not answer.add_splits and (gone := await self.enumerators.replaced(turn.group, source)):
             await self.queue.submit(name, RemoveLost(gone))
         return answer
 
     async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
-        """Replace discovery by an operator's list of a source's splits."""
+        """Set an operator's list of a source's splits, which replaces discovery."""
         return await self.enumerators.put_list(await self.refresh(name), source, found)
 
     async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:
-        """Return a stream of the group's event and the source's enumerator, each at once and after
-        each change, with None for heartbeats. Raises the errors of `follow`, and refuses a reader
-        that is not in the group with this epoch.
+        """Return a stream of the group's events and the source's enumerator. Both are sent at once
+        and after each change; None is a heartbeat. Raises the errors of `follow`, and `Refused` if
+        the reader is not in the group with this epoch.
         """
         check_epoch((await self.refresh(name)).group, source, subtask, epoch)
         self.announcer.check_room()
@@ -225,8 +228,8 @@ class Coordinator:
         await self._once(name, Evict(source, subtask, act, by))
 
     async def pause(self, name: str, source: str, by: str | None, reason: str, act: str = "") -> SourcePause | None:
-        """Pause the source, and return the pause, which is an earlier one if the source was paused
-        already. Return None if `act` is repeated after the source was resumed.
+        """Pause the source and return its pause. If the source was paused already, this is the
+        earlier pause. Return None if `act` is repeated after the source was resumed.
         """
         turn, _ = await self._once(name, Pause(source, reason, act, by))
         return turn.group.pause_of(source)
@@ -240,8 +243,9 @@ class Coordinator:
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[News, None]:
-        """Return a stream of the group's event, unless its revision is `after`, and of each newer
-        one, with None for heartbeats. Raises the errors of `refresh`, and `TooManyWatchers`.
+        """Return a stream of the group's events, with None for heartbeats. It begins with the
+        current event, unless this has the revision `after`. Raises the errors of `refresh`, and
+        `TooManyWatchers`.
         """
         event = (await self.refresh(name)).event
         self.announcer.check_room()
@@ -250,8 +254,8 @@ class Coordinator:
     async def journal(
         self, name: str, bounds: tuple[str, str, bool], limit: int, wanted: Callable[[Json], bool]
     ) -> tuple[list[Json], str | None]:
-        """Return the first `limit` wanted entries of the group's journal, and the id of the last
-        one if there may be more. `bounds` are the arguments of a `JournalSpan`.
+        """Return the first `limit` entries of the group's journal that `wanted` accepts, and the id
+        of the last one if there may be more. `bounds` are the arguments of a `JournalSpan`.
         """
         span, found = JournalSpan(*bounds), list[Json]()
         while True:

@@ -1,9 +1,9 @@
 """The split enumerators of groups: exchanges of readers, lists of splits, and SourceEvents.
 
-An exchange takes two commits. That of the group checks the reader's epoch, takes its report or
-renews its lease, and makes the event. That of the enumerators changes the assignments, which have
-leases of their own (`lockgate.enumerator.leases`). So an older epoch is refused before it touches a
-split, and a report costs no more than without splits.
+An exchange takes two commits. The first one is to the group. It checks the reader's epoch, records
+its report or renews its lease, and makes the event. The second one is to the enumerators. It
+changes the assignments, which have leases of their own (`lockgate.enumerator.leases`). So an older
+epoch is refused before it changes a split, and a report alone does not write the enumerators.
 
 Each process commits the exchanges of a group one after another. If another process commits in
 between, the store refuses the commit, and the exchange is repeated with the newer state.
@@ -36,10 +36,12 @@ from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
 
 Arrivals = Mapping[int, Arriving | None]
-"""By subtask, the slowest of the splits that are on their way to it, or None if there is none."""
+"""For each subtask, the split furthest behind of those on their way to it, or None without one."""
 
 Edit = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
-"""A function that changes a source's enumerator. None or the same object is no change."""
+"""A function that returns a source's enumerator as it is after a change. It returns None or the
+same object if nothing changes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Listed:
 
 
 class Enumerators:
-    """The commands on enumerators. All methods raise `Refused` and `StoreUnavailable`."""
+    """Executes commands on enumerators. All methods raise `Refused` and `StoreUnavailable`."""
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Enumerators:
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
         """Exchange the splits of a reader whose epoch `turn` has confirmed. Return the answer, and
-        the changed arrivals, which the group has to record.
+        the changed arrivals. The caller must record these in the group.
         """
         group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
@@ -122,13 +124,15 @@ class Enumerators:
         return answer, _news(group, source, arriving(before, after, reader))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
-        """Return the lost readers that block the group although others have their splits."""
+        """Return the lost readers that block the group although other readers hold their splits."""
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """Free the splits of a reader that leaves the group. Return the changed arrivals."""
+        """Free the splits of a reader that leaves the group. Return the changed arrivals. The
+        caller must record these in the group.
+        """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
             if before is None:
@@ -139,7 +143,7 @@ class Enumerators:
         return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
-        """Replace discovery by an operator's list of the source's splits."""
+        """Set an operator's list of the source's splits, which replaces discovery."""
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             before = before or rule.create(turn.group.config, loaded.now_ms)
@@ -169,7 +173,9 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit a change. Return the enumerator before and after, and the store's time."""
+        """Commit `change`, again with the newer state if the store refuses it. Return the source's
+        enumerator before and after the change, and the store's time in ms.
+        """
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = Attempts(self._persistence, f"the splits of group {name!r}")
             while True:

@@ -1,7 +1,7 @@
 """The removal of expired readers and groups, once an hour (`lockgate.group.expiry`).
 
-A process waits an hour before its first look, because it may be the first one after an outage, and
-readers need time to come back. All processes look, and nothing is removed twice, because each
+A process waits an hour before its first check, because it may be the first one after an outage, and
+readers need time to come back. All processes run the check. Nothing is removed twice, because each
 removal is a commit.
 """
 
@@ -21,14 +21,14 @@ NAMES_AT_ONCE = 100
 
 
 async def keep_removing(coordinator: Coordinator, expiry: Expiry) -> None:
-    """Remove expired readers and groups every `PAUSE_S` until cancelled."""
+    """Remove expired readers and groups every `PAUSE_S` seconds until cancelled."""
     while True:
         await asyncio.sleep(PAUSE_S)
         try:
             await remove_expired(coordinator, expiry)
         except StoreUnavailable:
             continue  # logged where it was noticed
-        except Exception:  # a fault must not end the looks of this process
+        except Exception:  # a fault must not end the checks of this process
             log.exception("cannot remove expired readers and groups; trying again in %s", spoken_s(PAUSE_S))
 
 
@@ -39,6 +39,6 @@ async def remove_expired(coordinator: Coordinator, expiry: Expiry) -> None:
         for name in names:
             try:
                 await coordinator.expire(name, expiry)
-            except (Refused, UnreadableGroup):  # deleted a moment ago; or for an operator
+            except (Refused, UnreadableGroup):  # deleted a moment ago, or left to an operator
                 continue
         after = names[-1]

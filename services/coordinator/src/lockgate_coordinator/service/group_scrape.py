@@ -17,20 +17,22 @@ from lockgate_coordinator.telemetry.figures import Figures, GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER
 
 MOST_GROUPS = 1_000
-"""The most groups that are counted, the first ones by name."""
+"""The maximum number of groups that are counted. These are the first ones by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
-"""The most sources of a group with figures of their own. Further ones are in `OTHER`."""
+"""The maximum number of a group's sources with their own figures. `OTHER` combines the others."""
 
 COUNTED_AT_ONCE = 1_000
-"""The readers and splits that are counted without a break, in about 2 ms."""
+"""The number of readers and splits that are counted without a break, which takes about 2 ms."""
 
 GROUPS_AT_ONCE = 16
 """The number of groups that are evaluated at the same time."""
 
 
 async def scrape_groups(coordinator: Coordinator) -> Scrape:
-    """Return the figures of all groups, or those counted before the store failed."""
+    """Return the figures of the first `MOST_GROUPS` groups. If the store fails, return those of the
+    groups counted so far.
+    """
     scrape = Scrape()
     try:
         names = await coordinator.store.names("", MOST_GROUPS + 1)

@@ -19,8 +19,9 @@ READERS_SHOWN = 1_000
 SOURCES_SHOWN = 100
 
 STATES = ("assigned", "revoking", "unassigned", "missing", "finished")
-"""The states of a split: it is assigned to a reader, its reader has to give it back, it has no
-reader, it is missing from the last list, or it has been read to its end.
+"""The states of a split. A reader has to give a `revoking` split back. An `unassigned` split has no
+reader. A `missing` one has no reader either, and is not in the last list. A `finished` one has been
+read to its end.
 """
 
 WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET: "committed"}
@@ -29,7 +30,9 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """Return a page of the source's splits above the id `after`. Raises `UnknownSource`."""
+    """Return a page of up to `limit` splits of the source above the id `after`. Raises
+    `UnknownSource` if the source has no enumerator.
+    """
     if enumerator is None:
         raise UnknownSource(group.name, source)
     places = _places(enumerator, now_ms)
@@ -72,8 +75,8 @@ _Place = tuple[str, ReaderId | None, OwnedSplit | FreeSplit]
 
 
 def _places(enumerator: Enumerator, now_ms: int) -> dict[str, _Place]:
-    """Return the state, the reader and the record of each split. The splits of a reader whose lease
-    has ended are shown as free already, which the next exchange will store.
+    """Return the state, the reader and the record of each split, by id. If a reader's lease has
+    ended, its splits are shown as unassigned, although only the next exchange updates the store.
     """
     found = dict[str, _Place]()
     for id, finished in enumerator.finished.items():

@@ -1,4 +1,4 @@
-"""A group, its sources, readers and splits as JSON for operators, by pure functions.
+"""Pure functions that return a group, its sources, readers and splits as JSON for operators.
 
 Each time is given as a number and as an ISO string. Pages of readers are limited in bytes and made
 in steps, because a group may have thousands of readers, each with thousands of splits.
@@ -23,7 +23,7 @@ from lockgate_coordinator.service.sentences import lost_readers, waits_for, why_
 from lockgate_coordinator.telemetry.figures import Figures, state_of
 
 PAGE_SIZE = 2_000_000
-"""The bytes after which a page of readers ends, unless it has only one reader."""
+"""The maximum size of a page of readers in bytes. A page with a single reader may be larger."""
 
 HEALTH = ("lost", "overdue", "starting", "paused", "waiting", "healthy", "idle")
 """The health of a group, worst first: a reader is lost; a reader has waited for longer than
@@ -32,10 +32,10 @@ reader waits at the ceiling; all readers read; no reader is left to read.
 """
 
 LOST_NAMED = 3
-"""The most lost readers that the reason names."""
+"""The maximum number of lost readers that `reason` names."""
 
 PAUSES_NAMED = 3
-"""The most paused sources that the reason names."""
+"""The maximum number of paused sources that `reason` names."""
 
 _READERS_AT_ONCE = ITEMS_OF_A_STEP // 5  # a reader takes as long as five splits
 
@@ -116,7 +116,7 @@ def _counted(group: Group, event: WatermarkAlignmentEvent, counted: Figures) -> 
 
 
 def _census(group: Group, now_ms: int) -> tuple[Figures, list[ReaderKey]]:
-    """Return the figures of all readers, and the first `LOST_NAMED` lost ones."""
+    """Return the combined figures of all readers, and the first `LOST_NAMED` lost readers."""
     counted, lost = Figures(), list[ReaderKey]()
     for key, reader in group.readers.items():
         if counted.take(group, reader, now_ms) == "lost" and len(lost) < LOST_NAMED:
@@ -168,7 +168,9 @@ def paused(pause: SourcePause | None) -> Json | None:
 def _readers(
     group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
 ) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
-    """Return up to `limit` readers, or fewer by `PAGE_SIZE`, and whether there are more."""
+    """Return the JSON of the first `limit` readers among `keys`, and whether there are more. Return
+    fewer if they would exceed `PAGE_SIZE`.
+    """
     page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
     yield
     for key in page[:limit]:
@@ -245,7 +247,7 @@ def _split(group: Group, split: SplitReport) -> Json:
 
 
 def _drift(group: Group, watermark: int) -> int | None:
-    """Return how far `watermark` is above the group's, or None if either is MIN or MAX."""
+    """Return how far (ms) `watermark` is above the group's, or None if either is MIN or MAX."""
     ends = (MIN, MAX)
     return None if watermark in ends or group.group_watermark in ends else watermark - group.group_watermark
 

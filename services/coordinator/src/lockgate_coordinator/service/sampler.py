@@ -1,8 +1,9 @@
-"""Samples of groups for charts, which are a few figures every ten seconds, kept in the store.
+"""Samples of groups for charts. A sample has a few figures of a group. One is taken every ten
+seconds, and kept in the store.
 
 A turn of a group makes a sample if the last one of this process is ten seconds old. The store
 ignores a sample that comes too soon after one of another process. So most reports cost only one
-dict look-up more, and a group without reports has no samples.
+more dict look-up, and a group without reports has no samples.
 """
 
 import asyncio
@@ -20,12 +21,14 @@ from lockgate_coordinator.store.base import SAMPLE_LEVELS
 from lockgate_coordinator.telemetry.figures import Figures
 
 SOURCES_SAMPLED = 50
-"""The most sources in a sample, the first ones by name."""
+"""The maximum number of sources in a sample. These are the first ones by name."""
 
 HOLDERS_SAMPLED = 3
 
 STATES = ("lost", "passed_over", "paused", "waiting", "active", "registered", "parked", "idle", "finished")
-"""The states of a source in a sample, which has the first of these that one of its readers has."""
+"""The states of a source in a sample. A source has the first of these that applies to one of its
+readers, or to the source itself (`paused`).
+"""
 
 STEP_MS = SAMPLE_LEVELS[0][0]
 MOST_GROUPS = 10_000
@@ -42,7 +45,7 @@ class Sampler(TurnListener):
         self._tasks = set[asyncio.Task[None]]()
 
     def turned(self, turn: Turn) -> None:
-        """Begin to sample the group, unless this process has done so within `STEP_MS`."""
+        """Start to sample the group, unless this process has done so in the last `STEP_MS`."""
         name, now_ms = turn.name, turn.now.ms
         if 0 <= now_ms - self._sampled_at.get(name, -STEP_MS) < STEP_MS:
             return
@@ -67,7 +70,7 @@ class Sampler(TurnListener):
 
 
 async def sample(turn: Turn) -> Json:
-    """Return a sample of the group after a turn, with pauses in which other requests are served."""
+    """Return a sample of the group as it is after `turn`. Other requests are served in between."""
     group, event = turn.group, to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):

@@ -1,4 +1,4 @@
-"""Sentences on what a group waits for, and why, for the dashboard and the command line."""
+"""Sentences on the readers for which a group waits and the reasons, for dashboard and CLI."""
 
 from collections.abc import Sequence
 
@@ -7,18 +7,19 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.fields import Json
 
 SOURCES_NAMED = 3
-"""The most blockers of a group that a sentence names."""
+"""The maximum number of blockers or missing sources that a sentence names."""
 
 SLOW_MS = 10_000
-"""The time without progress from which on a sentence states it."""
+"""The time without progress (ms) after which a sentence mentions it."""
 
 UP_MS = 60_000
-"""The distance to the clock below which a reader has caught up."""
+"""A reader has caught up if its watermark is less than this time (ms) behind the clock."""
 
 
 def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
-    """Return a sentence on which readers the group waits for, and on the read limit. `missing` has
-    the expected sources that have not reported.
+    """Return a sentence that names the readers for which the group waits, and the read limit.
+    `missing` has the expected sources that have not reported. `observes` is true if the limit is
+    only shown.
     """
     if missing:
         return f"All readers wait for the first report of {_listed(missing)}, expected by the configuration."
@@ -45,8 +46,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
-    """Return a sentence on why the first blocker of a group is behind. `reader` is its JSON in the
-    inspection, together with its distance to the clock, `behind_ms`.
+    """Return a sentence that explains why the first blocker of a group is behind. `reader` is its
+    JSON in the inspection, with `behind_ms` added, its distance behind the clock.
     """
     name, age = f"Reader {name}", reader["progress_age_ms"]
     if reader["state"] == "lost":
@@ -63,7 +64,9 @@ def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
 
 
 def _outlook(reader: Json) -> str:
-    """Return the end of a sentence on how fast a reader reads, and when it will catch up."""
+    """Return the end of a sentence: how fast a reader reads, and when it will catch up. Return an
+    empty string if its rate or its distance behind the clock is unknown.
+    """
     rate, behind = (reader["facts"] or {}).get("event_time_rate"), reader["behind_ms"]
     if rate is None or behind is None:
         return ""
@@ -76,7 +79,7 @@ def _outlook(reader: Json) -> str:
     if rate <= 1000:
         return f"{speed}, and does not catch up at this rate"
     left = behind * 1000 // (rate - 1000)
-    rough = left - left % 60_000 if left >= 60_000 else left  # an estimate has no seconds beside its minutes
+    rough = left - left % 60_000 if left >= 60_000 else left  # an estimate in minutes shows no seconds
     return f"{speed}, and will catch up in about {span(rough)} at this rate"
 
 
@@ -85,6 +88,8 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return a sentence on the `count` lost readers that no longer count, with some `names`."""
+    """Return a sentence that lists lost readers that no longer count. `names` has the first few of
+    the `count` readers.
+    """
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."

@@ -1,11 +1,12 @@
 """The detection of event-loop stalls, so that no lease ends because of them.
 
-A timer fires every `BEAT_S`. If it is late, the event loop was busy with one request, or the system
-had stopped the process. A turn gets its time from the detector, which then checks the clock too,
-because after a stall a turn may run before the timer.
+A timer fires every `BEAT_S` seconds. If it is late, the event loop was busy with one request, or
+the system had stopped the process. The detector also checks the clock when a turn asks it for the
+time, because after a stall a turn may run before the timer.
 
-After a stall it takes some time to read the reports that have arrived during it. So a stall counts
-as twice as long, with at most `AFTERWARDS_S` more. `lockgate.group.now` has the rule.
+After a stall, it takes some time to read the reports that have arrived during it. So a stall counts
+as twice as long as it was, or as `AFTERWARDS_S` seconds longer if that is less.
+`lockgate.group.now` has the rule.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ log = logging.getLogger("lockgate")
 BEAT_S = 0.1
 
 STALLED_S = 0.5
-"""The time without a beat after which the event loop has stalled."""
+"""The seconds without a beat after which the event loop counts as stalled."""
 
 AFTERWARDS_S = 1.0
 
@@ -39,7 +40,7 @@ class StallDetector:
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self, store_ms: int, jumps: tuple[ClockJump, ...] = ()) -> Now:
-        """Return the store's time with stalls and `jumps`. The first call starts the timer."""
+        """Return `store_ms` with the recent stalls and `jumps`. The first call starts the timer."""
         now = self._clock()
         if self._beat_at is None:
             self.beat()
