@@ -8,7 +8,7 @@ import lockgate_spark
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command. Return 2 if it is any other one than `doctor`."""
+    """Run the command, and return its exit code. This is 2 for any command other than `doctor`."""
     if arguments != ["doctor"]:
         print("usage: python -m lockgate_spark doctor", file=sys.stderr)
         return 2

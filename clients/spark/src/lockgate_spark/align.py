@@ -85,8 +85,8 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     """Return the plan that produced `batch`. Call it in the foreachBatch function of an aligned
     query.
 
-    For a gated query, return what the gate waited for. Return None if the query is not aligned, or
-    if Spark replays the batch from the checkpoint.
+    For a gated query, return the view of the gate's wait for this batch. Return None if the query
+    is not aligned, or if Spark replays the batch from the checkpoint.
     """
     if is_connect(batch):
         # a gate runs in this very process, which Spark starts for one query

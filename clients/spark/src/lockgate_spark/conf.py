@@ -7,10 +7,10 @@ without changing the code. The conf is read when `align` is called.
     spark.lockgate.enabled             false: align() returns its argument unchanged
     spark.lockgate.align               true: with the server's extension, all Kafka streams of the
                                        session are aligned
-    spark.lockgate.python              the Python with which that extension plans
-    spark.lockgate.<field>             of Alignment: maxDrift, idleTimeout, mode, …
-    spark.lockgate.coordinator.<field> of Coordinator: url, group, token, …; url and group suffice
-                                       if the code has none
+    spark.lockgate.python              the Python executable that runs this extension's planner
+    spark.lockgate.<field>             a field of Alignment: maxDrift, idleTimeout, mode, …
+    spark.lockgate.coordinator.<field> a field of Coordinator: url, group, token, …; url and group
+                                       suffice if the code has no Coordinator
 
 Values are text as in the code, such as `10 minutes`; `none` stands for None.
 
@@ -58,7 +58,9 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the key of each field of a dataclass that is set by one value."""
+    """Return the key of each field of a dataclass, with the field's name. Fields that one value
+    cannot set are left out.
+    """
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
 
@@ -67,7 +69,7 @@ _COORDINATOR = _keys(Coordinator, PREFIX + "coordinator.")
 _ALIGNMENT_OPTIONS = _keys(Alignment, OPTION)
 _COORDINATOR_OPTIONS = _keys(Coordinator, OPTION + "coordinator.")
 KEYS = (ENABLED, ALIGN, PYTHON, *_ALIGNMENT, *_COORDINATOR)
-"""All keys of the conf but the tokens'."""
+"""All keys of the conf except those of named tokens."""
 
 OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_ALIGNMENT_OPTIONS, *(key for key in _COORDINATOR_OPTIONS if key != _TOKEN))
 """All options of a stream."""
@@ -94,7 +96,8 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
     """Return the alignment that a stream's options and its session's conf ask for; None if they ask
     for none.
 
-    Names of options are case-insensitive. Raises `ConfigurationError`.
+    Names of options are case-insensitive. Raises `ConfigurationError` if an option is unknown or
+    invalid.
     """
     if not enabled(conf):
         return None
@@ -147,7 +150,7 @@ def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str
 
 
 def as_options(alignment: Alignment) -> dict[str, str]:
-    """Return the options by which a stream asks for this alignment, without the token. `asked` is
+    """Return the options with which a stream asks for this alignment, without the token. `asked` is
     the inverse.
     """
     found = {key: getattr(alignment, name) for key, name in _ALIGNMENT_OPTIONS.items()}

@@ -131,7 +131,7 @@ def credible_at(alignment: Alignment, now: int) -> Credible:
 def retention_share_of(alignment: Alignment) -> float:
     """Return the share of a topic's retention in which a paused partition is read early.
 
-    It is 0 with `slice`, since a batch must hold no row of a window that comes later.
+    It is 0 with `slice`, since a batch must not contain rows of a later window.
     """
     return RETENTION_MARGIN if alignment.slice is None else 0.0
 
@@ -141,7 +141,7 @@ def bounds_of(alignment: Alignment) -> Bounds:
 
     Without `max_out_of_orderness`, that bound is 0 until out-of-order records have been seen.
     Without `idle_timeout`, each partition has its own bound, and the one returned here is only used
-    by gates and for closing windows.
+    by gates and for closing windows. Raises `ConfigurationError` for invalid values.
     """
     drift, idle, order = alignment.max_drift, alignment.idle_timeout, alignment.max_out_of_orderness
     drift_ms = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if drift is None else drift)

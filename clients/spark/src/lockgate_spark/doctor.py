@@ -1,5 +1,5 @@
-"""The public function `doctor`, which looks for everything that lockgate uses of the running
-Spark.
+"""The public function `doctor`, which checks that the running Spark has all private members that
+lockgate uses.
 """
 
 from contextlib import suppress
@@ -14,7 +14,7 @@ from lockgate_spark.spark_lines import is_connect
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
-    """Look for each private member of Spark that lockgate uses, on the running Spark.
+    """Check that the running Spark has each private member that lockgate uses, and return a table.
 
     Run it first on a vendor's build, or on a version of Spark that was not tested. It starts no job
     and does not connect to Kafka. The table also shows whether Spark's Kafka connector is missing,

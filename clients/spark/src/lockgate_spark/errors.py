@@ -4,7 +4,7 @@ clients.
     lockgate_http.errors.AlignmentError
     ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
     │                            cannot be aligned
-    └── WaitedTooLong              the query was paused for longer than max_wait
+    └── WaitedTooLong            the query was paused for longer than max_wait
 """
 
 from lockgate_http.errors import AlignmentError

@@ -1,4 +1,4 @@
-"""Ranges of event time: the credible one, and that of a batch."""
+"""Ranges of event time: the range that alignment considers credible, and the range of a batch."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 from lockgate.watermark import MAX
 
 TIME = "__lockgate_event_time"
-"""The column of a batch's event times."""
+"""The name of the column with a batch's event times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credible:
     """The range of event times (ms) that alignment considers, from `earliest` to `latest`
-    inclusive. Kafka's -1 is never in it.
+    inclusive. Kafka's -1, for a record without a timestamp, is never in it.
     """
 
     earliest: int = 0

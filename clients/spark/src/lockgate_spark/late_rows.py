@@ -54,7 +54,9 @@ def late_rows(query: Any) -> DataFrame:
 
 
 def path_of(query_id: str) -> str | None:
-    """Return where a query of this process keeps its late rows; None if it keeps none."""
+    """Return the path of the table in which a query of this process keeps its late rows; None if it
+    keeps none.
+    """
     run = running.of_query(AlignedRun, query_id) or running.ended(AlignedRun, query_id)
     return None if run is None or run.kept is None else run.kept.path
 

@@ -1,4 +1,6 @@
-"""Kafka's records of ranges of offsets, as batch DataFrames of a classic session or of Connect."""
+"""The Kafka records in ranges of offsets, read as batch DataFrames in a classic session or over
+Connect.
+"""
 
 import json
 from collections import defaultdict
@@ -14,7 +16,7 @@ _OF_A_STREAM = ("subscribe", "assign", "starting", "ending", "maxoffsets", "mino
 _ROUNDS = 8
 
 FAR = 10_000
-"""Offsets that are skipped rather than read on the way from one range to the next."""
+"""If two offsets are further apart than this, the offsets between them are not read."""
 
 EARLIEST = -2
 """Stands for the first offset that a partition has."""
@@ -30,8 +32,9 @@ class Range(NamedTuple):
 
 
 def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Range]) -> DataFrame:
-    """Return the records of these ranges, of which each partition has at most one. `options` are
-    those of a Kafka source; options that select topics and offsets are ignored.
+    """Return the Kafka records in `ranges`, which must not have more than one range for a
+    partition. `options` are those of a Kafka source; options that select topics and offsets are
+    ignored.
     """
     starts: dict[str, dict[int, int]] = defaultdict(dict)
     ends: dict[str, dict[int, int]] = defaultdict(dict)

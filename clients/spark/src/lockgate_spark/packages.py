@@ -109,8 +109,8 @@ def _context() -> Any | None:
 
 
 def _at_hand() -> tuple[str, str | None]:
-    """Return the version of Spark, and the version of Scala, such as 2.12, if a JVM or a jar shows
-    it.
+    """Return the version of the running Spark, or of the installed one. Also return its version of
+    Scala, such as 2.12; None if neither a JVM nor a jar shows it.
     """
     context = _context()
     if context is not None:

@@ -50,12 +50,12 @@ class QueryWatermark:
 
     @property
     def aligned(self) -> bool:
-        """Whether an aligned source is below it."""
+        """Whether an aligned source is below it in the query's plan."""
         return any(origin.aligned for origin in self.origins)
 
     @property
     def unaligned(self) -> tuple[Unaligned, ...]:
-        """The streams below it that are not aligned, without repetitions."""
+        """The streams below it in the query's plan that are not aligned, without repetitions."""
         return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
 
 

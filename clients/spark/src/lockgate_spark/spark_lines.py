@@ -37,7 +37,7 @@ def session_of(execution: Any) -> Any:
 
 
 def start_offsets(execution: Any) -> Any:
-    """Return where a run's next batch starts, for each source."""
+    """Return the offsets at which a run's next batch starts, for each source."""
     return execution.committedOffsets() if SPARK_3 else execution.getStartOffsetsOfLatestBatch()
 
 

@@ -8,7 +8,7 @@ from lockgate_spark.errors import Stopped
 
 
 class SparkRun(Protocol):
-    """One run of one query."""
+    """The protocol of one run of one query, for classic sessions and for Spark Connect."""
 
     @property
     def query_id(self) -> str:
@@ -35,13 +35,13 @@ class SparkRun(Protocol):
         """Whether `align` has put the query's sources into a group."""
 
     def is_active(self) -> bool:
-        """Return False once `query.stop()` was called."""
+        """Return whether the run is active. It is not once `query.stop()` was called."""
 
     def check_active(self) -> None:
-        """Raise `Stopped` after `query.stop()`; call it on the query's own thread."""
+        """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread."""
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the run, at most that long. Return whether it has ended.
+        """Wait for the end of the run, for at most `seconds`. Return whether it has ended.
 
         Do not call it on the query's own thread.
         """
@@ -52,7 +52,9 @@ class SparkRun(Protocol):
 
 @contextmanager
 def stoppable(run: SparkRun) -> Iterator[None]:
-    """Raise `Stopped` instead of an error after `query.stop()`, which cancels Spark's jobs."""
+    """Raise `Stopped` instead of any error after `query.stop()`, which cancels Spark's jobs and so
+    makes them fail.
+    """
     try:
         yield
     except Exception:

@@ -36,7 +36,9 @@ Work = Callable[[DataFrame, int], object]
 
 
 def _session_of(batch: Any) -> Any:
-    """Return the module with what a gate needs of a batch's session, classic or of Connect."""
+    """Return the module whose functions give a gate what it needs of the batch's session. There is
+    one for classic sessions and one for Spark Connect.
+    """
     if is_connect(batch):
         from lockgate_spark.gates import over_connect
 
@@ -48,7 +50,9 @@ def _session_of(batch: Any) -> Any:
 
 @contextmanager
 def _log_errors_briefly() -> Iterator[None]:
-    """Log an error of lockgate as one sentence. Spark shows it later, below Python's traceback."""
+    """Log an error of lockgate as one sentence, and raise it again. Spark shows it later, below
+    Python's traceback.
+    """
     try:
         yield
     except AlignmentError as error:
@@ -140,7 +144,9 @@ class ObservedFunction(_WithEventTimes):
             self._fn(batch, batch_id)
 
     def _compare(self, span: Span) -> None:
-        """Compare a batch with the group's read limit. Errors are only logged."""
+        """Compare a batch with the group's read limit, and log if the answer differs from that of
+        the previous batch. Errors are only logged.
+        """
         try:
             with CoordinatorClient(self._coordinator) as client:
                 event = client.alignment()

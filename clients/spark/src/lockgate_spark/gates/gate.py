@@ -30,10 +30,10 @@ _LAST_WORD_S = 10.0
 
 class Gate:
     """One run of a gated query. `now` is a monotonic clock and `clock` the wall clock, both in
-    seconds. `shown` are gauges to keep up to date.
+    seconds. `shown` has the gauges to keep up to date, if any.
 
-    `view` is the view with which the present batch was passed on; None if the batch has no event
-    times.
+    `view` describes the wait of the batch that was passed on last; it is None if that batch has no
+    event times.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Gate:
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
-        """Wait until a batch may be passed on. A batch without event times (`span` is None) may be
-        at once.
+        """Wait until a batch may be passed on. A batch without event times (`span` is None) does
+        not wait.
 
         `step` waits a moment, and raises an error to end the wait. `batch_id` is Spark's number of
         the batch, for the log. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and
@@ -93,8 +93,8 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """Note that the batch passed on last was processed. An error of the report appears with the
-        next batch.
+        """Note that the batch passed on last was processed, and report that to the group. An error
+        of this report is only logged; the next batch raises it if it persists.
         """
         with self._lock:
             self._busy = False
@@ -104,7 +104,9 @@ class Gate:
             self._report()
 
     def tick(self) -> None:
-        """Report between two batches whether the gate is idle. Errors are only logged."""
+        """Report between two batches whether the gate is idle. Do nothing while a batch waits or is
+        processed. Errors are only logged.
+        """
         with self._lock:
             if not self._busy:
                 self._report()
@@ -123,7 +125,8 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Report the end of the run: its reader is finished, or parks until the next run.
+        """Close the gate, and report the end of the run: its reader is finished, or parks until the
+        next run.
 
         If the run has failed, its reader keeps the lease for the restart.
         """
@@ -170,8 +173,8 @@ class Gate:
     # -- what a user sees --
 
     def _check_order(self, span: Span, batch_id: int) -> None:
-        """Warn if a batch lies below the reported watermark by more than the drift. Warn again only
-        if a later batch lies twice as far below it.
+        """Warn if a batch begins below the reported watermark by more than the drift. Warn again
+        only if a later batch begins twice as far below it.
         """
         below, drift = self._state.below_report(span), self.membership.max_drift or self._bounds.max_drift
         if below <= max(drift, 2 * self._below):
@@ -196,8 +199,8 @@ class Gate:
             check_max_wait(self.alignment, waited_s, what, self.membership.last)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
-        """Set the gauges. `held_s` is how long the batch has waited so far; None if it is passed
-        on.
+        """Set the gauges by `view`. `held_s` is how long the batch has waited so far; None if it is
+        passed on.
         """
         if self._shown is not None:
             self._shown.show(

@@ -13,11 +13,11 @@ _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 
 def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | None, int]:
-    """Compute the range of a batch's credible event times in one aggregate. Return it, or None if
-    no row has one, and the number of rows without one.
+    """Compute the range of a batch's credible event times in one aggregate. Return this range, or
+    None if no row has such a time, and the number of rows without one.
 
     `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
-    `ConfigurationError` for an expression of another type than TIMESTAMP or BIGINT.
+    `ConfigurationError` if the expression is of another type than TIMESTAMP or BIGINT.
     """
     kind = times.schema[0].dataType.typeName()
     if kind not in _MILLIS:

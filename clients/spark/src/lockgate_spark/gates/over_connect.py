@@ -14,7 +14,7 @@ from lockgate_spark.event_times import TIME
 
 @dataclass(frozen=True, slots=True)
 class ConnectRun:
-    """One run of one query of a Connect session: a `SparkRun`."""
+    """One run of one query in a session of Spark Connect. It implements `SparkRun`."""
 
     session: Any
     query_id: str
@@ -49,7 +49,9 @@ class ConnectRun:
 
 
 def run_of(batch: Any) -> ConnectRun:
-    """Return the run of the batch's query. Raises `UnsupportedQuery`."""
+    """Return the run of the batch's query. Raises `UnsupportedQuery` if the server lacks lockgate's
+    extension.
+    """
     return ConnectRun(batch.sparkSession, **ask(batch, "query"))
 
 

@@ -9,7 +9,7 @@ most. The source's options limit the size of a batch.
 
 **The report.** Let `top` be the highest event time so far, including this batch. No record still to
 come, in this batch or later, is older than min(lowest, top - disorder). While a batch waits or is
-processed, the watermark is that minus 1, and the next report can reach the batch's `highest`. After
+processed, the watermark is this time - 1, and the next report can reach the batch's `highest`. After
 the batch, the watermark is top - disorder - 1. A group's drift is larger than the disorder, so a
 gate that blocks its group finds its own batch below the ceiling. Therefore, as long as any query
 has a batch, some query may continue.
@@ -32,10 +32,10 @@ from lockgate_spark.event_times import Span
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """The part of a query's history that decides what its gate reports.
+    """The state from which a gate's report follows.
 
     `top` is the highest event time so far (ms), and `disorder` how far out of order (ms) records
-    may be. `batch` is None between two batches.
+    may be. `batch` is the range of the batch that waits or is processed; None between two batches.
     """
 
     disorder: int
@@ -53,9 +53,8 @@ class GateState:
     def status(self, *, joint: bool, idle: bool) -> SourceStatus | None:
         """Return the report; None before the first event time.
 
-        `joint` says whether the group works through backlogs jointly, so that the report may
-        include the event time that the next one can reach. `idle` says whether the next batch is
-        overdue.
+        `joint` says whether the group works through backlogs jointly. Then the report includes the
+        event time that the next report can reach. `idle` says whether the next batch is overdue.
         """
         if self.batch is None and idle:
             return SourceStatus(watermark.MAX, None, idle=True)

@@ -1,3 +1,3 @@
-"""The way of a query into its group. After that, `lockgate_http` keeps its place there, as for all
-clients. The public functions and `gates` use this room.
+"""The checks and calls with which a query joins its group. `lockgate_http` then maintains the
+membership, as for all clients.
 """

@@ -10,7 +10,7 @@ from lockgate_spark.spark_run import SparkRun
 
 
 def agreement_of(alignment: Alignment) -> Agreement:
-    """Return the settings of a query that its group has to agree with."""
+    """Return the settings on which a query has to agree with its group."""
     assert alignment.coordinator is not None
     bounds = bounds_of(alignment)
     return Agreement(
@@ -23,7 +23,9 @@ def agreement_of(alignment: Alignment) -> Agreement:
 
 
 def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
-    """Return the membership of a run in its group; None without a group, and in observe mode."""
+    """Join the group for one run, and return the membership. Return None without a group, and in
+    observe mode.
+    """
     coordinator = alignment.coordinator
     if coordinator is None or alignment.mode == "observe":
         return None  # a reader that reports would hold other queries
@@ -33,8 +35,8 @@ def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
 
 
 def check_coordinator(alignment: Alignment) -> None:
-    """Check before the query runs that the coordinator accepts the token, and that the group's
-    settings match.
+    """Raise an error before the query runs if the coordinator rejects the token, or if the group's
+    settings do not match.
     """
     assert alignment.coordinator is not None
     agreement = agreement_of(alignment)

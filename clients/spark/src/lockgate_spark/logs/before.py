@@ -1,5 +1,5 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
-read. It shows which windows may have begun there.
+read. Windows that begin at or below that time may have records that the query does not read.
 
 The last record before such an offset is enough, because a record before it is later by at most
 `disorder`. This also holds for deleted records. A thousand records of each split are inspected in
@@ -41,8 +41,8 @@ def highest_before(
 
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
-    """Return the first event time above this one in a stretch of offsets, for each split that has
-    one.
+    """Return the first event time above `event_time` in the stretch of offsets of each split.
+    Splits without one are left out.
     """
     if not stretches or event_time >= log.credible.latest:
         return {}

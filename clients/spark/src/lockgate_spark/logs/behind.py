@@ -1,4 +1,4 @@
-"""The check that a split's log is in order where a batch ends, and so that a window which ends
+"""The check that a split's log is in order around the end of a batch, so that a window that ends
 there is complete.
 
 All records before the end were read. If the log is out of order by at most `disorder`, records of
@@ -19,7 +19,8 @@ def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offse
     """Return the splits that have a record below `event_time` (ms) after the end of the batch. Also
     return those in which too many records would have to be read to find out.
 
-    `cuts` has the offset at which the batch ends for each split, and `ends` the end of its log.
+    `cuts` has the offset at which the batch ends for each split, and `ends` the end of its log. The
+    log is assumed to be out of order by at most `disorder` (ms).
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:

@@ -1,8 +1,8 @@
-"""The place where a split's log passes an event time, found by reading a few records. It is used
-where Kafka's look-ups by time are of no help.
+"""The search for the offset at which a split's log passes an event time. It reads a few records,
+and is used if Kafka's look-ups by time do not help.
 
-The search keeps one place that is known to be at or below the time and one that is known to be
-above it. The next place to read is guessed by linear interpolation between the two, or by the rate
+The search keeps one offset that is known to be at or below the time and one that is known to be
+above it. The next offset to read is guessed by linear interpolation between the two, or by the rate
 at which the log grew recently. If a guess does not halve the interval, the next step does. Kafka
 sends some more records along with each one that is requested (a window), and the JVM inspects
 these, too. So a guess only has to be near, and aims half a window too low. Records without a
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
         found: The first credible record.
         passed: The number of other records before it.
         first_passed: The first of these other records.
-        until: No other record below this offset is credible.
+        until: Offset below which no other record is credible.
         below: The last record known to be at or below the event time.
         above: The first record above it, with no credible record in between.
         seen: The offset after the last record that was sent along, markers included.
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
-        """Make it from one split's row in the answer of `KafkaLog.read`."""
+        """Return the reading in one split's row of the answer of `KafkaLog.read`."""
         return cls(
             _head(*row[:2]),
             row[2],
@@ -67,8 +67,8 @@ class Reading(NamedTuple):
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """Return the event time of the first credible record, at the offset of the first record
-        skipped before it.
+        """Return the first credible record. If records were skipped before it, return its event
+        time at the offset of the first of them.
         """
         if self.found is None or self.first_passed is None:
             return self.found
@@ -77,12 +77,12 @@ class Reading(NamedTuple):
 
 @dataclass(slots=True)
 class Crossing:
-    """The search in one split.
+    """The search for the first record above `event_time` (ms) in one split.
 
-    All records below `low` are known to be at or below `event_time`.
+    All records below the offset `low` are known to be at or below `event_time`.
 
     Attributes:
-        end: Where the log ends.
+        end: End of the log.
         below: The last record known to be at or below `event_time`.
         above: The first record known to be above it.
         pace: Offsets per ms at which the log grew, if known.
@@ -117,7 +117,7 @@ class Crossing:
         return self.low >= self._upper and self._behind is None
 
     def probe(self) -> int:
-        """Return the offset to read at."""
+        """Return the offset at which to read next."""
         if self._behind is not None and self.low >= self._upper:
             self.low, self._upper, self._behind = max(self.low, self._behind), self.bound, None
         width = self._upper - self.low
@@ -135,15 +135,15 @@ class Crossing:
         return self.low + min(width - 1, max(0, ahead))
 
     def _ahead_by_pace(self) -> int | None:
-        """Return how far beyond `low` the log passes the event time if it continues at the same
-        rate; None if the rate is not known.
+        """Return how many offsets beyond `low` the log passes the event time if it continues at the
+        same rate; None if the rate is not known.
         """
         if self.below is None or self.pace is None:
             return None
         return max(0, self.below.offset + int((self.event_time - self.below.event_time) * self.pace) + 1 - self.low)
 
     def learn(self, at: int, reading: Reading) -> None:
-        """Narrow the search by what was found at or after the offset `at`."""
+        """Narrow the search by the result of a read from the offset `at` on."""
         width = self._upper - self.low
         if reading.found is not None and reading.found.event_time <= self.event_time:
             self.low, self.below = reading.found.offset + 1, reading.found
@@ -183,11 +183,11 @@ class Tail:
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
     def probe(self) -> int:
-        """Return the offset to read at, up to `blank`."""
+        """Return the offset from which to read next, up to `blank`."""
         return max(self.floor, self.blank - self.back) if self.last is None else (self.floor + self.blank) // 2
 
     def learn(self, at: int, reading: Reading) -> None:
-        """Narrow the search by what was found at or after the offset `at`."""
+        """Narrow the search by the result of a read from the offset `at` on."""
         if reading.found is None:
             self._walked += self.blank - at
             self.blank, self.back = at, 2 * self.back

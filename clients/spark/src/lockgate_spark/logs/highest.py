@@ -24,7 +24,7 @@ from lockgate_spark.event_times import Credible
 from lockgate_spark.logs.crossing import FURTHEST_BACK, Reading, Tail
 
 Read = Callable[[Mapping[str, tuple[int, int]]], Mapping[str, Reading]]
-"""Reads between two offsets of each split, and lets `Highest.learn` know."""
+"""Read the given range of offsets of each split, and call `Highest.learn` with the result."""
 
 _CLOSE = 64  # offsets that one read is likely to show, however large the records
 
@@ -45,14 +45,16 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Note the result of a look-up. It may lie at or beyond the end, and need not be a
-        record.
+        """Note `head`, the result of a look-up of the highest timestamp. It may lie at or beyond
+        the end, and need not be a record.
         """
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:
-        """Note where the log ends, which decides which results of look-ups count."""
-        if end < self._looked[1]:  # the topic was made anew
+        """Note the `end` of the log. Results of look-ups count only below it, and only if they are
+        credible. If the end has moved back, forget the records.
+        """
+        if end < self._looked[1]:  # the topic was created again
             self.record = self._claim = self._false = None
             self._looked, self._last, self._tail_of = (0, 0), -1, -1
         if self._is_below(end, credible) and self._named != self._false:
@@ -60,7 +62,9 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Use the records that were read from the offset `start` on."""
+        """Use the records of a read that began at the offset `start`: update the highest record,
+        and decide on the claim.
+        """
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
             self._last = max(self._last, head.offset)
@@ -72,8 +76,8 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Decide on a claim from `start` up to `stop`, where all records were read: it is a known
-        record, or none.
+        """Drop the claim if a record at least as high is known. If all records from `start` up to
+        `stop` were read and the claim lies among them, it is no record.
         """
         if self._claim is None:
             return
@@ -89,8 +93,8 @@ class Highest:
         return self.record is None or head.event_time > self.record.event_time
 
     def claim(self, end: int) -> int | None:
-        """Return the offset to read at, to check the claim and to see the records close to the end;
-        None if there is no claim to check.
+        """Return the offset from which to read, to check the claim and to see the records close to
+        the end. Return None if there is no claim to check.
         """
         if self._claim is None:
             return None
@@ -117,14 +121,18 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Note the result of a search for the last record."""
+        """Note that `tail` has searched for the last record below `end`, and choose how far back
+        the next search begins.
+        """
         self._tail_of = end
         if tail.last is not None:
             self._back = min(_CLOSE, max(self._back // 2, end - tail.last.offset))
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Read what is still unknown of the highest records below these ends."""
+    """Find the highest record below the end of each split, by reading the records that are still
+    unknown. The results are in `splits`.
+    """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)
     claims = {

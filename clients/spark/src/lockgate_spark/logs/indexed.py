@@ -27,7 +27,7 @@ class IndexedSplitLog(KafkaSplitLog):
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has read as often as it should."""
+        """Whether this plan has read as many times as it should."""
         return self._reads >= MOST_READS
 
     def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:

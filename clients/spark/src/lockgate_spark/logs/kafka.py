@@ -1,26 +1,25 @@
-"""The split logs of one Kafka source: Kafka's look-ups by time, and what was learned from them so
-far.
+"""The split logs of one Kafka source: Kafka's look-ups by time, and the findings from them so far.
 
 Event time is Kafka's record timestamp. One look-up (ListOffsets by time) returns, for all splits at
 once, the first record of *at least* a time, from the log's beginning. If this record lies below the
 position, a record with a later time was read already. Then either the split is ahead of that time,
 which its first unread record shows, or its log is out of order there. A record from 2099 hides all
-records behind it from each later look-up. What a look-up cannot find is found by reading single
-records (`crossing`) of all such splits at once, and what was found is kept (`points`).
+records behind it from each later look-up. If a look-up cannot find a record, it is found by reading
+single records (`crossing`) of all such splits at once, and is kept (`points`).
 
 To a look-up, the marker at the end of a transaction is a record with the broker's time, and an
 aborted record is like any other. If records have times from long ago, such a marker hides all
 records behind it, like a record from 2099. Therefore the first unread records and the highest ones
 (`highest`) are read, and the records at which a plan would stop are checked (`confirm`) and
 remembered. Samples are compared with the results of look-ups. Once look-ups have returned markers
-that hide older records (`_distrust_look_ups`), each place is found by reading from the look-up's
+that hide older records (`_distrust_look_ups`), each record is found by reading from the look-up's
 answer on.
 
 **Bound.** After `MOST_READS` such reads, a plan ends its search (`read_budget_spent`) and uses a
 smaller batch if it has one. It may still need up to four event times (the present one, horizon,
 ceiling, target), each of which takes at most 2 · log2(unread offsets) reads.
 
-`requests` carries all calls to Kafka, with the source's own `kafka.*` options.
+`requests` makes all calls to Kafka, with the source's own `kafka.*` options.
 """
 
 import logging
@@ -42,12 +41,12 @@ log = logging.getLogger("lockgate")
 
 MOST_READS = 64
 SAMPLED = 4
-"""Splits that are looked at at once for how far they are out of order."""
+"""The number of splits that one sample of the out-of-orderness inspects."""
 MOST_CONFIRMED = 64
-"""Splits whose next records are looked at before a plan stops there, where look-ups alone have told
-of them.
+"""The maximum number of splits for which a plan reads the record at which it stops, if only a
+look-up has returned that record.
 """
-MOST_ANEW = 2  # plans that are made anew for what hides little, before look-ups are distrusted
+MOST_ANEW = 2  # times that a plan is made again for markers that hide little
 
 # a marker that is later than its records by no more hides nothing worth a read
 _MARKER_LAG_MS = 1_000
@@ -57,7 +56,7 @@ _MARKER_LAG_MS = 1_000
 class KafkaSplitLog:
     """The logs of one source's splits. Not thread-safe, since a query plans on one thread.
 
-    Only this class changes `learned`, which has what was learned of each split so far.
+    `learned` has the findings about each split so far. Only this class changes it.
     """
 
     jvm: InitVar[Any]  # a `KafkaLog.java`
@@ -93,7 +92,7 @@ class KafkaSplitLog:
         return sorted(splits) == self.requests.order
 
     def begin_plan(self, credible: Credible) -> None:
-        """Begin a plan, which only considers credible event times."""
+        """Begin a plan that considers only event times in the range `credible`."""
         self._reads = self._anew = 0
         self._heads_asked = None
         if credible != self.credible:
@@ -114,8 +113,8 @@ class KafkaSplitLog:
         """Ask where the logs end by calling `ends`, after `now` (wall clock in ms). All further
         calls refer to the splits that it returns.
 
-        What must not be newer than the ends is requested before: the highest event times, if the
-        last plan used them, and the uncommitted ends, if `live`.
+        Two values must not be newer than the ends, so they are requested first: the highest event
+        times, if the last plan used them, and the uncommitted ends, if `live`.
         """
         if self._highest_was_needed:
             self._ask_highest()
@@ -145,15 +144,13 @@ class KafkaSplitLog:
             learned.caught_up_since = (learned.caught_up_since or now) if positions[split] >= end else None
 
     def clock_moved(self, by: int) -> None:
-        """Shift all times that were noted by the clock by `by` ms, because the clock itself was
-        shifted.
-        """
+        """Shift all recorded wall-clock times by `by` ms, because the clock itself was shifted."""
         for learned in self.learned.values():
             learned.known_until = add(learned.known_until, by)
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """Return the highest known event time below each end. It is never too high."""
+        """Return the highest known event time (ms) below each end. It is never too high."""
         self._highest_was_needed = True
         if not self._highest_is_fresh:
             self._ask_highest()
@@ -185,7 +182,7 @@ class KafkaSplitLog:
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return the first unread record above `event_time` of each split.
+        """Return the first unread record above `event_time` (ms) of each split.
 
         It needs the first unread records, and requests them unless the last call of `heads` was for
         the same positions and ends.
@@ -246,17 +243,16 @@ class KafkaSplitLog:
         return False
 
     def end_of_search(self, split: str, end: int) -> int:
-        """Return where a plan has to end: where so many records are not credible that those behind
-        them are unknown.
+        """Return the offset at which a plan has to end in a split. This is `end`, unless a read has
+        stopped before it without a credible record, so that the records behind are unknown.
         """
         learned = self.learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Measure how far records are out of order, in some consecutive unread records of a few
-        splits, which take turns. It raises nothing, and measures nothing if Kafka does not answer
-        soon.
+        """Measure how far some consecutive unread records are out of order, in a few splits. The
+        splits take turns. This raises nothing, and measures nothing if Kafka does not answer soon.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -268,7 +264,7 @@ class KafkaSplitLog:
             self.learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
-        """Note the records at which a plan stops, by split."""
+        """Remember the records at which a plan stops, as the first unread ones of their splits."""
         self._highest_is_fresh = False
         for split, head in next_heads.items():
             there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
@@ -295,7 +291,7 @@ class KafkaSplitLog:
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
     def _distrust_look_ups(self) -> None:
-        """Use no result of a look-up from now on, and forget the earlier ones."""
+        """Stop using the results of look-ups as records, and forget the earlier ones."""
         self._distrusts_look_ups = True
         log.info(
             "Kafka's offset look-ups by timestamp return transaction markers, so lockgate reads records to find the "

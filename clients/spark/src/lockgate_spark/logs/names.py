@@ -9,7 +9,7 @@ from lockgate_spark.logs.unread import Key
 
 
 def names(keys: Iterable[Key], among: Iterable[Key]) -> dict[Key, str]:
-    """Return the name of each split. The source is added if several splits `among` all have the
+    """Return the name of each split. It includes the source if several splits in `among` have the
     same name.
     """
     known = Counter(split for _, split in set(among))

@@ -1,5 +1,4 @@
-"""The known single records of a split: a sparse index of its unread offsets, for places that
-look-ups cannot find.
+"""A sparse index of one split's unread records. It leads to offsets that look-ups cannot find.
 
 It contains the records that plans have read so far. Their event times need not rise with the
 offset. How far they fall shows a part of the split's out-of-orderness; records between the points
@@ -24,8 +23,8 @@ class Points:
     Attributes:
         first_met: The first record without a credible event time.
         pace: Offsets per ms between the last two positions.
-        disorder: The most (ms) that a record was seen to be older than one before it.
-        compared: Roughly how many records were compared with others for that.
+        disorder: The largest time (ms) by which a record was older than one before it.
+        compared: The approximate number of records that were compared for this.
     """
 
     first_met: Head | None = None  # the first one of the others that was met
@@ -41,7 +40,9 @@ class Points:
     _met: dict[int, tuple[Head, int]] = field(default_factory=dict)
 
     def add(self, head: Head) -> None:
-        """Add a credible record."""
+        """Add a credible record, and update `disorder`. If there are then more than `MOST`, remove
+        one.
+        """
         at = bisect_left(self._seen, head)
         if at < len(self._seen) and self._seen[at] == head:
             return
@@ -69,8 +70,8 @@ class Points:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
-        """Note a sample of consecutive records from `start` up to `stop`: the most that their event
-        times fall, and the range of these times (ms).
+        """Note a sample of consecutive records from the offset `start` up to `stop`. Their event
+        times fall by at most `disorder`, and lie between `lowest` and `highest` (all in ms).
 
         If the sample lies behind the previous one, event times that fall between the two count,
         too.
@@ -99,7 +100,7 @@ class Points:
         self._seen, self._position, self.pace = [], None, None
 
     def note(self, reading: Reading) -> None:
-        """Add the records of a read."""
+        """Add the records of a reading."""
         if reading.first_passed is not None:
             self.meet(reading.first_passed, reading.passed)
         for head in (reading.found, reading.below, reading.above):
@@ -129,7 +130,7 @@ class Points:
         return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
 
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
-        """Return the last known record at or below the event time, and the first known one above
+        """Return the last known record at or below `event_time` (ms), and the first known one above
         it. Both lie below `end`.
         """
         below = None
@@ -151,7 +152,7 @@ class Points:
 
 @dataclass(slots=True)
 class Learned:
-    """What was learned of one split."""
+    """The findings about one split so far."""
 
     # for which position, and the first credible record there
     head: tuple[int, Head | None] | None = None
@@ -163,8 +164,8 @@ class Learned:
     known_until: int = MIN
     caught_up_since: int | None = None
     named: dict[int, tuple[Head | None, int]] = field(default_factory=dict)
-    """By the offset of what a look-up has named, and was read: the first record there, with nothing
-    credible below the other offset.
+    """By each offset that a look-up has returned and that was read: the first credible record from
+    there on, and an offset below which no other record is credible.
     """
 
     def has_read(self, head: Head) -> bool:

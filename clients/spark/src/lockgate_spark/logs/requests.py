@@ -82,7 +82,9 @@ class KafkaRequests:
         return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
     def highest(self) -> dict[str, Head] | None:
-        """Return the highest record of each log by Kafka's look-up; None if brokers lack it."""
+        """Return the record with the highest timestamp in each log, by Kafka's look-up. Return None
+        if the brokers do not support it.
+        """
         packed = self._jvm.highest()
         return self._unpacked(packed) if packed else None
 
@@ -97,7 +99,7 @@ class KafkaRequests:
 
     def sample(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
         """Inspect some records in each range. Return their out-of-orderness, their lowest and
-        highest event time (all in ms), and the offset behind them. Splits without a record are left
+        highest event time (all in ms), and the offset after them. Splits without a record are left
         out.
         """
         self.made += 1

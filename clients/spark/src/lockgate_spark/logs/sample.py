@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How many records were looked at, how many of them have a value, and how many an event time.
-    `value` is the value of one record: empty if none has one, and "?" if it is not text.
+    """The numbers of records that were inspected (`looked`), that have a value (`valued`), and that
+    have an event time (`timed`). `value` is the value of one record: empty if none has one, and "?"
+    if it is not text.
     """
 
     looked: int
@@ -16,6 +17,6 @@ class Sampled:
 
     @classmethod
     def of(cls, line: str) -> "Sampled":
-        """Make it from the answer of `KafkaSample.look`."""
+        """Return the summary in a line of `KafkaSample.look`."""
         looked, valued, timed, value = line.split("\t", 3)
         return cls(int(looked), int(valued), int(timed), value)

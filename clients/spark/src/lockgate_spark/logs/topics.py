@@ -37,8 +37,8 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Request the configuration of new topics, and warn of what users should know about it.
-        `now` is the wall clock in ms.
+        """Request the configuration of topics that are new among `splits`, and log warnings about
+        it. `now` is the wall clock in ms.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:

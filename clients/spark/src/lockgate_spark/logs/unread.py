@@ -35,19 +35,21 @@ class Source(Protocol):
         """The expression for the event time; None for Kafka's timestamp."""
 
     def initial(self) -> Offsets:
-        """Return where the source starts without a checkpoint."""
+        """Return the offsets at which the source starts without a checkpoint."""
 
     def comes(self, ends: Offsets, seconds: float) -> bool:
-        """Wait for a record at or beyond these ends, for at most so many seconds. Return whether
-        one has come.
+        """Wait for a record at or beyond `ends`, for at most `seconds`. Return whether one has
+        come.
         """
 
     def sampled(self, ranges: Mapping[str, tuple[int, int]]) -> Sampled:
-        """Inspect the records in these ranges of offsets, by split."""
+        """Return a summary of the records in `ranges`, which has a range of offsets for each
+        split.
+        """
 
     def ends(self, start: Offsets) -> Offsets:
-        """Return where each split ends; under AvailableNow the ends are fixed. Splits that are not
-        in `start` are new.
+        """Return the offset at which each split ends; under AvailableNow the ends are fixed. Splits
+        that are not in `start` are new.
         """
 
 
@@ -68,8 +70,9 @@ class Unread:
     def ask(
         cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
     ) -> "Unread":
-        """Ask every source for its ends. `now` is the wall clock (ms) before that. Plans consider
-        only `credible` event times.
+        """Ask every source for its ends, and return them with the positions. `starts` has the
+        positions, `now` is the wall clock (ms) before the requests, and plans consider only
+        `credible` event times.
         """
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
@@ -90,7 +93,7 @@ class Unread:
                 start = {split: start.get(split, begins.get(split, 0)) for split in found}
             # A split that is gone is left out, and one that ends below its position ends there:
             # what that means is for Spark to say (failOnDataLoss). If we kept their positions, a
-            # topic made anew would pass unnoticed, and its first records with it.
+            # topic created again would pass unnoticed, and its first records with it.
             ends[i] = found
             positions[i] = {split: min(position, found[split]) for split, position in start.items()}
             source.log.note_ends(asked, positions[i], source.fixed_at)
@@ -106,8 +109,8 @@ class Unread:
                 yield (i, split), position, ends[split]
 
     def visible_end(self, i: int, split: str) -> int | None:
-        """Return up to where records of a split can be read, including those after a fixed end;
-        None if the split was deleted.
+        """Return the offset up to which records of a split can be read, including those after a
+        fixed end; None if the split was deleted.
         """
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
         if end is None or source.fixed_at is None or source.log.requests.reads_committed:
@@ -165,8 +168,8 @@ class Unread:
         return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
-        """Yield the records of each split's batch that plans have read, and the last one in its log
-        if it is known. It makes no request.
+        """Yield the records of each split's batch that plans have read, and the known record with
+        the highest event time in each log. This makes no request.
         """
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):

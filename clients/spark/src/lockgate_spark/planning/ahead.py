@@ -2,10 +2,10 @@
 
 Such a record is not read until the clock reaches its time, and all records behind it wait, too. The
 other splits are read on, and Spark's watermark rises. So a record that waits behind the stopped one
-may be late by the time it is read. Such records are counted here, as far as they can be seen.
+may be late by the time it is read. This module counts such records, as far as they can be seen.
 
-While a split is stopped, the records that arrive in it show whether one record is wrong, or the
-driver's clock (`driver_clock`).
+While a split is stopped, the records that arrive in it show whether that one record or the driver's
+clock (`driver_clock`) is wrong.
 """
 
 import logging
@@ -33,9 +33,9 @@ class _Stop:
 
     Attributes:
         head: The record that stops it.
-        since: When it was stopped, by the monotonic clock in seconds.
-        seen: Where the log ended when the records behind it were last looked at.
-        late: How many records behind it are late.
+        since: Time when it was stopped, by the monotonic clock in seconds.
+        seen: End of the log when the records behind `head` were last inspected.
+        late: Number of records behind `head` that are late.
         warned: Whether a warning was logged.
     """
 
@@ -47,7 +47,9 @@ class _Stop:
 
 
 class Ahead:
-    """The stopped splits of one run. `ticks` is a monotonic clock, in seconds."""
+    """Tracks the splits of one run that are stopped by records ahead of the clock. `ticks` is a
+    monotonic clock, in seconds.
+    """
 
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
@@ -65,8 +67,8 @@ class Ahead:
 
     @property
     def stopped(self) -> dict[Key, int]:
-        """How long (ms) each split has been stopped. Splits stopped only a moment ago are left
-        out.
+        """The time (ms) for which each split has been stopped. Splits stopped for less than a
+        second are left out.
         """
         now = self._ticks()
         return {
@@ -74,8 +76,8 @@ class Ahead:
         }
 
     def why(self, key: Key, now: int) -> str:
-        """Return why a split is stopped at `now` (ms), as the end of a sentence that begins with
-        the split. Return an empty text if it is not stopped.
+        """Return the reason why the split `key` is stopped at `now` (wall clock in ms), as the rest
+        of a sentence that begins with the split. Return an empty text if it is not stopped.
         """
         if key not in self.stopped:
             return ""
@@ -84,11 +86,12 @@ class Ahead:
         return f"has stopped at offset {head.offset}, whose record is stamped {ahead} ahead of the clock"
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
-        """Look for first unread records that are ahead of the clock. `now` is the time (ms) before
-        the broker was asked, and `spark_watermark` is in ms, MIN without one.
+        """Update the stopped splits by each split's first unread record, and count late records.
+        `now` is the wall clock (ms) before Kafka was asked, and `spark_watermark` is in ms, MIN
+        without one.
 
-        Return how far (ms) new records behind a stopped one are ahead of `now`, for each split that
-        has some.
+        Return how far (ms) the first new record behind a stopped one is ahead of `now`, by split.
+        This is inspected at most once a second; in between, the result is empty.
         """
         ticks = self._ticks()
         self._known = ends = {key: end for key, _, end in unread.splits()}
@@ -116,7 +119,9 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """Count the late records behind those that stop these splits, or have stopped them."""
+        """Count the late records behind the ones that stop or have stopped the splits `keys`, up to
+        the first record that is not late. Add them to each split's `late`.
+        """
         if spark_watermark == watermark.MIN:
             return
         begins = {key: self._stops[key].head.offset + 1 + self._stops[key].late for key in keys}

@@ -41,40 +41,42 @@ log = logging.getLogger("lockgate")
 
 
 class Round(Protocol):
-    """The last plan's answers, stored where they outlive this process."""
+    """Storage for the last plan's answers, which outlives this process."""
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        """Return the leader, and the answers that Spark has not asked for yet; None before the
-        first plan.
+        """Return the index of the leading source, and the answers that Spark has not asked for yet,
+        by source. Return None before the first plan.
         """
 
     def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        """Store the answers of a plan, before any of them is given."""
+        """Store a plan's `answers` before any of them is returned to Spark. `leader` is the index
+        of the leading source.
+        """
 
 
 class KeptTable(Protocol):
-    """Where the late rows of a run are written. `path`: of the table."""
+    """The table to which the late rows of a run are written. `path` is its path."""
 
     path: str
 
     def expect(self) -> None:
-        """Get ready, before the first batch."""
+        """Prepare the table before the first batch."""
 
     def take(self) -> None:
         """Write the late rows of the last batch."""
 
     def sum_up(self) -> None:
-        """Note the end of the run."""
+        """Note the last batch at the end of the run, and log how many late rows were written."""
 
 
 class AlignedRun:
-    """One run of one query.
+    """One run of one query, which plans the batches of all its aligned sources.
 
-    `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits so many
-    seconds; by default, the end of the run ends this wait. `begin` runs a function on another
-    thread, so that Kafka is asked for the next plan while Spark runs a batch. `gauges` and `report`
-    are kept up to date, if there are any. `round_` is given if another process has planned for this
-    run before.
+    `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits for a
+    number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
+    another thread, so that Kafka is asked for the next plan while Spark runs a batch. The run keeps
+    `gauges` and `report` up to date, if there are any. `round_` is given if another process has
+    planned for this run before.
     """
 
     def __init__(
@@ -137,7 +139,7 @@ class AlignedRun:
 
     @property
     def waits(self) -> Waits:
-        """What the query waits for."""
+        """The present and past waits of the query."""
         return self._planner.waits
 
     @property
@@ -147,14 +149,14 @@ class AlignedRun:
 
     @property
     def left(self) -> str:
-        """What a run under `availableNow` has left to the next one, in sentences; empty if
-        nothing.
+        """A text about the records that a run under `availableNow` has left for the next run. It is
+        empty if there are none.
         """
         return self._planner.left
 
     @property
     def disorder(self) -> int:
-        """How far out of order (ms) the plans assume the records of one split to be."""
+        """The out-of-orderness (ms) that plans assume for the records of one split."""
         return self._planner.bounds.now().disorder
 
     @property
@@ -168,18 +170,19 @@ class AlignedRun:
         return None if slices is None else slices.replayed
 
     def add(self, index: int, source: Source) -> None:
-        """Add a source to the common plan."""
+        """Add the source `index`, so that plans include it."""
         self.sources[index] = source
         self._open += 1
 
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
-        """Return where the next batch of source `index` ends.
+        """Return the offsets at which the next batch of source `index` ends. The call for the
+        leading source makes the plan for all sources, and may wait.
 
         Args:
             index: The source's index.
-            start: Where the last batch ended.
-            budget: The most offsets to read; None for no limit.
-            least: The smallest batch that is worth reading.
+            start: The offsets at which the last batch ended.
+            budget: The maximum number of offsets to read; None for no limit.
+            least: The smallest batch that is worth reading; None for no minimum.
         """
         self.sources[index].budget = budget
         self._planner.least[index] = least
@@ -194,8 +197,8 @@ class AlignedRun:
         return answer
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
-        """Make a plan in observe mode, while Spark reads up to `native` in any case. Errors are
-        only logged.
+        """Make a plan in observe mode, and compare it with `native`, the offsets up to which Spark
+        reads in any case. Errors are only logged.
         """
         view = None
         try:
@@ -208,43 +211,46 @@ class AlignedRun:
         self._tell_report(lambda report: report.read(index, start, native, view, budget))
 
     def tell_progress(self, index: int) -> dict[str, str]:
-        """Return the metrics of one source in Spark's progress, by name."""
+        """Return the metrics that Spark's progress shows for one source, by name."""
         return self._planner.observer.progress(index)
 
     def tell_late(self, index: int, total: int) -> None:
-        """Show how many rows of one source were late in the run so far, where they are counted."""
+        """Set the number of late rows of source `index` in the run so far to `total`, for the
+        group's reader stats and the gauges.
+        """
         self._planner.facts.count_late(index, total)
         if self._gauges is not None:
             self._gauges.show_late(index, total)
 
     def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """Note that a batch of one source is done. `batch` has its late rows, if they are
-        counted.
+        """Tell the report that a batch of source `index` is done. `batch` has its late rows; it is
+        None if they are not counted.
         """
         self._tell_report(lambda report: report.after_batch(index, batch))
 
     def keep(self, kept: KeptTable) -> None:
-        """Keep the late rows of this run in a table."""
+        """Set the table for the late rows of this run, and mention it in the report."""
         self.kept = kept
         self._tell_report(lambda report: report.keeps_late_rows(kept.path))
 
     def tell_uncounted(self, why: str) -> None:
-        """Note that late rows are not counted in this run, and why."""
+        """Tell the report why late rows are not counted in this run."""
         self._tell_report(lambda report: report.not_counted(why))
 
     # -- the end --
 
     def close(self) -> None:
-        """Close one source, at the end of the query. The last call reports that the readers are
-        finished. If the run has failed, the readers keep their leases for the next run.
-        """
+        """Close one source at the end of the query. Closing the last one ends the run (`end`)."""
         self._open -= 1
         if self._open <= 0:
             self.end()
 
     def end(self) -> None:
-        """End the run, even while sources are open. Spark does not stop the sources of a run that
-        fails to start, so this call ends such a run.
+        """End the run, even while sources are open. Its readers report that they are finished. If
+        the run has failed, they keep their leases for the next run instead.
+
+        Spark does not stop the sources of a run that fails to start, so such a run is ended by this
+        call.
         """
         if self._closed.is_set():
             return
@@ -277,7 +283,9 @@ class AlignedRun:
         self._tell_report(lambda report: report.finish(self.run.failed()))
 
     def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
-        """Pass an event on to the report. A failure there must not stop the query."""
+        """Call `tell` with the report, if there is one. Its errors are only logged, so that they do
+        not stop the query.
+        """
         if self._report is None:
             return
         try:
@@ -308,7 +316,9 @@ class AlignedRun:
     # -- a round: one plan for all sources --
 
     def _is_idle(self) -> bool:
-        """Return whether the last plan read nothing and is still valid."""
+        """Return whether the last plan read nothing and is still valid. This may wait for a
+        moment.
+        """
         return self.alignment.mode != "observe" and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
@@ -334,14 +344,14 @@ class AlignedRun:
         return ends
 
     def _show_held(self, planned: Planned) -> None:
-        """Show a plan with which the query waits in `status` and the gauges."""
+        """Show in `status` and the gauges that the query waits with this plan."""
         self._held_plan = planned
         if self._gauges is not None:
             self._gauges.show_held(planned.plan, self._planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Note the answer to a source. If all topics of the source were deleted, Spark keeps the
-        offsets that it has.
+        """Remember `offsets` as the last answer to a source. If they are empty because all topics
+        of the source were deleted, keep the previous answer, as Spark does.
         """
         if offsets or index not in self._served:
             self._served[index] = offsets

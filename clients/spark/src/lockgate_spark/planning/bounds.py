@@ -10,10 +10,10 @@ Spark uses the lowest of several watermarks, so the longest delay counts. With
 
 **Out of order.** If the user has promised an out-of-orderness, plans use it. Otherwise they use the
 largest one that was measured, up to half of `max_drift`, so that a single record from yesterday
-cannot use up the drift of the whole group. A larger one is warned of (`telemetry.out_of_order`). If
-fewer than `ENOUGH` records of a split were compared, plans assume half of `max_drift` for it. This
-costs nothing if no producer lags, because the clock then bounds how far other splits may go. If
-this split lags, the others wait for it that much longer.
+cannot use up the drift of the whole group. If a larger one was measured, a warning is logged
+(`telemetry.out_of_order`). If fewer than `ENOUGH` records of a split were compared, plans assume
+half of `max_drift` for it. This costs nothing if no producer lags, because the clock then bounds
+how far other splits may go. If this split lags, the others wait for it that much longer.
 """
 
 from collections.abc import Mapping
@@ -36,8 +36,8 @@ def most_learned(max_drift: int) -> int:
 
 
 def delay_of(run: Checkpointed) -> int | None:
-    """Return how far (ms) Spark's watermark stays behind the records of the aligned sources; None
-    if the query has no watermark on them.
+    """Return the delay (ms) of Spark's watermark on the aligned sources; None if the query has no
+    watermark on them.
     """
     delays = [each.delay_ms for each in run.watermarks() if each.aligned]
     if not delays:
@@ -46,18 +46,21 @@ def delay_of(run: Checkpointed) -> int | None:
 
 
 def needed_delay(bounds: Bounds, in_payload: bool) -> int:
-    """Return the watermark delay (ms) with which no row is late."""
+    """Return the shortest watermark delay (ms) with which no row is late. `in_payload` says whether
+    an event time is in the payload.
+    """
     return bounds.max_drift + (bounds.disorder if in_payload else 0)
 
 
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
-    """Return the query's bounds.
+    """Return the bounds of the query's plans.
 
-    If the user set no `max_drift`, it is what the watermark delay leaves, if that is less than the
-    default; in a group the group's value applies. If the user set no `max_out_of_orderness`, it is
-    what was `seen`, up to half of the drift. `idle_timeout` does not depend on the delay.
+    `delay` is the watermark delay, `seen` the measured out-of-orderness, and `group_drift` the
+    drift of the query's group, all in ms. If neither the user nor a group sets `max_drift`, the
+    default is shortened to what `delay` allows. If the user set no `max_out_of_orderness`, it is
+    `seen`, up to half of the drift. `idle_timeout` does not depend on the delay.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -82,13 +85,14 @@ class QueryBounds:
         self._seen = 0
 
     def measure(self) -> None:
-        """Measure how far out of order the records were that the logs have shown."""
+        """Update the measured out-of-orderness with the largest one that the logs have shown."""
         logs = (source.log for source in self._sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Return the backlogs, with a larger out-of-orderness for splits of which few records were
-        compared.
+        """Return the backlogs, with the largest out-of-orderness that plans allow for splits in
+        which few records were compared. If the user has set `max_out_of_orderness`, they do not
+        change.
         """
         if self.are_promised:
             return backlogs
@@ -97,7 +101,7 @@ class QueryBounds:
         return {key: replace(each, disorder=most) if compared[key] < ENOUGH else each for key, each in backlogs.items()}
 
     def now(self) -> Bounds:
-        """Return the bounds by all measurements so far."""
+        """Return the bounds that follow from all measurements so far."""
         return self._by(self._seen)
 
     def in_order(self) -> Bounds:
@@ -121,15 +125,17 @@ class QueryBounds:
         return delay_of(self._run)
 
     def spark_watermark(self, read_upto: int) -> int:
-        """Return Spark's watermark (ms) after records up to `read_upto` (event time) were read, as
-        far as it is known; MIN without one.
+        """Return Spark's watermark (ms) after all records up to the event time `read_upto` (ms)
+        were read. It is at least the one in the checkpoint, and MIN if there is none.
         """
         by_run = watermark.MIN if self.delay is None else watermark.add(read_upto, -self.delay)
         return max(by_run, self._stored_watermark)
 
     @cached_property
     def _stored_watermark(self) -> int:
-        """Spark's watermark in the checkpoint when this run began."""
+        """Spark's watermark (ms) in the checkpoint when this run began; MIN without one, and in
+        observe mode.
+        """
         stored = None if self._alignment.mode == "observe" else self._run.logged_watermark()
         return watermark.MIN if stored is None else stored
 

@@ -1,4 +1,5 @@
-"""The exchange with the query's group: reports are sent, and the ceiling of the plan is received.
+"""The exchange with the query's group, which takes the query's reports and returns the ceiling of
+the next plan.
 
 A query reports its watermarks before each plan. It guarantees that no plan exceeds the ceiling that
 its readers received last, except for records that Kafka is about to delete (`retention`).
@@ -21,8 +22,8 @@ from lockgate_spark.telemetry.observer import Observer
 
 
 class Exchange:
-    """The exchanges of one run. `membership` is None without a group. `facts` are the reader stats
-    reported besides the watermarks.
+    """The exchanges of one run with its group. `membership` is None without a group. `facts` adds
+    the reader stats to the reports.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class Exchange:
         return PlanCeiling(self._membership.exchange(reports), self._membership.last)
 
     def reports(self, look: Look, draft: Draft[Key]) -> dict[int, SourceStatus]:
-        """Return the report of each source."""
+        """Return the report of each source, based on a look and its draft."""
         statuses = source_reports(look.unread, draft, self.states, self._reach(draft))
         retained = {} if self.made is None else self._retention.retained(self.made.cut, self.made.basis.look.unread)
         return self._facts.added(statuses, self._observer.rows_saved, self._looker.producers.shown, retained)
@@ -64,8 +65,8 @@ def source_reports(
 ) -> dict[int, SourceStatus]:
     """Return the report of each source. Each source is a reader with its own watermark.
 
-    `reach` is the event time that the common plan can reach; None if it is not reported. `states`
-    are those of the splits in the last plan.
+    `reach` is the event time (ms) that the common plan can reach; None if it is not reported.
+    `states` has the states of the splits in the last plan that was carried out.
     """
     watermarks = draft.reported_watermarks()
     reports = {}

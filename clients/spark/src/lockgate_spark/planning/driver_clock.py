@@ -1,5 +1,5 @@
-"""The clock of one run's plans. It is the driver's clock unless that is found to be wrong, which is
-logged. The rule is in `lockgate.plan.clock`.
+"""The clock of one run's plans. It follows the driver's clock, unless that is found to be wrong,
+which is logged. The rule is in `lockgate.plan.clock`.
 """
 
 import logging
@@ -44,8 +44,8 @@ class DriverClock:
         return self._clock.moved
 
     def show(self, ahead: Mapping[Key, int]) -> None:
-        """Compare the clock with new records: `ahead` is how far (ms) each split's new records are
-        ahead of the last time that it gave.
+        """Correct the clock by new records. `ahead` is how far (ms) each split's new records are
+        ahead of the time that this clock returned last, below 0 if they are behind it.
         """
         self._clock.show(ahead)
         self._tell_offset()

@@ -17,9 +17,9 @@ from lockgate_spark.logs.topics import topic_of
 from lockgate_spark.logs.unread import Source, Unread
 
 LOOKED = 100
-"""The records of one split that are looked at, counted from its end."""
+"""The number of records to inspect at the end of each split."""
 MOST_SPLITS = 64
-"""Of which the last records are looked at."""
+"""The maximum number of splits to inspect."""
 _MOST_NAMES = 20
 
 
@@ -31,8 +31,8 @@ class EventTimeCheck:
         self._looked: dict[int, Mapping[str, int]] = {}  # the ends at the last look
 
     def check(self, unread: Unread) -> None:
-        """Inspect the sources that have not shown an event time yet. Raises
-        `ConfigurationError`.
+        """Inspect the sources that have not shown an event time yet. Raises `ConfigurationError` if
+        the `event_time` of one gives no time.
         """
         for i, source in unread.sources.items():
             if i in self._shown:

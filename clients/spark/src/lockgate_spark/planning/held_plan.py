@@ -20,12 +20,12 @@ from lockgate_spark.telemetry.waits import check_max_wait
 STEP_S = 0.1  # a held plan looks this often whether the query still runs
 # A record that is stamped ahead of the clock by less than this is waited for.
 _SOON_S = 1.0
-_STALLED_S = 2.0  # a horizon that has not risen for so long will not rise in this run
+_STALLED_S = 2.0  # a horizon that has not risen for this long will not rise in this run
 
 
 class HeldPlans:
-    """The waits of one run. `ticks` is a monotonic clock, in seconds. `sleep` waits so many
-    seconds, or until the run ends.
+    """Makes one run wait while its plans read nothing although records are unread. `ticks` is a
+    monotonic clock, in seconds. `sleep` waits for a number of seconds, or until the run ends.
     """
 
     def __init__(
@@ -40,8 +40,9 @@ class HeldPlans:
         self._ticks, self._sleep = ticks, sleep
 
     def holds(self, planned: Planned) -> bool:
-        """Return whether to wait with this plan. A window that is still open is left to the next
-        run instead.
+        """Return whether the query waits instead of carrying out `planned`. It waits if the plan
+        reads nothing and pauses splits. It does not wait in observe mode, for a larger batch, or
+        for the end of an open window, which is left to the next run.
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
@@ -54,11 +55,12 @@ class HeldPlans:
         show: Callable[[Planned], None],
         careful: Callable[[], bool],
     ) -> Planned:
-        """Return the first plan that may be carried out, or the last one if the wait is given up.
+        """Make plans until one may be carried out, and return it. Return the last plan if the wait
+        is given up.
 
-        `plan_again` makes the next plan, and `show` shows a plan with which the query waits.
-        `careful` returns whether the query waits for a split whose producer is not known yet.
-        Raises `WaitedTooLong`.
+        The first plan is `held`, `plan_again` makes the next one, and `show` shows a plan with
+        which the query waits. `careful` returns whether the query waits for a split whose producer
+        is not known yet. Raises `WaitedTooLong`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -86,7 +88,9 @@ class HeldPlans:
         return planned
 
     def pause(self, seconds: float) -> None:
-        """Wait until the group sends news, or the run ends."""
+        """Wait for at most `seconds`. The wait ends early if the group's event changes, or if the
+        run ends.
+        """
         if self._membership is None:
             self._sleep(seconds)
         else:
@@ -99,8 +103,8 @@ class HeldPlans:
             self._sleep(STEP_S)
 
     def _will_rise_to(self, plan: Plan[Key]) -> bool:
-        """Return whether the horizon, which rises with the clock, may soon reach an unread record.
-        A record stamped 2099 is not waited for.
+        """Return whether the horizon, which rises with the clock, reaches the first unread record
+        within `idle_timeout`. It does not for a record stamped 2099.
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 
@@ -113,5 +117,7 @@ def _first_held(plan: Plan[Key]) -> int:
 
 
 def _is_soon(plan: Plan[Key]) -> bool:
-    """Return whether the clock soon reaches the first record that a plan leaves unread."""
+    """Return whether the first record that a plan leaves unread is at most a second above its
+    ceiling, so that the clock soon reaches it.
+    """
     return _first_held(plan) - plan.ceiling <= _SOON_S * 1000

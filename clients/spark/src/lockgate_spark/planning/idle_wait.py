@@ -3,9 +3,9 @@ a hundred times a second.
 
 **Idle**: everything is read. The plan stays valid until a record comes, and at most for a second,
 because only the next plan sees new partitions and the time. The broker is not asked for the ends
-again and again. Instead it gets one long poll, which it answers as soon as there is a record. Each
-call of Spark waits for that answer for at most `STEP_S`. So Spark asks ten times a second, and
-finds records of a source that is not aligned that much later. `query.stop()` interrupts the wait.
+again and again. Instead, it gets one long poll, which it answers as soon as there is a record. Each
+call of Spark waits for that answer for at most `STEP_S`. So Spark asks ten times a second, and may
+find records of an unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
 
 **Held**: records are unread, but may not be read yet. The next plan is made `HELD_S` later.
 """
@@ -37,9 +37,10 @@ class IdleWait:
         self._until = 0.0 if plan.offsets else now + (min(longest, LONGEST_S) if idle else HELD_S)
 
     def lasts(self, sources: Mapping[int, Source], now: float, sleep: Callable[[float], object]) -> bool:
-        """Return whether the last plan, which read nothing, is still valid.
+        """Return whether the last plan, which read nothing, is still valid at `now`.
 
-        If it is, or if nothing may be read yet, this call waits a moment before it returns.
+        If everything is read, wait a moment for a record to come. If nothing may be read yet, call
+        `sleep` until the next plan is due.
         """
         left = self._until - now
         if left <= 0:

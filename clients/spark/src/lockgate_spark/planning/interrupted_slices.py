@@ -31,8 +31,8 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The input of a draft. `heads` are the first unread records, `disorder` is how far out of
-    order (ms) records may be, and `now` is the wall clock in ms.
+    """The unread records on which a draft is based. `heads` has the first one of each split,
+    `disorder` is how far out of order (ms) records may be, and `now` is the wall clock in ms.
     """
 
     unread: Unread
@@ -42,10 +42,10 @@ class Seen:
 
 
 class InterruptedSlices:
-    """The windows of one run in which records are missing.
+    """Finds the windows of one run in which records are missing.
 
-    `upto` is the latest event time (ms) that a missing record of each split may have, without the
-    out-of-orderness. `ends` is where the last batch before this run ended.
+    `upto` has the latest event time (ms) that a missing record of each split may have, before the
+    out-of-orderness is added. `ends` has the offsets at which the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:
@@ -56,14 +56,16 @@ class InterruptedSlices:
         self._begins: dict[Key, int] = {}
 
     def look(self, seen: Seen) -> None:
-        """Inspect the splits that do not begin where the last batch ended."""
+        """Update `upto` for the splits whose position is not where the last batch ended."""
         for i, positions in seen.unread.positions.items():
             moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
             if moved:
                 self._measure(i, moved, seen.unread.sources[i].log.requests.begins(), seen)
 
     def look_at_begins(self, seen: Seen) -> None:
-        """Find logs that now begin after the position, because records were deleted."""
+        """Update `upto` for the splits whose log now begins after their position, because records
+        were deleted.
+        """
         for i, source in seen.unread.sources.items():
             begins, positions = source.log.requests.begins(), seen.unread.positions[i]
             gone = [
@@ -73,8 +75,9 @@ class InterruptedSlices:
                 self._measure(i, gone, begins, seen)
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Note the batch that was planned: where it ends, and the event time (ms) at which its
-        windows start.
+        """Note the batch that was planned: the offsets at which it `ends`, and the event time (ms)
+        at which its windows `start`. Remove the splits from `upto` whose missing records are all
+        older.
         """
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
         kept = {
@@ -84,7 +87,9 @@ class InterruptedSlices:
         self.upto = {i: upto for i, upto in kept.items() if upto}
 
     def by(self, start: int, disorder: int) -> tuple[str, ...]:
-        """Return the splits that may lack records at or above `start` (ms)."""
+        """Return the names of the splits that may lack records at or above `start` (ms), if records
+        are out of order by up to `disorder` (ms).
+        """
         found = [
             (i, split)
             for i, upto in self.upto.items()
@@ -94,7 +99,9 @@ class InterruptedSlices:
         return tuple(sorted(names(found, self._joins).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Return where the first complete window begins, at or above `start` (ms)."""
+        """Return the event time (ms) at which the first complete window begins. It is `start` or
+        later.
+        """
         last = max(
             (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN
         )
@@ -123,7 +130,7 @@ class InterruptedSlices:
 
 
 def _first(source: Source, i: int, starts: Offsets, seen: Seen) -> dict[str, int | None]:
-    """Return the event time (ms) of the first record at or behind each of these offsets; None if
+    """Return the event time (ms) of the first record at or after each offset in `starts`; None if
     there is none.
     """
     heads = {split: seen.heads.get((i, split)) for split in starts}

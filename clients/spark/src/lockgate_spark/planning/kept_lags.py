@@ -29,7 +29,7 @@ FORMAT = 1
 
 
 class KeptLags:
-    """The kept lags of one query. Of the two texts in `memory`, the later one counts. `now` is the
+    """The kept lags of one query, read from the newer of the two texts in `memory`. `now` is the
     wall clock in ms.
     """
 
@@ -48,9 +48,10 @@ class KeptLags:
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
-        """Write the lags if they exceed what was written, or `at_once`.
+        """Write the lags if they exceed those written last, or in any case if `at_once` is true.
 
-        Lags up to `slack` (ms) need not be kept. Errors are only logged.
+        Lags up to `slack` (ms) need not be kept. Errors are only logged. After an error, nothing is
+        written any more.
         """
         if self._failed or not (at_once or any(not self.of(key).covers(lag.state, slack) for key, lag in lags.items())):
             return
@@ -83,7 +84,7 @@ class KeptLags:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """The JSON of a text. The values of each split are those of `Shown.kept`."""
+    """The JSON form of a kept text. The values of each split are those of `Shown.kept`."""
 
     CLOSED: ClassVar[bool] = True
 
@@ -93,7 +94,9 @@ class _Text:
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the lags of a text. Raises `ValueError`."""
+    """Return the number and the lags in a text, whose parsed JSON is `value`. Raises
+    `ValueError`.
+    """
     text = from_json(_Text, value)
     by_source = text.splits.items()
     kept = {

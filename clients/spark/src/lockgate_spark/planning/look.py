@@ -1,9 +1,10 @@
-"""The look at the logs with which each plan begins: all that Kafka is asked for it, as one value.
+"""The look at the logs with which each plan begins. It makes the plan's requests to Kafka and
+returns the answers as one value.
 
 A draft searches for the event time that its budgets allow, and each request depends on the answer
-to the one before. So the search is part of the look, and the steps after it are pure. If such a
-step lacks an answer, for example where the logs pass the group's ceiling, it raises `Unasked`. Then
-`Looker.add` requests it, and the step begins again.
+to the previous one. So the search is part of the look, and the steps after it are pure. A later
+step may lack an answer, for example the offsets at which the logs pass the group's ceiling. Then it
+raises `Unasked`, `Looker.add` requests the answer, and the step begins again.
 """
 
 from collections.abc import Mapping
@@ -73,8 +74,8 @@ class Looker:
         return sum(source.log.look_ups for source in self._sources.values())
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
-        """Look at the unread records behind the positions. The last look is returned while it is
-        valid, unless `again` requests a new one.
+        """Return a look at the unread records from `positions` on. This is the last look while it
+        is valid, unless `again` requests a new one. Each call also measures the producers' lags.
 
         `read_upto` is the event time (ms) up to which batches of this run have read.
         """
@@ -96,7 +97,7 @@ class Looker:
         return last
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for the answer that a later step has lacked."""
+        """Ask Kafka for the answer that a later step has lacked, and add it to `look`."""
         look.answers.add(lacking, look.unread, look.unread.confirm)
 
     def sum_up(self) -> None:
@@ -128,8 +129,8 @@ class Looker:
         self._bounds.measure()
 
     def _search(self, unread: Unread, now: float) -> Look:
-        """Return a look with all answers that a draft needs. `now` is when Kafka was asked for the
-        unread records.
+        """Return a look with all answers that a draft needs. `now` is the wall clock (s) before
+        Kafka was asked for the unread records.
         """
         bounds = self._bounds.now()
         budgets = {i: source.budget for i, source in self._sources.items()}

@@ -2,8 +2,9 @@
 
 A look depends only on the positions, which are known as soon as a batch is planned. A plan made
 from an earlier look is just as safe, because the horizon allows for records still to come; it is
-only less fresh. So a look ahead is used if the budgets limit its batch. None is made after a batch
-that they did not limit: a live query looks when Spark asks.
+only less fresh. So a look ahead is used if the budgets limit its batch. It is only made after a
+batch that the budgets limited, too. In live operation they do not, and the look is made when Spark
+asks for the plan.
 """
 
 import logging
@@ -24,7 +25,7 @@ _SETTLE_S = 5.0  # longer than an interrupt takes
 
 Positions = Mapping[int, Offsets]
 Begin = Callable[[Callable[[], None]], Callable[[], object]]
-"""Begins a function on another thread. Returns what interrupts its requests."""
+"""Run a function on another thread. Return a function that interrupts its requests."""
 
 
 class _UnderWay(NamedTuple):
@@ -34,10 +35,11 @@ class _UnderWay(NamedTuple):
 
 
 class LookAhead:
-    """The looks ahead of one run. `begin` is None if none are to be made.
+    """Makes the looks ahead of one run, on the thread that `begin` starts. If `begin` is None, it
+    makes none.
 
-    Spark asks on one thread. While a look is under way, only its thread may use the looker, until
-    `take` or `end` has returned.
+    While a look is under way, only its own thread may use `looker`, until `take` or `end` has
+    returned.
     """
 
     def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
@@ -45,8 +47,9 @@ class LookAhead:
         self._under_way: _UnderWay | None = None
 
     def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
-        """Begin the look at the records after a batch, if it may be of use. `positions` are where
-        the batch ends.
+        """Begin a look at the records after the batch of the plan `after`, if the budgets limited
+        that batch. `positions` are the offsets at which the batch ends. `read_upto` is the event
+        time (ms) up to which batches have read.
         """
         if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
             return
@@ -62,8 +65,8 @@ class LookAhead:
         self._under_way = _UnderWay(positions, future, self._begin(look))
 
     def take(self, positions: Positions) -> Look | None:
-        """Wait for the look for these positions, and return it. Return None if there is none, or if
-        it is not valid any more.
+        """Wait for the look that was begun, and return it. Return None if there is none for these
+        positions, if it has failed, or if it is no longer valid.
 
         Raises `RuntimeError` if the query is stopped meanwhile.
         """
@@ -82,11 +85,13 @@ class LookAhead:
 
     @property
     def under_way(self) -> bool:
-        """Return whether a look is being made."""
+        """Whether a look is being made."""
         return self._under_way is not None and not self._under_way.look.done()
 
     def end(self) -> None:
-        """Interrupt the look that is under way."""
+        """Interrupt the look that is under way, and wait a few seconds at most until it has
+        ended.
+        """
         if self._under_way is not None:
             self._under_way.interrupt()
             wait((self._under_way.look,), _SETTLE_S)

@@ -1,5 +1,5 @@
-"""Texts that lockgate keeps beside a query's checkpoint. The query can do without them: if a text
-cannot be read, a warning is logged, and a new one is written.
+"""Texts that lockgate keeps in the folder `lockgate` of a query's checkpoint. The query can do
+without them: if a text cannot be read, a warning is logged, and a new one is written.
 """
 
 import json
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Memory(Protocol):
-    """Keeps two texts across restarts."""
+    """Storage for two texts, which outlives restarts of the query."""
 
     def read(self) -> list[str]:
         """Return the kept texts. One of them may be incomplete, if the process ended while it was

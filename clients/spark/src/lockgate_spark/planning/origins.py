@@ -25,7 +25,7 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
     highest watermark.
 
     Raises `UnsupportedQuery` if a Kafka source that is not aligned shares a watermark with an
-    aligned one, and that is not only to be warned of.
+    aligned one. In observe mode and with `other_event_time="warn"`, it logs a warning instead.
     """
     beside = any(each.aligned for each in watermarks)
     for each in watermarks:

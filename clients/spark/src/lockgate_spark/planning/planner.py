@@ -1,4 +1,6 @@
-"""Makes one plan for all sources of a run, step by step. `planning.steps` describes the steps."""
+"""The planner, which makes one plan for all sources of a run, step by step. `planning.steps`
+describes the steps.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -32,7 +34,7 @@ from lockgate_spark.telemetry.waits import Waits
 log = logging.getLogger("lockgate")
 
 FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
-"""What a plan goes through once it is cut at the ceiling; the last one makes it wait as a whole."""
+"""The filters of a plan that was cut at the ceiling. The last one postpones the plan as a whole."""
 
 
 class Planner:
@@ -71,7 +73,9 @@ class Planner:
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
 
     def plan(self, positions: Mapping[int, Offsets]) -> Planned:
-        """Return the plan for the records after the positions."""
+        """Return the plan for the records from `positions` on, after an exchange with the group.
+        The plan is not carried out yet.
+        """
         began = self._ticks()
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
         drafted, ceiling = self._offer(look)
@@ -92,8 +96,8 @@ class Planner:
         return planned
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Return where each source's batch ends by the plan. The logs and the slices remember it,
-        and the observer shows it.
+        """Carry out a plan: show it by the observer, and remember it in the logs and the slices.
+        Return the offsets at which each source's batch ends.
         """
         plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
@@ -114,21 +118,23 @@ class Planner:
         return ends
 
     def reports(self) -> dict[int, SourceStatus] | None:
-        """Return the report of each source, made from the look of the last plan. Return None before
-        the first look, and while another one is being made.
+        """Return the report of each source, based on the look of the last plan. Return None before
+        the first look, and while a look ahead is being made.
         """
         look = None if self.ahead.under_way else self._look
         return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
-        """Look at what follows the last plan that was carried out, once all sources have their
-        ends, `positions`.
+        """Begin a look at the records after the last plan that was carried out. Call it once all
+        sources have their ends, which are `positions`.
         """
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
 
     def context(self, planned: Planned) -> PlanContext:
-        """Return what a view shows besides this plan."""
+        """Return the context of a plan for its view, such as the group's event, the producers'
+        lags, and the split for which the others wait.
+        """
         membership, producers, now = self._membership, self.looker.producers, self.clock()
         slowest = blocker(planned, producers)
         return PlanContext(
@@ -148,8 +154,8 @@ class Planner:
 
     @property
     def left(self) -> str:
-        """What a run under `availableNow` has left to the next one, in sentences; empty if
-        nothing.
+        """A text about the records that a run under `availableNow` has left for the next run. It is
+        empty if there are none.
         """
         last, has_read = self._carried_out, self._read_upto != watermark.MIN
         if last is None or not self._run.available_now:
@@ -170,7 +176,9 @@ class Planner:
     # -- inside --
 
     def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
-        """Return how far the query gets alone, and how far the group allows."""
+        """Report to the group how far the query gets alone. Return this draft, and the group's
+        ceiling.
+        """
         self._look, drafted = look, draft(look)
         return drafted, self._exchange.ceiling(look, drafted)
 

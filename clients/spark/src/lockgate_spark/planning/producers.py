@@ -38,7 +38,9 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """The producers of one run. `kept` has the lags kept over restarts, if any are."""
+    """The lags of the producers of one run. `kept` has those of earlier runs; it is None if lags
+    are not kept.
+    """
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
         self._idle_timeout = None if alignment.idle_timeout is None else bounds_of(alignment).idle_timeout
@@ -98,8 +100,8 @@ class Producers:
         return self._grace.goes_on()
 
     def why(self, key: Key, now: int) -> str:
-        """Return why a split may still bring old records, as the end of a sentence that begins with
-        the split. `now` is the wall clock in ms.
+        """Return the reason why the split `key` may still bring old records, as the rest of a
+        sentence that begins with the split. `now` is the wall clock in ms.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
@@ -123,8 +125,8 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """Log at the start of a run how far behind the clock a promised `idle_timeout` keeps the
-        query.
+        """Log at the start of a run how far the query runs behind the clock while a partition is
+        silent, if `idle_timeout` is longer than `max_drift` (ms).
         """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
@@ -136,7 +138,9 @@ class Producers:
             )
 
     def follow(self, sources: Mapping[int, Source]) -> None:
-        """Shift all noted times if the clock was shifted. Call it before the sources are asked."""
+        """Shift all recorded times, including those of `sources`, by as much as the clock was
+        shifted. Call it before Kafka is asked for the ends.
+        """
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
             return
@@ -150,8 +154,8 @@ class Producers:
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
-        """Measure the lags by the unread records, at `now` (wall clock in ms, before the broker was
-        asked).
+        """Measure the producers' lags by the unread records, and count records that came too late.
+        `now` is the wall clock (ms) before Kafka was asked.
 
         `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
         `spark_watermark` (ms) is late.
@@ -193,9 +197,11 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """Return the backlogs with the bound of each split.
+        """Set the lag bound of each split in `backlogs`, mark the splits that are far behind, and
+        return `backlogs`.
 
-        `apart_ms` is the time between two reports to the group; 0 without a group.
+        `now` is the wall clock in ms. `apart_ms` is the time between two reports to the group; 0
+        without a group.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -233,14 +239,15 @@ class Producers:
                 self._grace.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
 
     def sum_up(self) -> None:
-        """Log at the end of the run what was not logged yet."""
+        """Log at the end of the run the late records that were not logged yet."""
         self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
-        """Write the lags beside the checkpoint if they have grown, or `at_once`.
+        """Write the lags beside the checkpoint if they have grown, or in any case if `at_once` is
+        true.
 
         Lags up to half of `max_drift` (ms) need not be kept, since they raise no bound. Nothing is
-        written while the clock is in doubt.
+        written while the wall clock and the monotonic clock disagree.
         """
         if self._kept is not None and self.learns and self._clock.steady:
             self._kept.keep(self._lags, max_drift // 2, at_once)
@@ -248,7 +255,9 @@ class Producers:
     # -- inside --
 
     def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
-        """Return the splits that the others no longer wait for. Log each of them once."""
+        """Return the splits for which the others no longer wait, because their producers are far
+        behind. Log a warning about each of them once.
+        """
         bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
         for key, _, _ in unread.splits():
             lag, head = self._lags[key], heads.get(key)
@@ -337,8 +346,8 @@ class Producers:
         return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
-        """Measure the lag of splits that had shown nothing but have unread records, by the first
-        record that came after the first look at each.
+        """Measure the lag of each split whose producer had shown none, by the first record that
+        came after the first look at the split.
         """
         asked: dict[int, dict[str, tuple[int, int]]] = {}
         for (i, split), (first_end, _) in self._first.items():
@@ -368,6 +377,8 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """Return the time (ms) for which a split's end is known. AvailableNow fixes the ends."""
+    """Return the wall clock (ms) at which a split's end was asked for. This is `now`, or earlier if
+    a run under AvailableNow has fixed the ends.
+    """
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

@@ -1,12 +1,12 @@
 """The reader stats that a run reports to its group besides its watermarks, for people who watch the
 group.
 
-All of them are known anyway, except for the result of `stamps`. Nothing here asks Kafka, counts
-rows or runs a job, and a query without a group makes no stats.
+All of them are known anyway, except for Kafka's timestamps that `stamps` looks up. Nothing here
+asks Kafka, counts rows or runs a job, and a query without a group makes no stats.
 
-**The event-time rate** is measured over the last minute, by the watermarks that the reader reports.
-So it falls to 0 within a minute while the query waits. If batches are longer than a minute, it is
-measured over the last batch.
+**The event-time rate** is the rise of the reported watermark over the last minute. So it falls to 0
+within a minute while the query waits. If batches are longer than a minute, it is measured over the
+last batch.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ class WatermarkPace:
     def seen(self, watermark: int, now: float) -> int | None:
         """Note the watermark (ms) at `now`, by a monotonic clock in seconds.
 
-        Return by how many ms it has risen per second; None without a watermark, or if too little
+        Return the watermark's rise in ms per second; None without a watermark, or if too little
         time has passed.
         """
         points = self._points
@@ -57,7 +57,7 @@ class QueryFacts:
         self._late: dict[int, int] = {}
 
     def count_late(self, index: int, total: int) -> None:
-        """Note how many rows of a source were late in the run so far."""
+        """Note that `total` rows of the source `index` were late in the run so far."""
         self._late[index] = total
 
     def added(
@@ -69,8 +69,9 @@ class QueryFacts:
     ) -> dict[int, SourceStatus]:
         """Return the statuses with their reader stats.
 
-        `rows_saved` is an estimate for the whole query, `lags` (ms) are those of the splits'
-        producers, and `retained` is by source.
+        `rows_saved` is an estimate for the whole query, and is added to the first source only.
+        `lags` has the lag (ms) of each split's producer, and `retained` has the time until which
+        Kafka keeps unread records, by source.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

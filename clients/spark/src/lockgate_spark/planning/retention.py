@@ -43,10 +43,11 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The end of the records in danger, as looked up at `asked_at` (wall clock in ms).
+    """The offsets at which records stop being in danger, as looked up at `asked_at` (wall clock in
+    ms).
 
-    `safe_from` is the first offset of each split that is not in danger. `kept` has the logs that
-    are bounded in size.
+    `safe_from` has the first offset of each split that is not in danger. `kept` has the logs that
+    are bounded in size, by split.
     """
 
     asked_at: int
@@ -64,8 +65,8 @@ class BoundedLog(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """The time `until` which Kafka keeps the first unread record of a paused split (wall clock,
-    ms).
+    """The paused `split` whose first unread record Kafka deletes first, and the time (wall clock in
+    ms) `until` which Kafka keeps that record.
     """
 
     until: int
@@ -105,7 +106,8 @@ class Retention:
         self._read_early: Counter[Key] = Counter()
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
-        """Return the first offset of each split that is not in danger, if the plan pauses a split.
+        """Return the first offset of each split that is not in danger. Return an empty dict if the
+        plan pauses no split.
 
         `plan` was cut at the ceiling. `now` is the wall clock in ms.
         """
@@ -116,10 +118,11 @@ class Retention:
         return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
 
     def retained(self, plan: Plan[Key], unread: Unread) -> dict[int, Retained]:
-        """Return when Kafka deletes the next unread record of a paused split, for each source.
+        """Return for each source which paused split's next unread record Kafka deletes first, and
+        when.
 
         `plan` was cut at the ceiling. Sources are left out if they have no such split, or if the
-        time is not known. It makes no request.
+        time is not known. This makes no request.
         """
         found = dict[int, Retained]()
         indexed = {i for i, source in unread.sources.items() if isinstance(source.log, IndexedSplitLog)}
@@ -133,8 +136,9 @@ class Retention:
         return found
 
     def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
-        """Return when `retention.ms` and `retention.bytes` allow Kafka to delete a record.
-        `stamped` says whether its event time is Kafka's timestamp.
+        """Return the times (wall clock in ms) at which `retention.ms` and `retention.bytes` allow
+        Kafka to delete the record `head`. `stamped` says whether its event time is Kafka's
+        timestamp.
         """
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
         by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
@@ -142,8 +146,9 @@ class Retention:
         return by_time if by_size is None else (*by_time, by_size)
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
-        """Return when a log will have outgrown the record, if it continues to grow at the same
-        rate; None if unknown.
+        """Return the time (wall clock in ms) at which `retention.bytes` allows Kafka to delete the
+        record at `offset`, if the log continues to grow at the same rate. Return None if that is
+        unknown.
         """
         last, before = self._edges.get(i), self._before.get(i)
         if last is None or before is None or split not in last.kept or split not in before.kept:
@@ -156,8 +161,8 @@ class Retention:
         return last.asked_at + max(0, left) * apart_ms // grown
 
     def note(self, planned: Planned, now: int) -> dict[Key, int]:
-        """Return how many offsets of each split a plan that is carried out reads early. Log and
-        count them. `now` is the wall clock in ms.
+        """Log and count the offsets that a plan which is carried out reads early. Return their
+        number for each split. `now` is the wall clock in ms.
         """
         if planned.put_off:
             return {}
@@ -182,8 +187,8 @@ class Retention:
             )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
-        """Look up when Kafka stamped the paused records of a source whose event time is in the
-        payload.
+        """Look up Kafka's oldest timestamp among the next records of paused splits, and store when
+        Kafka may delete them. The event time of source `i` is in the payload.
         """
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:
@@ -225,15 +230,15 @@ class Retention:
 
 
 def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Keep the time `until` if it is earlier than the known one. A retention of MAX ms does not
-    count.
+    """Set the entry of source `i` in `found` to this split if `until` is earlier than the present
+    entry. A time of MAX or later does not count.
     """
     if until < MAX and (i not in found or until < found[i].until):
         found[i] = Retained(max(0, until), split)
 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
-    """Return the first offset of each split that is not in danger. Splits without retention are
+    """Look up the first offset of each split that is not in danger. Splits without retention are
     left out.
     """
     current = configs.current(requests, now)
@@ -254,7 +259,9 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
 
 
 def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """Return how much Kafka keeps of the splits that are limited to `most` bytes."""
+    """Return how many offsets Kafka keeps of each split in `most`, which has the limits in bytes.
+    Splits whose size no broker reports are left out, with a warning.
+    """
     if not most:
         return {}
     sizes, begins, ends = requests.sizes(), requests.begins(), requests.uncommitted_ends()

@@ -1,4 +1,4 @@
-"""What planning reads from the run of a query; `jvm.query` gets it from Spark."""
+"""The run of a query as planning uses it. `jvm.query` implements it."""
 
 from typing import Protocol
 
@@ -13,16 +13,22 @@ class Run(SparkRun, Checkpointed, Protocol):
     """One run of one query, with its checkpoint."""
 
     def logged_offsets(self, source: int) -> Offsets | None:
-        """Return where the checkpoint's last batch ends for this source; None if there is none."""
+        """Return the offsets at which the checkpoint's last batch ends for this source; None if
+        there is no such batch.
+        """
 
     def start_offsets(self, source: int) -> Offsets | None:
-        """Return where the next batch of this source starts; None if the source was never read."""
+        """Return the offsets at which the next batch of this source starts; None if the source was
+        never read.
+        """
 
     def memory(self, name: str = "") -> Memory:
-        """Return the texts that are kept beside the checkpoint under this name."""
+        """Return the storage for two texts beside the checkpoint, in files whose names begin with
+        `name`.
+        """
 
     def zone(self, name: str | None) -> Zone:
-        """Return the time zone that Spark has under this name; the session's zone for None.
+        """Return the time zone called `name` as Spark defines it; the session's time zone for None.
 
         Raises `ConfigurationError` for an unknown name.
         """

@@ -2,10 +2,10 @@
 rule is in `lockgate.plan.slices`.
 
 A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
-slice again. So the last two slices are kept beside the checkpoint. Each has the offsets where its
-batch begins and ends, and up to which event time windows lack records (`interrupted_slices`). A
-slice is kept before Spark logs the offsets of its batch. So the last kept one may never have become
-a batch, but the one before it has.
+slice again. So the last two slices are kept beside the checkpoint. Each has the offsets at which
+its batch begins and ends, and the event times up to which windows lack records
+(`interrupted_slices`). A slice is kept before Spark logs the offsets of its batch. So the last kept
+slice may never have become a batch, but the one before it has.
 """
 
 import json
@@ -41,11 +41,13 @@ _NAMED = 8  # splits in one line of the log
 _LAST = 253_402_300_799_999  # ms, in the year 9999: no clock of a time zone goes further
 
 Ends = Mapping[int, Offsets]
-"""Where a batch ends, by source."""
+"""The offsets at which a batch ends, by source."""
 
 
 def _by_source(value: object) -> ByKey:
-    """Return numbers by source and split from JSON, whose keys are text."""
+    """Return the numbers in a JSON object, by source and split. Raises `InvalidValue` for any other
+    value.
+    """
     found: ByKey = {}
     for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
         if not source.isdecimal() or not isinstance(splits, Mapping):
@@ -61,7 +63,9 @@ BY_SOURCE = JsonForm(_by_source, lambda by_source: {str(source): of for source, 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON of a kept slice."""
+    """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`, and
+    `torn` is the `upto` of `InterruptedSlices`.
+    """
 
     CLOSED: ClassVar[bool] = True
 
@@ -75,8 +79,8 @@ class _Kept:
 
 
 def _parsed(value: object) -> _Kept:
-    """Return a kept slice from its JSON. Raises `InvalidValue` for times that cannot be shown to
-    people.
+    """Return a kept slice from its JSON. Raises `InvalidValue` if it is not valid, or if a time is
+    not before the year 10,000.
     """
     kept = from_json(_Kept, value)
     if not all(-_LAST <= at <= _LAST for each in (kept.slice, kept.shown) for at in (each.start, each.end)):
@@ -87,8 +91,8 @@ def _parsed(value: object) -> _Kept:
 
 
 class Slices:
-    """The slices of one run. `logged` is where the checkpoint's last batch ends; None if there is
-    none.
+    """The slices of one run's batches. `memory` keeps the last two. `logged` has the offsets at
+    which the checkpoint's last batch ends; it is None if there is no such batch.
     """
 
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
@@ -113,7 +117,9 @@ class Slices:
 
     @classmethod
     def of(cls, alignment: Alignment, run: Run, sources: Mapping[int, Source]) -> "Slices | None":
-        """Return the slices of a run that Spark has opened; None without `Alignment(slice=…)`."""
+        """Return the slices of a run whose sources Spark has opened; None without
+        `Alignment(slice=…)`.
+        """
         if alignment.slice is None:
             return None
         logged = {i: offsets for i in sources if (offsets := run.logged_offsets(i)) is not None}
@@ -140,8 +146,9 @@ class Slices:
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Look where the next plan begins. If it may contain a complete window, also look whether
-        records before it were deleted. `disorder` is in ms, `now` is the wall clock in ms.
+        """Find missing records where the next plan begins. If that plan may contain a complete
+        window, also find splits whose unread records were deleted. `disorder` is in ms, `now` is
+        the wall clock in ms.
         """
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
@@ -181,8 +188,9 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Return where the first window begins that can be complete; MIN if the next slice starts
-        there.
+        """Return the event time (ms) at which the first window begins that can be complete. Return
+        MIN if the next slice starts there. `first` is the event time (ms) of the first unread
+        record.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
@@ -222,7 +230,9 @@ def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
-    """Return the splits from which retention has deleted records of a batch that is replayed."""
+    """Return the splits of source `i` from which retention has deleted records of the batch that is
+    replayed. If that cannot be found out, log a warning and return all its splits.
+    """
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:
         source.log.set_splits(read)

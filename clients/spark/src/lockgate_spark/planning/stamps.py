@@ -1,23 +1,23 @@
-"""Find Kafka's oldest timestamp among some records whose event time is in the payload.
+"""The search for Kafka's oldest timestamp among some records whose event time is in the payload.
 
-Retention uses Kafka's timestamp, a plan the payload. Reading the records again for their timestamps
-would cost a read for each split. Kafka's look-up by time answers for all splits in one request: it
-gives the first record of each with at least that timestamp, so any earlier record has a lower one.
-The oldest timestamp is found by bisection, a few look-ups each time, and the search continues
-later. It approaches from below: the real timestamp is never later than the returned one.
+Retention uses Kafka's timestamp, and a plan uses the payload. Reading the records again for their
+timestamps would cost a read for each split. Kafka's look-up by time answers for all splits in one
+request: it gives the first record of each with at least that timestamp, so any earlier record has a
+lower one. The oldest timestamp is found by bisection, with a few look-ups each time, and the search
+continues later. It approaches from below: the returned timestamp is never later than the real one.
 """
 
 from collections.abc import Mapping
 
 from lockgate_spark.logs.requests import KafkaRequests, Offsets
 
-LOOK_UPS = 3  # at each chance
+LOOK_UPS = 3  # in each call
 _FINE_MS = 60_000  # a minute is as exact as anybody needs
-_COARSE = 100  # told once it is known to this part of the span that it was looked for in
+_COARSE = 100  # the result is returned once it is exact to this part of the time searched
 
 
 class OldestStamp:
-    """Searches for the oldest timestamp of the first unread records of some splits of a source."""
+    """Searches the first unread records of a source's splits for Kafka's oldest timestamp."""
 
     def __init__(self) -> None:
         self._low = 0  # no record of `_heads` is stamped before it, as far as that matters
@@ -26,10 +26,11 @@ class OldestStamp:
         self._heads: Mapping[str, int] = {}
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
-        """Return the oldest timestamp (ms) and its split; None while it is not known well enough.
+        """Continue the search with at most `LOOK_UPS` requests. Return the oldest timestamp (ms)
+        and its split; None while it is not known well enough.
 
         `heads` has the first unread offset of each split. Timestamps before `since` count as
-        `since`.
+        `since`. `now` is the wall clock; both are in ms.
         """
         self._meet(heads, since)
         for _ in range(LOOK_UPS):
@@ -48,8 +49,11 @@ class OldestStamp:
         return self._low, self._holder
 
     def _meet(self, heads: Offsets, since: int) -> None:
-        """Continue the search with other first unread records. Later records of a split are stamped
-        no earlier. So only the record stamped before `_high` shows that one is.
+        """Continue the search with the new first unread records, `heads`.
+
+        Later records of a split are stamped no earlier, so the lower bound still holds, unless a
+        split is new or was set back. The upper bound only holds while the split that has shown it
+        has the same first record.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0

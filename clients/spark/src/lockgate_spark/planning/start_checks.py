@@ -39,7 +39,9 @@ class DelayCheck:
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
-    """Log a warning for each thing that loses rows no matter how batches are planned."""
+    """Log a warning if the checkpoint's watermark has already passed unread rows. If the query has
+    several watermarks over aligned sources, log that it can use the highest one.
+    """
     stored = run.logged_watermark()
     lost = 0 if stored is None else rows_below(unread, stored)
     if stored is not None and lost:
@@ -83,7 +85,8 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
     """Check that the query's watermarks use the aligned event time. `payloads` says of each source
     whether its event time is in the payload.
 
-    Raises `UnsupportedQuery`, or only logs a warning with `other_event_time="warn"`.
+    Raises `UnsupportedQuery`. In observe mode and with `other_event_time="warn"`, it logs a warning
+    instead.
     """
     kinds = set(payloads)
     for each in run.watermarks():

@@ -1,17 +1,17 @@
-"""How long a query waits for a split whose producer has not shown its lag yet.
+"""The wait of a query for splits whose producers have not shown their lag yet.
 
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
 the clock, while the producer of another one is half an hour behind. Then rows of that half hour are
 lost, no matter how soon the producer shows its lag. So the first time that such a split would delay
 a record, the query waits *inside* its plan and watches whether the split's log grows.
 `processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
-everything. After the wait the split counts as silent, and that is kept beside the checkpoint.
+everything. After the wait, the split counts as silent, and this is kept beside the checkpoint.
 
-**How long** depends on when the split was last appended to, which an event time does not show,
-because a producer may be hours behind. The wait is short if nothing was appended lately, as far as
-Kafka shows (`Traces`), or if the split's last record is so old that no other split waits for its
-producer. Otherwise it is longer, and longest for a split whose records come some seconds apart. A
-record that is more than a day old is never delayed.
+**The length of the wait** depends on when the split was last appended to, which an event time does
+not show, because a producer may be hours behind. The wait is short if nothing was appended lately,
+as far as Kafka shows (`Traces`), or if the split's last record is so old that no other split waits
+for its producer. Otherwise it is longer, and longest for a split whose records come some seconds
+apart. A record that is more than a day old is never delayed.
 """
 
 import time
@@ -25,23 +25,23 @@ from lockgate_spark.logs.topics import topic_of
 from lockgate_spark.logs.unread import Key, Unread
 
 UNKNOWN_MS = 86_400_000
-"""How far behind the clock a producer may be that has shown nothing yet."""
+"""The lag (ms) that plans assume for a producer that has shown none yet."""
 
 WATCH_S = 5.0
 SHORT_WATCH_S = 2.0
 LONGEST_WATCH_S = 30.0
-_ENOUGH = 4  # offsets between two records that tell how far apart records are
+_ENOUGH = 4  # the fewest offsets between two records from which an average distance is computed
 _GAPS = 1.5  # a split whose records are so far apart shows itself within so many gaps
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What a split's log shows about when it was appended to. Times are in ms.
+    """The signs in a split's log of when records were last appended. Times are in ms.
 
     Attributes:
         newest: The highest event time; None in an empty log.
-        still_since: Since when the log is known to have the same end.
-        stamped_at: When Kafka stamped the newest record; None if producers stamp records.
+        still_since: Time since which the log is known to have the same end.
+        stamped_at: Time at which Kafka stamped the newest record; None if producers stamp records.
         apart_ms: The average time between two records; 0 if too few are known.
     """
 
@@ -65,12 +65,12 @@ class Traces:
 
 
 def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLag]) -> dict[Key, Traces]:
-    """Return the traces of some splits. They are looked up once, when the wait for these splits
-    begins.
+    """Look up the traces of some splits, and return them. This is done once, when the wait for
+    these splits begins.
 
     Kafka shows when records were last appended if it stamps them itself
-    (`message.timestamp.type=LogAppendTime`), even if event time is in the payload. Otherwise only
-    the log's end shows it, by whether it moves.
+    (`message.timestamp.type=LogAppendTime`), even if event time is in the payload. Otherwise, only
+    a move of the log's end shows it.
     """
     wanted = set(keys)
     newest, heads = unread.highest(), unread.heads()
@@ -99,8 +99,8 @@ def _apart_ms(first: Head | None, last: Head | None) -> float:
 
 
 def _stamps(requests: KafkaRequests) -> dict[str, int]:
-    """Return when the newest record of each split was appended, for topics whose records Kafka
-    stamps.
+    """Return the time (ms) at which the newest record of each split was appended, for topics whose
+    records Kafka stamps.
     """
     asked = requests.topic_configs({topic_of(split) for split in requests.order}, ("message.timestamp.type",))
     stamped = {line.partition("\t")[0] for line in asked if line.endswith("\tLogAppendTime")}
@@ -109,7 +109,9 @@ def _stamps(requests: KafkaRequests) -> dict[str, int]:
 
 
 class StartupGrace:
-    """The waits of one run. `ticks` is a monotonic clock, in seconds."""
+    """The waits of one run for splits whose producers have not shown their lag. `ticks` is a
+    monotonic clock, in seconds.
+    """
 
     def __init__(self, ticks: Callable[[], float] = time.monotonic) -> None:
         self._ticks = ticks
@@ -120,7 +122,9 @@ class StartupGrace:
         return key in self._until
 
     def begin(self, watch_s: Mapping[Key, float]) -> None:
-        """Begin the waits. `watch_s` is how long (s) to watch each split."""
+        """Begin the waits. `watch_s` is how long (s) to watch each split. A wait that has already
+        begun does not change.
+        """
         now = self._ticks()
         self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
 
@@ -130,7 +134,7 @@ class StartupGrace:
         return any(until > now for until in self._until.values())
 
     def take_over(self) -> list[Key]:
-        """Return the splits whose wait has ended, each once."""
+        """Remove the waits that have ended, and return their splits."""
         now = self._ticks()
         over = [key for key, until in self._until.items() if until <= now]
         for key in over:

@@ -2,10 +2,12 @@
 
 A plan is made in six steps. Each receives what the steps before it have returned:
 
-1. `look`: all requests to Kafka, as one value (`planning.look`). 2. `draft`: how far the query gets
-alone. Pure. 3. `ceiling`: the exchange with the group (`planning.ceiling`). 4. `cut`: the draft,
-cut at the ceiling. Pure. 5. Filters, each of which takes a plan and returns one. Pure. 6.
-Observers, which see the finished plan and change nothing.
+1. `look` makes all requests to Kafka, and returns the answers as one value (`planning.look`).
+2. `draft` computes how far the query would get without its group. It is pure.
+3. `ceiling` reports to the group, and returns its ceiling (`planning.ceiling`).
+4. `cut` makes a plan of the draft that does not exceed the ceiling. It is pure.
+5. Filters take a plan and return one. They are pure.
+6. Observers see the finished plan, and change nothing.
 
 Look and draft depend only on the positions, so both may be made before Spark asks for the plan.
 """
@@ -24,13 +26,13 @@ from lockgate_spark.logs.unread import Key, Unread
 
 T = TypeVar("T")
 
-FRESH_S = 1.0  # a look holds for so long, if no position and no log end has moved
-AHEAD_S = 10.0  # of partitions without a backlog a group is told what was true at the look
+FRESH_S = 1.0  # a look holds for this long if no position and no log end has moved
+AHEAD_S = 10.0  # a report to the group on partitions without a backlog is at most this old
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the logs have shown for one plan.
+    """The answers of the logs for one plan.
 
     Attributes:
         asked_at: Wall clock in seconds before Kafka was asked.
@@ -46,26 +48,27 @@ class Look:
 
     def holds(self, unread: Unread, now: float) -> bool:
         """Return whether a new look would lead to the same draft. `unread` has the new positions
-        and ends, and `now` is the wall clock in seconds. A draft limited by the horizon changes
-        with the clock.
+        and ends, and `now` is the wall clock in seconds. This is false if the horizon limits the
+        draft, because the horizon changes with the clock.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
 
     def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
-        """Return whether a plan may be made of it at `now` (wall clock in seconds) although records
-        may have come since. None of them will be late, since the horizon allows for records that
-        are still to come, and a batch of these budgets is full without them.
+        """Return whether a plan may still be made from this look at `now` (wall clock in seconds),
+        although records may have come since. This is true if the same `budgets` limit the batch,
+        which is then full without them. The horizon allows for records still to come, so none will
+        be late.
         """
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
 
 
 class CanLook(Protocol):
-    """Something that asks Kafka."""
+    """An object that can ask Kafka for a missing answer, such as a `Looker`."""
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask for the answer that a later step has lacked."""
+        """Ask Kafka for the answer that a later step has lacked, and add it to `look`."""
 
 
 def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
@@ -80,7 +83,7 @@ def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
 
 
 def draft(look: Look) -> Draft[Key]:
-    """Return how far the query gets alone."""
+    """Return the draft of a look: how far the query would get without its group."""
     return Draft(look.answers)
 
 
@@ -108,15 +111,14 @@ class Least(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanBasis:
-    """All that a filter may go by.
+    """The values that a filter may use.
 
     Attributes:
-        windows: The windows at which batches end, if they do.
-        whole_from: Where the first window begins (ms) of which nothing is missing.
+        windows: The windows at which batches end; None if batches are not window-aligned.
+        whole_from: Event time (ms) at which the first window begins that lacks no records.
         safe_from: By paused split, the first offset that Kafka is not about to delete.
         least: By source, the smallest batch worth reading.
-        since_batch_ms: How long ago the last batch was planned; None before the first one.
-
+        since_batch_ms: Time since the last batch was planned; None before the first one.
     """
 
     look: Look
@@ -135,14 +137,14 @@ Filter = Callable[[Plan[Key], PlanBasis], Plan[Key]]
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A finished plan, and what it follows from.
+    """A finished plan, and the values from which it was made.
 
     Attributes:
         plan: The plan.
-        basis: What the filters used.
+        basis: The values that the filters used.
         cut: The plan before the filters.
-        put_off: Whether it reads nothing because it is too small yet.
-        seconds: How long it took to make.
+        put_off: Whether it reads nothing because the batch is still too small.
+        seconds: Time that it took to make the plan.
     """
 
     plan: Plan[Key]

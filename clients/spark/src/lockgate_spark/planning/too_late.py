@@ -29,10 +29,9 @@ class _Late:
 
     Attributes:
         lag: The largest lag, ms.
-        waited: How far behind (ms) the plans had waited for the producer; None if an earlier run
-            planned.
+        waited: The largest lag (ms) for which the plans had waited; None if an earlier run planned.
         upto: Offset up to which late records were counted.
-        count: Their number.
+        count: Number of late records.
         logged: The number in the last warning.
         ended: Whether the split has caught up with Spark's watermark.
     """
@@ -60,8 +59,8 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Note that a record came `lag` ms behind the clock, while the plans waited for `waited`
-        ms.
+        """Note that the split `key` has brought a record `lag` ms behind the clock, while the plans
+        waited for lags up to `waited` ms. `look` then counts the split's late records.
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -69,14 +68,17 @@ class TooLate:
         late.lag, late.ended = max(lag, late.lag), False
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
-        """Note that the first record found in this run is late by an earlier run's watermark.
+        """Note that Spark's watermark from an earlier run has passed the first record that this run
+        has found in the split `key`.
 
         `lag` is in ms. `upto` is the offset up to which the earlier run has counted.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
-        """Count the unread records at or below Spark's watermark (ms)."""
+        """Count the unread records at or below `spark_watermark` (ms) in the splits that were
+        noted. Log a warning when a split's number has doubled.
+        """
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
         for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:
             late.pop(key).ended = True
@@ -92,7 +94,7 @@ class TooLate:
                 self._warn(key, late[key])
 
     def sum_up(self) -> None:
-        """Log what was counted since the last warning."""
+        """Log the late records of each split that were counted since its last warning."""
         for key, late in self._splits.items():
             if late.count > late.logged:
                 self._warn(key, late)

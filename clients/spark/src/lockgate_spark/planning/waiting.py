@@ -1,4 +1,6 @@
-"""What a query waits for by its plan, and what its last plan leaves to the next run."""
+"""The wait of a query as its plan shows it, and the records that its last plan leaves for the next
+run.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -15,15 +17,17 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split that limits a plan's horizon. If the next split to be read is stopped,
-    return that one.
+    """Return the split that limits a plan's horizon. If the split whose next record is the oldest
+    is stopped by a record ahead of the clock, return that split instead.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Note what the query waits for by a plan, if it does. `now` is the wall clock in ms."""
+    """Update `waits` with the wait that a plan shows, or with its end. `now` is the wall clock in
+    ms.
+    """
     plan, wait = planned.plan, None
     if not planned.put_off:
         why = partial(_why, planned, producers, now)
@@ -38,7 +42,8 @@ def wait_of(
     why: Callable[[], tuple[str, str] | None],
     brief: bool,
 ) -> Wait | None:
-    """Return the wait of a plan; None if it reads, or if nothing is left to read.
+    """Return the wait that a plan shows; None if the plan reads records, or if nothing is left to
+    read.
 
     `why` returns the name of the split that the others wait for, and the reason. `brief` says that
     this wait ends within seconds.
@@ -56,8 +61,10 @@ def wait_of(
 
 
 def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: int) -> str:
-    """Return what a run under `availableNow` leaves to the next one if it ends with this plan, in
-    sentences. Return an empty text if that is nothing.
+    """Return a text about the records that a run under `availableNow` leaves for the next run if it
+    ends with this plan. Return an empty text if there is nothing to say.
+
+    `has_read` says whether the run has read any records. `now` is the wall clock in ms.
     """
     plan, windows = planned.plan, planned.basis.windows
     if not plan.paused:
