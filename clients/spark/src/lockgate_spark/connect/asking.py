@@ -27,7 +27,7 @@ LACKS = (
 
 
 def ask(df: Any, question: str, **given: object) -> Any:
-    """Return the extension's answer to a question about `df`.
+    """Return the extension's answer to `question` about `df`. `given` are the question's arguments.
 
     Raises the error that the extension reports, and `UnsupportedQuery` if the server has no
     extension.

@@ -1,5 +1,5 @@
-"""The requests of a Connect client: to align streams, for the plan of a batch, and for the status
-of a query.
+"""The requests of a Connect client. They align streams, and ask for the plan of a batch or the
+status of a query.
 
 To align a stream, its DataFrame gets a hint with the alignment as options. A token travels in the
 session's conf instead, because Spark's UI shows plans.
@@ -19,7 +19,8 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 
 def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
-    """Align streams of a Connect session, as the public `align_all` does.
+    """Return aligned copies of the streaming DataFrames `dfs` of a Connect session. It implements
+    the public `align_all`.
 
     The server checks them at once, so that errors are raised here and not when the query starts.
     """
@@ -33,12 +34,14 @@ def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
 
 
 def view_of(batch: Any) -> BatchAlignment | None:
-    """Return the server's answer to the public `alignment_of(batch)`."""
+    """Return the view of the plan that produced `batch`, from the server. It implements the public
+    `alignment_of`.
+    """
     return cast(BatchAlignment | None, from_json(BatchAlignment, ask(batch, "view")))
 
 
 def slice_of(batch: Any) -> BatchSlice | None:
-    """Return the server's answer to the public `slice_of(batch)`."""
+    """Return the windows of `batch`, from the server. It implements the public `slice_of`."""
     return cast(BatchSlice | None, from_json(BatchSlice, ask(batch, "slice")))
 
 
@@ -48,7 +51,7 @@ def status_of(query: Any) -> Any:
 
 
 def late_rows_path(query: Any) -> str | None:
-    """Return where a query keeps its late rows on the server; None if it keeps none."""
+    """Return the path at which a query keeps its late rows on the server; None if it keeps none."""
     return cast(str | None, ask(query._session.range(1), "late_rows", query_id=str(query.id)))
 
 
@@ -59,7 +62,9 @@ def _options(conf: Any, alignment: Alignment) -> dict[str, str]:
 
 
 def _name_of(token: str, conf: Any) -> str:
-    """Return the name under which the token is in the session's conf. Put it there if it is not."""
+    """Return the name under which `token` is in the session's conf. If it is not there, add it
+    under a new name.
+    """
     known = (key for key, value in conf.getAll.items() if key.startswith(TOKENS) and value == token)
     name = next(known, TOKENS + secrets.token_hex(4)).removeprefix(TOKENS)
     conf.set(TOKENS + name, token)

@@ -17,8 +17,8 @@ from lockgate_spark.report.files import write_all
 
 
 def main() -> None:
-    """Attach to the driver, and answer until it ends. Exit at once if the jar has another version
-    than this package, since the two have no stable protocol.
+    """Attach to the driver, and answer its calls until it ends. Exit at once if the jar has another
+    version than this package, since the two have no stable protocol.
     """
     here, jar = __version__, os.environ.get("LOCKGATE_JAR")  # empty for classes that are in none
     if jar and here != jar:
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def end_with_the_driver() -> None:
-    """Wait for the driver's end, write the reports of runs in observe mode, and exit."""
+    """Wait until the driver ends. Then write the reports of runs in observe mode, and exit."""
     sys.stdin.buffer.read()
     try:
         write_all()

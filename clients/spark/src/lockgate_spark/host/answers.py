@@ -1,7 +1,7 @@
-"""The host's answers: the alignment of a stream, and the plans of each run.
+"""The host's answers to Spark. It aligns streams, and plans the batches of each run.
 
-The options and the conf that a stream was aligned with are stored in its table in the JVM, and so
-is what its plan needs there. Therefore a new host can continue where another one has ended.
+A stream's table in the JVM stores the options and the conf with which it was aligned, and the
+objects that its plan needs. Therefore a new host can continue where another one has ended.
 """
 
 import json
@@ -38,7 +38,7 @@ class _Decorated(NamedTuple):
 
 
 class HostAnswers(JavaCallback):
-    """The answers to the Java class `Host`. One object serves all sessions of the driver."""
+    """Answers the calls of the Java class `Host`. One object serves all sessions of the driver."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__()
@@ -47,19 +47,19 @@ class HostAnswers(JavaCallback):
         self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
     def lives(self) -> None:
-        """Show by any answer that this process is alive. Java calls are answered on threads of
-        their own, so a long plan does not delay it.
+        """Return at once, which shows that this process is alive. Java's calls are answered on
+        threads of their own, so a long plan does not delay this answer.
         """
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that reads a Kafka source aligned; None if the source is not to be
-        aligned.
+        """Return the plan that reads the Kafka source of `relation` aligned; None if `options` and
+        `conf` do not ask for alignment.
         """
         return self._aligned(relation, options, conf, session)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return an aligned table for a source whose plan is not known; None if its options do not
-        ask for alignment.
+        """Return an aligned table for a source whose plan is not known; None if `options` and
+        `conf` do not ask for alignment.
         """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
@@ -76,8 +76,9 @@ class HostAnswers(JavaCallback):
         return self._java.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """Return what replaces a DataFrame that has a hint: an aligned plan, the event times of its
-        rows, or an answer.
+        """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint. It
+        reads an aligned source, the event times of the rows, or the answer to `question`. `given`
+        has the question's arguments as JSON.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
@@ -126,8 +127,8 @@ class HostAnswers(JavaCallback):
         )
 
     def _bare(self, table: Any) -> Any:
-        """Return Spark's own table instead of one that was aligned only because of the session's
-        conf, so that options in the code can align it anew.
+        """Return Spark's own table if `table` was aligned only because of the session's conf, so
+        that options in the code can align it again. Return any other table as it is.
         """
         made = self._java.tableOf(table)
         return table if made is None or not made.options().isEmpty() else made.spark()
@@ -137,8 +138,8 @@ class HostAnswers(JavaCallback):
     ) -> Stream:
         """Open a stream of a run. Spark calls `stand_in` in place of its own stream `java`.
 
-        `ends_fixed_at` is when `availableNow` fixed the source's ends (ms), if another host did.
-        `kept` is a Java map of the run, which outlives this process.
+        `ends_fixed_at` is the time (ms) at which `availableNow` fixed the source's ends, if another
+        host did this. `kept` is a Java map of the run, which outlives this process.
         """
         alignment = _asked(table)
         assert alignment is not None  # else the jar would have no such table
@@ -164,7 +165,7 @@ class HostAnswers(JavaCallback):
 
 
 class KeptRound:
-    """A `Round` in a Java map of the run, which outlives this process."""
+    """A `Round` that stores its answers in a Java map of the run, which outlives this process."""
 
     def __init__(self, kept: Any) -> None:
         self._kept = kept

@@ -1,4 +1,4 @@
-"""The driver's SparkContext and sessions, which exist already, as PySpark objects of the host."""
+"""Makes PySpark objects in the host for the SparkContext and the sessions that the driver has."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 
 class Driver:
-    """The driver that the host is attached to."""
+    """The Spark driver to which the host is attached."""
 
     def __init__(self, gateway: Any, context: SparkContext) -> None:
         self.gateway, self._context = gateway, context

@@ -1,4 +1,4 @@
-"""The host's answers to a Connect client, which asks by a hint."""
+"""The host's answers to the questions of a Connect client."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,8 @@ _OF_A_RUN = ("query_id", "run_id", "name", "available_now", "interval_s", "in_gr
 
 
 def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) -> Any:
-    """Return the answer as JSON. `plan` is the plan of the DataFrame that has the hint.
+    """Return the answer to `question` as a value for JSON. `given` are the question's arguments,
+    and `plan` is the plan of the DataFrame that has the hint.
 
     Raises `UnsupportedQuery` for a question that only another version of lockgate asks.
     """

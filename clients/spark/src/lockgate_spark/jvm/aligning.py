@@ -1,5 +1,5 @@
-"""`align` in a classic session: in the plan of a DataFrame, each Kafka source is replaced by a
-proxy.
+"""`align` for a classic session, one without Spark Connect. It replaces each Kafka source in a
+DataFrame's plan by a proxy.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,9 @@ from lockgate_spark.spark_lines import settings_of
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
-    """Align streams of a classic session, as the public `align_all` does."""
+    """Return aligned copies of the streaming DataFrames `dfs` of a classic session. It implements
+    the public `align_all`.
+    """
     for df in dfs:
         _check(df)
     spark = dfs[0].sparkSession

@@ -1,4 +1,4 @@
-"""Gates in a classic session."""
+"""Functions that gates use in a classic session."""
 
 from pyspark.sql import DataFrame
 
@@ -10,13 +10,15 @@ from lockgate_spark.jvm.spark_gauges import gauges_of as gauges_of
 
 
 def run_of(batch: DataFrame) -> QueryRun:
-    """Return the run of the batch's query. Raises `UnsupportedQuery`."""
+    """Return the run of the query that `batch` belongs to. Raises `UnsupportedQuery` if no running
+    query has made this batch. From this call on, py4j does not log errors that Spark shows itself.
+    """
     quiet_callbacks()
     return QueryRun.of_batch(batch)
 
 
 def event_times(batch: DataFrame, event_time: str) -> DataFrame:
-    """Return the event times of a batch, as the column `TIME`. It is null where the SQL expression
-    is null or fails.
+    """Return a DataFrame with the event times of `batch` in the column `TIME`. They are null where
+    the SQL expression `event_time` is null or fails.
     """
     return batch.select(unless_it_fails(batch.sparkSession, event_time, OF_ANY).alias(TIME))

@@ -1,8 +1,8 @@
 """Compiles the client's Java classes in the driver with Janino, which Spark itself uses for
 generated code.
 
-So one call from Python can ask Kafka about all splits, and no jar has to be built, shipped, or
-matched to a Scala version.
+A Java class can ask Kafka about all splits in one call from Python. Because it is compiled in the
+driver, no jar has to be built, shipped, or matched to a Scala version.
 """
 
 import uuid
@@ -17,19 +17,20 @@ _constructors: dict[tuple[int, str], Any] = {}
 
 
 def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog") -> Any:
-    """Make a `KafkaLog`, or another `kind` of object, over Kafka's client params (a Java map).
+    """Return a new object of the Java class `kind`, which uses Kafka's client.
 
-    Its class is loaded by the class loader of the Java object `beside`.
+    `params` is a Java map with the client's settings. The class is loaded by the class loader of
+    the Java object `beside`.
     """
     return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
 
 
 def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shading: str = "") -> Any:
-    """Return an object of the class `kind`, made by its only constructor, which takes one argument.
+    """Return a new object of the Java class `kind`. Its only constructor is called with `argument`.
 
-    The source of the class is in the Python `package`. The class is loaded by the class loader of
-    the Java object `beside`, and so can use the same classes. `shading` is a vendor's prefix of
-    Kafka's class names.
+    The first call compiles the class from its source in the Python `package`. The class loader of
+    the Java object `beside` loads it, so it can use the same classes as that object. `shading` is a
+    prefix that a vendor has put before Kafka's class names; empty if there is none.
     """
     loader = beside.getClass().getClassLoader()
     # py4j remembers methods by the class's name alone. So a class that is compiled has a name of
@@ -44,16 +45,16 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
 
 
 def _shading(params: Any) -> str:
-    """Return a vendor's prefix of Kafka's class names (`kafkashaded.org.apache.kafka…`). It shows
-    in the connector's own params, in the name of the class that deserialises keys.
+    """Return the prefix that a vendor has put before Kafka's class names, such as `kafkashaded.`;
+    empty if there is none. It is read from the name of the key deserializer in `params`.
     """
     before, kafka, _ = str(params.get("key.deserializer")).partition(_KAFKA)
     return before if kafka else ""
 
 
 def compiled(jvm: Any, loader: Any, package: str, kind: str, name: str, shading: str) -> Any:
-    """Compile the source of `kind` to a class of this `name`, and return the constructor of the
-    class.
+    """Compile the Java source `kind` to a class called `name`, and return its constructor. `loader`
+    is the parent class loader; `package` and `shading` are as in `new_java`.
     """
     source = files(package).joinpath(f"{kind}.java").read_text(encoding="utf-8").replace(_KAFKA, shading + _KAFKA)
     compiler = jvm.org.codehaus.janino.SimpleCompiler()

@@ -1,4 +1,5 @@
-"""The counts of a batch in one place of its plan, by split, computed from Spark's histograms.
+"""Computes how many rows of each split in a batch were late, from the histograms of one
+`DataFrame.observe` in the batch's plan.
 
 **Merged histograms.** Each task makes a histogram with a bin for every value. The driver
 concatenates the bins of all tasks without adding them. So the bins of a split are added here.
@@ -17,26 +18,26 @@ from zlib import crc32
 from lockgate_spark.logs.requests import Offsets
 
 MOST_BINS = 10_000
-"""Bins that a histogram keeps; beyond, it merges neighbours."""
+"""The maximum number of bins in a histogram. Beyond it, Spark merges neighbouring bins."""
 
 CODE = "crc32(CAST(topic AS BINARY)) * 2097152L + partition * 2"
-"""A number for each split, in SQL. With one bit to spare it is below 2^53: a double is exact."""
+"""SQL for a number that identifies a row's split. It is even, and a double can hold it exactly."""
 
 
 def code_of(split: str) -> int:
-    """Return `CODE` for a split, by its name."""
+    """Return the number that `CODE` has for the split of this name, such as `orders-3`."""
     topic, _, partition = split.rpartition("-")
     return crc32(topic.encode()) * 2_097_152 + int(partition) * 2
 
 
 @dataclass(frozen=True, slots=True)
 class CountedPlace:
-    """The rows of a batch in one place of its plan.
+    """The counts of a batch's rows at one place of its plan, where `DataFrame.observe` counts them.
 
     Attributes:
         rows: All rows.
-        late: Rows behind the watermark, by split.
-        lost: Of these, the rows whose window was behind it, by split.
+        late: Rows at or below the watermark, by split.
+        lost: Late rows whose whole window was behind the watermark, by split.
         early: Rows stamped before 1970.
         untimed: Rows without any event time.
         oldest: The lowest event time (ms) of a late row.
@@ -53,8 +54,8 @@ class CountedPlace:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], tasks: int, start: Offsets, end: Offsets) -> "CountedPlace":
-        """Make it from the metrics that Spark has observed. `tasks` is the number of tasks that
-        read the source, each once, from the offsets `start` to `end`.
+        """Return the counts from `found`, the metrics that Spark has observed. If no task ran
+        again, `tasks` tasks have read the source from the offsets `start` to `end`.
         """
         read = {split: offsets for split, to in end.items() if (offsets := to - start.get(split, 0)) > 0}
         runs, bins = found["tasks"] or [], found["late"] or []
@@ -75,7 +76,9 @@ class CountedPlace:
 
 
 def _by_code(bins: Iterable[Mapping[str, float]], codes: Iterable[int]) -> dict[int, list[int]]:
-    """Return the counts of the bins of each code. A merged bin is added to the nearest code."""
+    """Return the counts of all bins by code. If Spark has merged bins, their count goes to the
+    nearest of `codes`.
+    """
     counts: dict[int, list[int]] = {code: [0] for code in sorted(codes)}
     ordered = list(counts)
     for one in bins:

@@ -30,17 +30,17 @@ _HINTS = {
 
 
 OF_KAFKA = "topic IS NOT NULL"
-"""True of each row of Kafka's source, but not known to be by Spark's optimiser."""
+"""A condition that each row of Kafka's source meets, although Spark's optimiser cannot know it."""
 OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
-"""True of any row. Spark computes it for each row, since it is a lambda."""
+"""A condition that any row meets. It has a lambda, so Spark evaluates it for each row."""
 
 
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    `true` is one of the conditions above. It is needed because Spark computes a repeated part of an
-    expression only once, before the rest, and even if it is inside a `try`; there, a failure would
-    end the query. Spark does not do so with an expression that is under a condition.
+    `true` is `OF_KAFKA` or `OF_ANY`. Without such a condition, Spark computes a part that is
+    repeated in an expression only once, before the rest and outside of a `try`. A failure there
+    would end the query.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
@@ -49,7 +49,7 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class EventTime:
-    """An expression that can serve as event time.
+    """A SQL expression that was checked and can be used as event time.
 
     Attributes:
         text: The expression, as SQL.
@@ -65,8 +65,8 @@ class EventTime:
 
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
-        """Compile `text` over the columns of Spark's Kafka table. Return None if it is Kafka's own
-        timestamp.
+        """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
+        Return None if it is Kafka's own timestamp.
 
         Raises `ConfigurationError` with the reason if it cannot be event time.
         """
@@ -97,8 +97,8 @@ class EventTime:
         return kafka_log
 
     def in_ms(self, spark: Any) -> Column:
-        """Return the event time (ms) of the rows of any DataFrame with the source's columns. It is
-        null where the expression is null or fails.
+        """Return a column with the event time (ms), for any DataFrame that has the source's
+        columns. It is null where the expression is null or fails.
         """
         column = unless_it_fails(spark, self.text, OF_KAFKA)
         return F.unix_millis(column) if self.micros else column
@@ -113,8 +113,8 @@ class EventTime:
 
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
-    """Return whether the only expression of this plan gives microseconds. Raises
-    `ConfigurationError` if it cannot be event time.
+    """Return whether the only expression of a plan gives microseconds. `analysed` and `optimised`
+    are two stages of this plan. Raises `ConfigurationError` if the expression cannot be event time.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     plain = (

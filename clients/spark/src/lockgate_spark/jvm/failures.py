@@ -1,5 +1,5 @@
-"""Errors on their way to Spark. Each becomes one sentence with its cause, and its traceback is
-logged at DEBUG.
+"""Turns each error into one sentence with its cause, for Spark to show. The traceback is logged at
+DEBUG.
 """
 
 import json
@@ -19,8 +19,8 @@ from lockgate_spark.errors import Stopped
 log = logging.getLogger("lockgate")
 
 MOST_CHARACTERS = 1_500
-"""Of an error on its way to Spark. Spark 4 looks through some by a pattern that recurses: over a
-long text its thread overflows.
+"""The maximum length of an error message for Spark. Spark 4 searches some messages with a recursive
+pattern, which overflows its thread's stack if the text is long.
 """
 _INTERRUPTED = (
     "InterruptedException",
@@ -54,7 +54,7 @@ def root(java: Any) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """Return the error as one line: its kind, and its text without a stack trace."""
+    """Return the error as one line, with its type and its message but without a stack trace."""
     if isinstance(error, AlignmentError):
         return _short(f"{type(error).__name__}: {error}")
     java = java_cause(error)
@@ -78,11 +78,11 @@ def is_interrupt(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The selection of topics that a source reads, by its options.
+    """The topics that a source reads, as its options select them.
 
     Attributes:
         brokers: The value of kafka.bootstrap.servers.
-        option: Name of the option that selects, such as subscribe.
+        option: Name of the option that selects topics, such as subscribe.
         text: The value of that option.
         given: All options of the source.
     """
@@ -94,7 +94,7 @@ class Selected:
 
     @classmethod
     def by(cls, options: Any) -> "Selected":
-        """Make it from the source's options, a Java map whose keys are case-insensitive."""
+        """Return the selection in `options`, a Java map whose keys are case-insensitive."""
         names = (name for name in ("subscribe", "assign", "subscribePattern") if options.containsKey(name))
         option = next(names, "subscribe")
         return cls(
@@ -112,7 +112,8 @@ class Selected:
         """Return the error that best explains `error` to the user.
 
         It is `KafkaFailed` for an error of Kafka's client, `ConfigurationError` for an error caused
-        by the value of an option, and `error` itself otherwise. `topics` lists the brokers' topics.
+        by the value of an option, and `error` itself otherwise. `topics` is a function that returns
+        the brokers' topics.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:
@@ -144,8 +145,8 @@ class Selected:
         return made
 
     def _quoted(self, text: str) -> str:
-        """Return the options whose value ends the text of Java's error, which does not name the
-        option.
+        """Return the options, as `name=value`, whose value stands at the end of `text`. This is a
+        message of Java that does not name the option.
         """
         ends = text.rstrip('"')
         return ", ".join(
@@ -178,9 +179,9 @@ class Selected:
 
 
 class _NotOurs(logging.Filter):
-    """Filters py4j's log. py4j logs each error of a callback with its traceback, at ERROR, and
-    Spark shows the error, too. So lockgate's own errors, and those caused by `query.stop()`, are
-    logged at DEBUG instead.
+    """A filter for py4j's log. py4j logs each error of a callback at ERROR with its traceback,
+    although Spark shows the error as well. So lockgate's own errors, and those caused by
+    `query.stop()`, are logged at DEBUG instead.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

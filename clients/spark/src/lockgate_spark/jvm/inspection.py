@@ -1,5 +1,5 @@
-"""Looks for the members of Spark that lockgate uses. On a vendor's build, or on a Spark that is
-newer than this package, some may be missing.
+"""Checks whether Spark has the classes, methods and fields that lockgate uses. Some may be missing
+in a vendor's build, or in a Spark that is newer than this package.
 """
 
 import logging
@@ -25,13 +25,13 @@ _NO_CONNECTOR = "Spark's Kafka connector"
 _SHADED = re.compile(r"([\w.]+\.)org\.apache\.kafka\.")
 
 _judged: set[str] = set()
-"""Versions that were not tried, and have all that `align` needs."""
+"""Untested versions of Spark that were found to have everything that `align` needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparkMember:
-    """A class, method or field of Spark that lockgate uses. `without_it` is what does not work if
-    it is missing.
+    """A class, method or field of Spark that lockgate uses. `found` says whether this Spark has it,
+    and `without_it` is the feature that does not work without it.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Diagnosis:
     Attributes:
         versions: Versions of Spark, PySpark, Scala and Java.
         tried: Whether this version of lockgate was tested with this Spark.
-        members: All members that were looked for.
+        members: All members of Spark that were looked for.
         note: A warning about the session, such as a jar that has no effect; empty without one.
 
     """
@@ -63,7 +63,7 @@ class Diagnosis:
 
     @property
     def can_align(self) -> bool:
-        """Whether this Spark has all that `align` needs."""
+        """Whether this Spark has everything that `align` needs."""
         return all(each.without_it != ALIGN for each in self.missing)
 
     def __str__(self) -> str:
@@ -88,10 +88,10 @@ class Diagnosis:
 
 
 def check_spark(spark: Any) -> None:
-    """Raise `UnsupportedQuery` for a session whose Spark cannot be used.
+    """Raise `UnsupportedQuery` if the session's Spark cannot be used.
 
-    If its version was not tested, the members that this Spark has decide, provided that there is a
-    JVM to look at.
+    A version that was not tested can be used if it has all members that `align` needs. A warning
+    about it is logged once.
     """
     refuse_by_version(spark)
     version = str(spark.version)
@@ -117,7 +117,7 @@ def check_spark(spark: Any) -> None:
 
 
 def examine(spark: Any) -> Diagnosis:
-    """Look for all members in the JVM of a classic session, and return what was found."""
+    """Look for all members of Spark in the JVM of a classic session, and return the findings."""
     jvm, classes = spark._jvm, _Classes(spark)
     scala = jvm.scala.util.Properties.versionNumberString()
     java = jvm.java.lang.System.getProperty("java.version")
@@ -156,7 +156,7 @@ def _compiled(classes: "_Classes") -> Iterator[SparkMember]:
 
 
 class _Classes:
-    """The classes of a JVM, by their names below `org.apache.spark`."""
+    """Looks up Spark's classes in a JVM, by their names below `org.apache.spark`."""
 
     def __init__(self, spark: Any) -> None:
         self._jvm, session = spark._jvm, spark._jsparkSession
@@ -165,8 +165,8 @@ class _Classes:
         self.has_connector = self._names.of(_SPARK + _OF_CONNECTOR) is not None
 
     def names_of(self, owners: list[str]) -> tuple[str, set[str] | None]:
-        """Return the first of these classes that exists, with the names of its methods and fields.
-        The names are None if no class exists.
+        """Return the first of the classes `owners` that exists, with the names of its methods and
+        fields. If none exists, return the first class with None.
         """
         for owner in owners:
             found = self._names.of(_SPARK + owner)
@@ -175,7 +175,9 @@ class _Classes:
         return owners[0], None
 
     def compile(self, room: str, kind: str) -> str:
-        """Compile a Java source. Return the compiler's error message, or an empty text."""
+        """Compile the Java source `kind` in the package `room`. Return the compiler's error
+        message, or an empty string if there is no error.
+        """
         beside, names = self.names_of([_OF_CONNECTOR, "sql.SparkSession"])
         shaded = _SHADED.search("\n".join(names or ()))
         try:

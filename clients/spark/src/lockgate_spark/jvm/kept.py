@@ -1,16 +1,16 @@
 """Writes the rows that Spark drops as late to a table (`Alignment(late_rows="keep")`).
 
-**Which rows.** Where an operator drops a row, its offset is often projected away. So nothing is
-taken from the running batch. If an operator of a batch has dropped rows, by Spark's own metric, the
-records of the batch are read a second time, by the offsets in the checkpoint. They pass through the
-query's own optimised plan up to each operator that drops late rows (`LateInputs.java`). Those that
-the operator drops, by its event time and the watermark of the batch, are written. A batch without
-late rows costs one look at the metrics.
+**Which rows.** When a row reaches the operator that drops it, a projection has often removed its
+offset. So the rows are not taken from the running batch. If Spark's own metric shows that an
+operator has dropped rows of a batch, the records of the batch are read a second time, by the
+offsets in the checkpoint. They pass through the query's own optimised plan up to each operator that
+drops late rows (`LateInputs.java`). The rows whose event time there is at or below the batch's
+watermark are written. For a batch without late rows, only the metrics are read.
 
 **Exactly once.** The rows are a function of the checkpoint, so they are the same whenever they are
 computed. A batch has a folder of its own, which appears by a rename when it is complete. It is
 written after Spark has committed the batch, so a batch that runs again has nothing to undo. If the
-process ends in between, the next run writes what is missing of the last batch before it goes on.
+process ends in between, the next run first writes the missing rows of the last batch.
 """
 
 import logging
@@ -43,7 +43,9 @@ _REFUSED = (
 
 
 class KeptRows:
-    """The late rows of one run. `path`: of the table. `sources`: of the run, by index."""
+    """Writes the late rows of one run to the table at `path`. By default, this is the folder
+    `lockgate/late_rows` in the checkpoint. `sources` are the run's sources by index.
+    """
 
     def __init__(self, spark: SparkSession, run: QueryRun, path: str | None, sources: Mapping[int, Source]) -> None:
         self._context, self._run, self._sources = spark.sparkContext, run, sources
@@ -56,8 +58,9 @@ class KeptRows:
         self._total = 0
 
     def expect(self) -> None:
-        """Get ready before the first batch. Raises `UnsupportedQuery` where late rows cannot be
-        followed to their offsets.
+        """Prepare the table before the first batch; later calls do nothing. Write the rows that the
+        previous run has left unwritten, and delete those of batches that are not committed. Raises
+        `UnsupportedQuery` if a late row of this query cannot be traced to its offset.
         """
         if self._inputs is not None:
             return
@@ -80,8 +83,8 @@ class KeptRows:
         self._done = batch
 
     def sum_up(self) -> None:
-        """Note the last batch, and log how many rows the run has written, if any; call it at the
-        end.
+        """Log how many rows the run has written, and store the number of its last batch in the
+        checkpoint folder. Call it at the end of the run.
         """
         if self._total:
             log.warning("this run wrote %d late rows to %s", self._total, self.path)
@@ -118,7 +121,10 @@ class KeptRows:
         return inputs
 
     def _late(self, inputs: Any, batch: int | None, below: int) -> list[DataFrame]:
-        """Return what each operator has dropped of a batch; nothing where the batch is None."""
+        """Return the late rows of `batch`, as a DataFrame for each input of an operator that drops
+        them. `below` is the watermark (ms) of the batch. If `batch` is None, the DataFrames are
+        empty.
+        """
         if str(self._run.execution.outputMode()) == "Complete":
             return []  # which drops no rows
         session = session_of(self._run.execution)
@@ -180,7 +186,9 @@ class KeptRows:
         self._total += written
 
     def _discard_after(self, batch: int) -> None:
-        """Delete what later batches wrote before the checkpoint was set back to this one."""
+        """Delete the rows of all batches after `batch`. Such rows exist if the checkpoint was set
+        back.
+        """
         files, parent = self._files(), self._folder(0).getParent()
         for status in files.listStatus(parent) if files.exists(parent) else ():
             number = str(status.getPath().getName()).rpartition("=")[2]

@@ -3,16 +3,17 @@ aggregation.
 
 Spark filters a batch with the watermark that is logged with the batch *before* it, and no SQL
 expression gives that watermark. So the plan compares each row's event time with a literal, an array
-that is overwritten before each batch. Spark optimises the plan of each batch anew, and so reads the
-new value.
+that is overwritten before each batch. Spark optimises the plan again for each batch, and so reads
+the new value.
 
 `DataFrame.observe` counts the late rows in a histogram with two bins for every split, one of them
 for rows whose whole window is behind. It sees the rows as the source returns them and copies none.
 A row that is not late costs one comparison.
 
-**Rows without a usable time** are never late: those whose time is null or before 1970, or whose
+**Rows without a usable time** never count as late: their time is null or before 1970, or its
 expression fails. The alignment leaves them out. Spark's own watermark is always later than 1970. So
-it drops such a row if the query's own event time is that early, too, which only the query can show.
+it drops such a row if the event time that the query itself uses is before 1970, too. The count
+cannot see that.
 """
 
 import logging
@@ -37,12 +38,12 @@ _NOTHING = -1  # no row is at or below it
 
 
 class CountingPlace(NamedTuple):
-    """The place in a plan that counts late rows.
+    """The place in a plan where late rows are counted.
 
     Attributes:
-        name: The name of its `observe`.
-        below: The array that it compares event times with, in their unit: the watermark, and the
-            last instant whose window is behind it.
+        name: The name of the `DataFrame.observe` that counts them.
+        below: An array of two times in the unit of the event time, with which each row is compared:
+            the watermark, and the last instant whose window is behind it.
     """
 
     name: str
@@ -59,7 +60,7 @@ class CountingPlace(NamedTuple):
 
 
 class LateRows:
-    """The count of late rows in the plan of one aligned table.
+    """Counts the late rows in the plan of one aligned table.
 
     Args:
         spark: The session.
@@ -79,7 +80,9 @@ class LateRows:
         self.windows: Tumbling | None = None
 
     def over(self, relation: Any) -> Any:
-        """Return the plan that reads a source and counts its rows, with the same columns."""
+        """Return the plan `relation`, which reads the source, with the count of late rows added.
+        Rows and columns stay the same.
+        """
         sql, session = self._spark._jvm.org.apache.spark.sql, self._spark._jsparkSession
         df = DataFrame(session.emptyDataFrame().ofRows(session, relation), self._spark)
         kind = f"ARRAY<{'TIMESTAMP_LTZ' if self._micros else 'BIGINT'}>"
@@ -99,11 +102,11 @@ class LateRows:
         return df.observe(self.place.name, *counts)._jdf.queryExecution().analyzed()
 
     def begin(self, checkpoint: str, stand_in: Any) -> "LateCount | None":
-        """Return the count of one source for the run that opens it with this checkpoint. `stand_in`
-        is the source's Java half.
+        """Return a new count for the run that opens the source with this `checkpoint`. `stand_in`
+        is the Java half of the source's proxy.
 
-        Each query has its own watermark. So if another run is active, this raises
-        `UnsupportedQuery`, or returns None if `lenient`.
+        Each query has its own watermark, so the plan can count for one run at a time. While another
+        run is active, return None if `lenient`. Otherwise raise `UnsupportedQuery`.
         """
         run = QueryRun.opening(self._spark, checkpoint)
         if self._run is not None and self._run.run_id != run.run_id and self._run.is_active():
@@ -117,7 +120,9 @@ class LateRows:
         return LateCount(self, run, stand_in)
 
     def expect(self) -> None:
-        """Set the watermark that filters the next batch; call it before each batch."""
+        """Write the watermark that filters the next batch into the plan. Call it before each
+        batch.
+        """
         assert self._run is not None
         if self.windows is None:
             self.windows = self._run.windows() or Tumbling()
@@ -126,8 +131,8 @@ class LateRows:
             self.set_below(_NOTHING, _NOTHING)
 
     def _set(self) -> None:
-        """Set the watermark, even while Spark opens the sources and the query's plan is not
-        known.
+        """Write the watermark of the next batch into the plan. This also works while Spark opens
+        the sources, before the query's windows are known.
         """
         assert self._run is not None
         self.watermark = self._run.late_below()
@@ -136,7 +141,9 @@ class LateRows:
         self.set_below(micros, max(closed, _NOTHING))
 
     def set_below(self, watermark: int, closed: int) -> None:
-        """Set the times that the rows of the next batch are compared with, in microseconds."""
+        """Set the two times with which the rows of the next batch are compared: the watermark, and
+        `closed`, the last instant whose window is behind it. Both are in microseconds.
+        """
         for n, micros in enumerate((watermark, closed)):
             self.place.below.setLong(n, micros if self._micros else micros // 1000)
 
@@ -161,11 +168,15 @@ class LateCount:
         self.batch: BatchLoss | None = None
 
     def expect(self) -> None:
-        """Set the watermark that filters the next batch, as `LateRows.expect` does."""
+        """Write the watermark that filters the next batch into the plan, as `LateRows.expect`
+        does.
+        """
         self._rows.expect()
 
     def take(self) -> None:
-        """Read the counts of a batch. Call it after each batch."""
+        """Read the counts of the last batch, and log a warning if they are the run's first late
+        rows. Call it after each batch.
+        """
         self.batch, number = None, self._run.last_batch()
         if number is None or number == self._counted:
             return
@@ -196,7 +207,9 @@ class LateCount:
 
 
 def _together(places: list[CountedPlace], watermark: int, windows_known: bool) -> BatchLoss:
-    """Merge the counts of all places where the query reads the source into those of a batch."""
+    """Return the sum of the counts of all places where a batch's plan reads the source. `watermark`
+    is Spark's, in ms.
+    """
     late, lost = Counter[str](), Counter[str]()
     for place in places:
         late.update(place.late)

@@ -1,9 +1,9 @@
-"""Find the windows by which a query drops late rows, in its plan.
+"""Finds in a query's plan the windows that decide which late rows the query drops.
 
 `dropDuplicates` drops each late row. A windowed aggregation drops a row when the end of the row's
 window is at or below the watermark. So for tumbling windows, the first instant that is kept can be
-computed. This is exact only if each row reaches the operator. A filter or a join on the way can
-remove rows that this count includes; then the plan is not `whole`.
+computed. This is exact only if each row reaches the operator. A filter or a join before the
+operator can remove rows that this count includes; then the plan is not `whole`.
 """
 
 import re
@@ -28,15 +28,15 @@ _MOST_FIELDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Tumbling:
-    """Tumbling windows of `size`, which begin `offset` after multiples of it; both in microseconds.
-    With size 0, each instant is its own window.
+    """Tumbling windows of `size`, each of which begins `offset` after a multiple of `size`. Both
+    are in microseconds. If `size` is 0, each instant is a window.
     """
 
     size: int = 0
     offset: int = 0
 
     def closed_below(self, watermark: int) -> int:
-        """Return the last instant whose window ends at or below a watermark. Both are in
+        """Return the last instant whose window ends at or below `watermark`. Both are in
         microseconds.
         """
         if self.size == 0:
@@ -45,17 +45,19 @@ class Tumbling:
 
 
 def query_shape(plan: Any, watermarks: list[QueryWatermark]) -> QueryShape:
-    """Return the parts of a running query's logical plan that decide which rows it can lose."""
+    """Return the properties of a query that decide which rows it can lose. `plan` is its logical
+    plan, and `watermarks` are all watermarks in it.
+    """
     return QueryShape(
         delay_ms=min((one.delay_ms for one in watermarks), default=None), whole=windows_of(plan) is not None
     )
 
 
 def windows_of(plan: Any) -> Tumbling | None:
-    """Return the windows of the plan's only operator that drops rows. Return None if a row of its
+    """Return the windows of the plan's only operator that drops rows. Return None if a row of the
     sources may not reach this operator.
 
-    Operators above it do not matter. If it drops row by row, each instant is a window.
+    Operators above it do not matter. If the operator has no windows, each instant counts as one.
     """
     node = plan
     while class_name(node) not in _DROPPING:
@@ -68,15 +70,17 @@ def windows_of(plan: Any) -> Tumbling | None:
 
 
 def _event_time_of(columns: Any) -> str | None:
-    """Return the id of the column with the event time, if exactly one of these columns has it."""
+    """Return the expression id of the event-time column among `columns`; None unless there is
+    exactly one.
+    """
     found = [_EVENT_TIME.search(str(column.toString())) for column in each(columns)]
     ids = [column[1] for column in found if column]
     return ids[0] if len(ids) == 1 else None
 
 
 def _windows_below(operator: Any, by: str) -> Tumbling | None:
-    """Return the windows of the column `by` if all operators below pass on each row exactly
-    once.
+    """Return the windows of the column with the id `by`. Return None if there are windows that
+    overlap or differ, or if an operator below this one may remove or repeat rows.
     """
     windows: dict[str, Tumbling] = {}
     unseen = list(each(operator.children()))

@@ -1,13 +1,14 @@
-"""The members of Spark that this room uses and that are not Spark's public API, as data.
+"""A list of the members of Spark that this package uses although they are not public API.
 
 If code uses another member, add it here: `tests/spark/jvm/test_members.py` compares this list with
-the sources. Members used by Java files are not listed, because compiling these files shows them.
+the sources. Members used by Java files are not listed, because compiling these files shows whether
+they exist.
 """
 
 from typing import NamedTuple
 
 ALIGN = "align()"
-"""What nothing of lockgate works without in a classic session."""
+"""The feature that all others need in a classic session."""
 
 
 class Members(NamedTuple):
@@ -18,7 +19,7 @@ class Members(NamedTuple):
             for it, `|` separates them.
         names: Names of the members; `|` separates the names of one member in different versions.
             Empty if only the class itself or its constructor is used.
-        needed_for: What does not work without them.
+        needed_for: The feature that does not work without them.
     """
 
     owner: str
@@ -125,7 +126,7 @@ JAVA_FILES = {
         "KafkaSample": "messages about an event_time that fits no record",
     },
 }
-"""The Java sources that are compiled in the driver, by room, and what is missing without each."""
+"""The Java sources that are compiled in the driver, by package, with what is lost without each."""
 
 PYSPARK = ("_gateway", "_jdf", "_jsc", "_jsparkSession", "_jvm", "_origin")
-"""The private attributes of PySpark. Without them not even the others could be looked for."""
+"""The private attributes of PySpark that are used, also by the search for Spark's members."""

@@ -1,4 +1,4 @@
-"""Two small files beside a query's checkpoint, on any file system that Spark supports."""
+"""Two small text files in a query's checkpoint folder, on any file system that Spark supports."""
 
 from typing import Any
 
@@ -20,12 +20,14 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """Return the texts of the files that exist. The text of an unreadable file is its error."""
+        """Return the texts of the files that exist. The text of a file that cannot be read is the
+        error message.
+        """
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Write the first file if `number` is even, else the second one."""
+        """Write `text` to the first file if `number` is even, else to the second one."""
         out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())

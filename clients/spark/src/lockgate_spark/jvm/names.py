@@ -12,7 +12,7 @@ def class_name(java: Any) -> str:
 
 
 def option(scala_option: Any) -> Any:
-    """Return the content of a Scala `Option`; None if it is empty."""
+    """Return the value in a Scala `Option`; None if it is empty."""
     return scala_option.get() if scala_option.isDefined() else None
 
 

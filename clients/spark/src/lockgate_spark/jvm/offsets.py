@@ -21,31 +21,35 @@ EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 
 
 class SourceOffsets:
-    """The offsets of one run's sources, as Spark's own objects. Spark must have opened all sources.
-    A `source` is given by its index.
+    """Reads the offsets of one run's sources, as Spark's own objects. Spark must have opened all
+    sources. Its methods take the index of a source as `source`.
     """
 
     def __init__(self, execution: Any, jvm: Any) -> None:
         self._execution, self._jvm = execution, jvm
 
     def index(self, stream: Any) -> int:
-        """Return the index of the source that this stream reads."""
+        """Return the index of the source that `stream` reads."""
         return next(index for index, one in self._streams.items() if self._same(one, stream))
 
     def started(self, source: int) -> Any | None:
-        """Return where the next batch of a source starts; None if the query has not read it yet."""
+        """Return the offsets where the next batch of a source starts; None if the query has not
+        read it yet.
+        """
         stream = self._streams.get(source)
         return None if stream is None else option(start_offsets(self._execution).get(stream))
 
     def logged(self, source: int) -> Any | None:
-        """Return where the last logged batch ends for a source; None if the log has no offset for
-        it.
+        """Return the offsets where the last batch in the offset log ends for a source; None if the
+        log has none for it.
         """
         entry = option(self._execution.offsetLog().getLatest())
         return None if entry is None else self.end_in(entry._2(), source)
 
     def end_in(self, logged: Any, source: int) -> Any | None:
-        """Where a batch ends for a source, by the batch's entry in the log; None without one."""
+        """Return the offsets where a batch ends for a source; None if there are none. `logged` is
+        the batch's entry in the offset log.
+        """
         stream = self._streams.get(source)
         if stream is None:
             return None
@@ -78,8 +82,8 @@ class SourceOffsets:
 
 
 def metadata(entry: Any) -> Any | None:
-    """Return the metadata of the batch in a log entry; None if there is none. Spark's versions name
-    this field differently, so it is read by its position.
+    """Return the metadata of a batch from its entry in the offset log; None if there is none. The
+    field's name depends on the version of Spark, so it is read by its position.
     """
     element = entry.productElement(1)
     return element if class_name(entry) == "OffsetMap" else option(element)

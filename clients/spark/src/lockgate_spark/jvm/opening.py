@@ -1,4 +1,4 @@
-"""Opens what a query's aligned sources need, for `align` in a classic session and for the host."""
+"""Opens the aligned run of a query, for `align` in a classic session and for the host process."""
 
 import logging
 import threading
@@ -32,7 +32,7 @@ _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
 def check_session(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if no stream of a classic session can be aligned."""
+    """Raise `UnsupportedQuery` if the classic session `spark` can align no stream."""
     check_spark(spark)
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
         raise UnsupportedQuery(
@@ -41,9 +41,9 @@ def check_session(spark: Any) -> None:
 
 
 def check_before(spark: Any, alignment: Alignment) -> None:
-    """Check an alignment before its query runs, by each of `CHECKS`.
+    """Run all `CHECKS` of an alignment, before its query starts.
 
-    Raises `ConfigurationError` and `CoordinatorRefused`.
+    Raises `ConfigurationError` or `CoordinatorRefused` if a check fails.
     """
     for check in CHECKS:
         check(spark, alignment)
@@ -84,8 +84,8 @@ class PlannedSource:
 
     @classmethod
     def of(cls, spark: Any, table: Any, alignment: Alignment, place: CountingPlace | None = None) -> "PlannedSource":
-        """Make it for Spark's Kafka table. `place` is given if the source's plan counts late rows
-        already.
+        """Return the aligned source for `table`, which is Spark's Kafka table. `place` is given if
+        the source's plan already counts late rows.
         """
         expression = alignment.event_time
         event_time = None if expression is None else EventTime.over(spark, table, expression)
@@ -97,10 +97,12 @@ class PlannedSource:
         return cls(spark, replace(alignment, event_time=None), event_time, late)
 
     def open(self, checkpoint: str, round_: Round | None = None) -> AlignedRun:
-        """Return the aligned run of the query that opens this source with this checkpoint.
+        """Return the aligned run of the query that opens this source with this `checkpoint`. The
+        query's first source makes it.
 
-        Each run of a query has its own, so an aligned DataFrame may be started twice. `round_` is
-        given if another process has planned for the same run before.
+        Each run of a query has its own, so an aligned DataFrame may be started twice. If another
+        process has planned for the same run before, `round_` has the answers that are left. Raises
+        `ConfigurationError` if the query's sources have different alignments.
         """
         run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
 
@@ -134,7 +136,9 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return what begins a function on a thread of its own, in Java, too."""
+    """Return a function that runs another one on a new thread. It returns a third function, which
+    interrupts this thread in Java.
+    """
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:
         java: list[Any] = []
@@ -155,8 +159,8 @@ def _on_a_thread(spark: Any) -> Begin:
 
 
 def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:
-    """Return whether to count rows below Spark's watermark: if the user asks for it, and in observe
-    mode if the session's conf allows it.
+    """Return whether to count late rows. `late_rows` decides if it is `ignore` or `count`.
+    Otherwise they are counted in observe mode if the session's conf allows it.
     """
     if alignment.late_rows in ("ignore", "count"):
         return alignment.late_rows == "count"

@@ -1,13 +1,13 @@
 """Progress reports from Spark's executors, in a classic session.
 
-A small aggregate has one row for each split, and the task that computes it sends the row over HTTP.
-So the group receives the progress of a long batch before the batch is committed. The aggregate
-reads the batch's Kafka columns once more, unless the batch is persisted.
+An aggregate of a batch has one row for each split. The task that computes it sends these rows to
+the coordinator over HTTP. So the group receives the progress of a long batch before the batch is
+committed. The aggregate reads the batch's Kafka columns once more, unless the batch is persisted.
 
-**The report** of a split is the highest event time in the batch − disorder − 1. Event time is the
-same as in the plan (Kafka's timestamp, or `Alignment(event_time)`), and records that the plan
-leaves out do not count. The report only helps other queries, so a failed report fails neither the
-task nor the batch. The driver logs the first failure, and logs when reports succeed again.
+**The report** of a split is the highest event time in the batch − out-of-orderness − 1. Event time
+is the same as in the plan (Kafka's timestamp, or `Alignment(event_time)`), and records that the
+plan leaves out do not count. The report only helps other queries, so a failed report fails neither
+the task nor the batch. The driver logs the first failure, and logs when reports succeed again.
 """
 
 import logging
@@ -39,11 +39,13 @@ log = logging.getLogger("lockgate")
 
 
 Reader = tuple[int, int]
-"""A subtask, and its epoch."""
+"""A reader, by the number of its subtask and by its epoch."""
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch`, as the public `report_progress` does."""
+    """Report the progress of `batch` to the coordinator. It implements the public
+    `report_progress`.
+    """
     aligned = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
         return  # switched off from outside, and the job is to run as it is
@@ -70,8 +72,9 @@ def report_progress(batch: DataFrame) -> None:
 
 
 def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> DataFrame:
-    """Return one row for each split, in one partition: topic, partition, end (offset), rows, and
-    event_time, the highest credible one in ms, or null.
+    """Return a DataFrame with one row for each split, in one partition. Its columns are topic,
+    partition, end (the next offset), rows, and event_time (the highest credible one in ms, or
+    null).
     """
     # as the plan that made the batch
     credible = credible_at(aligned.alignment, int(view.planned_at * 1000))
@@ -90,8 +93,8 @@ def _by_split(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Da
 
 
 def _event_time(batch: DataFrame, aligned: AlignedRun, view: BatchAlignment) -> Column:
-    """Return the event time in ms. If sources of the query have different event times, a row's
-    topic decides.
+    """Return a column with the event time in ms. If sources of the query have different event
+    times, the topic of a row decides which one applies.
     """
     found = {i: _in_ms(batch, source.event_time) for i, source in aligned.sources.items()}
     first, *others = found
@@ -123,8 +126,8 @@ def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
 def _sender(
     coordinator: Coordinator, source: str, readers: dict[str, Reader], batch_id: int, disorder: int
 ) -> Callable[[Iterable[Any]], Iterator[str]]:
-    """Return the function that runs in the task. It sends one request for each reader from the rows
-    of the aggregate, and yields the reason for each rejected one.
+    """Return the function that runs in the task. It takes the rows of the aggregate, sends one
+    request for each reader, and yields a message for each request that fails. `disorder` is in ms.
     """
 
     def send(rows: Iterable[Any]) -> Iterator[str]:
@@ -154,8 +157,8 @@ def _sender(
 
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
-    """Run the job that sends the reports. Return the first reason for a rejected one; None if all
-    were accepted.
+    """Run the Spark job that sends the reports. Return the first error message; None if the
+    coordinator has accepted all reports.
     """
     try:
         with stoppable(aligned.run):
@@ -169,7 +172,9 @@ def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], 
 
 
 def _log_change(aligned: AlignedRun, why: str | None) -> None:
-    """Log a warning when reports begin to fail, and a line when they succeed again."""
+    """Log a warning when reports begin to fail, and another one when they succeed again. `why` is
+    the error message; None if all reports were accepted.
+    """
     assert aligned.membership is not None
     failed, aligned.progress_fails = aligned.progress_fails, why is not None
     if why is not None and not failed:

@@ -64,10 +64,8 @@ _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leav
 
 @dataclass(frozen=True)
 class QueryRun:
-    """One run of one query. `planning.run.Run` and `report.run_report.ReportedRun` document its
-    members.
-
-    Raises `UnsupportedQuery` if it is executed in a way that cannot be aligned.
+    """One run of one query. The protocols `planning.run.Run` and `report.run_report.ReportedRun`
+    document the members that have no text here.
     """
 
     execution: Any
@@ -75,8 +73,11 @@ class QueryRun:
 
     @classmethod
     def opening(cls, spark: Any, checkpoint: str) -> "QueryRun":
-        """Return the run that opens the source with this checkpoint. `spark` may be any session of
-        the application.
+        """Return the run that opens the source with this `checkpoint`. `spark` may be any session
+        of the application.
+
+        Raises `UnsupportedQuery` if there is none, or if Spark runs it in a way that cannot be
+        aligned.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -90,7 +91,9 @@ class QueryRun:
 
     @classmethod
     def of_batch(cls, batch: Any) -> "QueryRun":
-        """Return the run of `batch`, which is the argument of a foreachBatch function."""
+        """Return the run of `batch`, which is the argument of a foreachBatch function. Raises
+        `UnsupportedQuery` if no running query has made it.
+        """
         session = batch.sparkSession
         query_id = query_id_of(batch)
         active = session._jsparkSession.sharedState().activeStreamingQueries()
@@ -103,10 +106,9 @@ class QueryRun:
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run of a batch with this logical plan; None if the plan is not of a batch.
+        """Return the run of the batch that the logical plan `plan` reads; None if it reads none.
 
-        It is needed for Spark Connect, where a client sees the batch in another session than the
-        run's.
+        Spark Connect needs it, because a client sees the batch in another session than the run's.
         """
         for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":
@@ -117,7 +119,7 @@ class QueryRun:
 
     @property
     def batch_id(self) -> int:
-        """The number of the present batch, or of the last one."""
+        """The number of the batch that is running, or else of the last one."""
         return int(self.execution.lastExecution().currentBatchId())
 
     @property
@@ -153,8 +155,8 @@ class QueryRun:
     def check_active(self) -> None:
         """Raise `Stopped` after `query.stop()`; call it on the query's own thread.
 
-        If Python's threads are not pinned to the JVM's, only the run's state shows it, not an
-        interrupt.
+        An interrupt of this thread shows the stop, too, but only if Python's threads are pinned to
+        the JVM's.
         """
         if not self.is_active():
             raise Stopped()
@@ -193,7 +195,7 @@ class QueryRun:
 
     def late_below(self) -> int:
         """Return the watermark (ms) at or below which Spark drops rows of the next batch. Spark has
-        logged it with the batch before.
+        logged it with the previous batch. It is 0 if there is none.
         """
         logged = option(self.execution.offsetLog().getLatestBatchId())
         if logged is None:
@@ -202,7 +204,9 @@ class QueryRun:
         return self.late_below_in(logged + 1 if self.last_committed() == logged else logged)
 
     def late_below_in(self, batch: int) -> int:
-        """Return the same of any batch, which the log still has."""
+        """Return the watermark (ms) at or below which Spark drops rows of `batch`. It is 0 if the
+        offset log does not have the previous batch.
+        """
         before = option(self.execution.offsetLog().get(batch - 1))
         found = None if before is None else metadata(before)
         return 0 if found is None else int(found.batchWatermarkMs())
@@ -213,18 +217,22 @@ class QueryRun:
         return None if done is None else int(done)
 
     def repeats(self) -> bool:
-        """Return whether a batch that was begun is not committed."""
+        """Return whether the last batch in the offset log is not committed, so that Spark runs it
+        again.
+        """
         return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
 
     def offsets_in(self, source: int, batch: int) -> Offsets | None:
-        """Where a batch ends in this source, by the log; None where it has no such entry."""
+        """Return the offsets where `batch` ends for `source`; None if the offset log does not have
+        them.
+        """
         entry = option(self.execution.offsetLog().get(batch))
         end = None if entry is None else self._sources.end_in(entry, source)
         return None if end is None else parse(end.json())
 
     def index_of(self, stream: Any) -> int | None:
-        """Return the index of the source that this stream of the plan reads; None where it is not
-        aligned.
+        """Return the index of the source that `stream`, a stream in the plan, reads; None if it is
+        not aligned.
         """
         aligned = self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass())
         return self._sources.index(stream) if aligned else None
@@ -246,10 +254,10 @@ class QueryRun:
         return None if last is None else int(last.currentBatchId())
 
     def counted(self, name: str, stand_in: Any) -> list[CountedPlace]:
-        """Return the rows that the last batch has counted by the `DataFrame.observe` of this name.
+        """Return the counts that the `DataFrame.observe` of this `name` has made in the last batch.
 
         There is one result for each place in the batch's plan that reads the stream behind
-        `stand_in`.
+        `stand_in`, the Java half of the source's proxy.
         """
         plan = self.execution.lastExecution().executedPlan()
         places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, stand_in)
@@ -272,8 +280,8 @@ class QueryRun:
         return (int(last.batchId()), str(last.timestamp())), found
 
     def windows(self) -> Tumbling | None:
-        """Return the windows by which the query drops late rows; None if not every row reaches
-        them.
+        """Return the windows that decide which late rows the query drops; None if a row may not
+        reach the operator that drops them.
         """
         return windows_of(self.execution.logicalPlan())
 
@@ -287,8 +295,8 @@ class QueryRun:
         return zone_of(self.jvm, name or self._conf(SESSION_ZONE))
 
     def _conf(self, key: str) -> str:
-        """Return a key's value in the query's own session, to which the checkpoint may have
-        restored it.
+        """Return the value of `key` in the query's own session. Spark may have restored it from the
+        checkpoint.
         """
         return str(session_of(self.execution).conf().get(key))
 
@@ -302,8 +310,9 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return an operator of a progress report. Its figures are sums over all tasks. They include
-    tasks that computed a partition again, which shows in the number of opened stores.
+    """Return a stateful operator from a progress report. Its figures include tasks that computed a
+    partition again. It is `repeated` if there were such tasks, which the number of opened state
+    stores shows. A join opens `join_stores` for each partition, and other operators one.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)
@@ -324,15 +333,15 @@ def query_id_of(batch: Any) -> str | None:
 
 
 def _running_in(spark: Any, session: Any) -> Any | None:
-    """Return the query that runs in this session; None if there is none. Spark makes a session for
-    each run.
+    """Return the `StreamExecution` of the query that runs in this session; None if there is none.
+    Spark makes a session for each run.
     """
     return _running(spark, lambda one: bool(session_of(one).equals(session)))
 
 
 def _running(spark: Any, fits: Callable[[Any], bool]) -> Any | None:
-    """Return the first running query of the application for which `fits` is true; None if there is
-    none.
+    """Return the first `StreamExecution` of a running query of the application for which `fits` is
+    true; None if there is none.
     """
     active = spark._jsparkSession.sharedState().activeStreamingQueries()
     executions = (active.get(query_id) for query_id in list(active))  # None: the query has ended meanwhile

@@ -11,7 +11,7 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name, each
 
 Decorate = Callable[[Any, Any], Any]
-"""Makes an aligned table, with its `java_proxy`, out of Spark's and the stream's options."""
+"""Makes an aligned table, which has a `java_proxy`, from Spark's table and the stream's options."""
 
 Bare = Callable[[Any], Any]
 
@@ -22,7 +22,8 @@ Over = Callable[[Any, Any], Any]
 def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
     """Return `df` with an aligned table in place of each Kafka source's table.
 
-    Raises `UnsupportedQuery` if there is another source, or none.
+    Raises `UnsupportedQuery` if `df` has a stream that is not read from Kafka, or is aligned
+    already.
     """
     plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate, over)
     # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
@@ -33,9 +34,10 @@ def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> 
 def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bare = lambda table: table) -> Any:
     """Return a logical plan in which each Kafka source's table is replaced by an aligned one.
 
-    `bare` returns Spark's own table if the given one may be aligned again. The plan may be hundreds
-    of nodes deep, so the JVM traverses it and not Python: once to find the leaves, and once to
-    replace them. Raises `UnsupportedQuery` as `with_tables` does.
+    `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
+    as they are. The plan may be hundreds of nodes deep, so the JVM traverses it and not Python:
+    once to find the leaves, and once to replace them. Raises `UnsupportedQuery` as `with_tables`
+    does.
     """
     jvm = gateway.jvm
     done = jvm.java.util.LinkedHashMap()  # a source that is used twice stays one source
@@ -54,7 +56,7 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bar
 
 
 def _reading(relation: Any, table: Any, jvm: Any) -> Any:
-    """Return a copy of the relation that reads another table."""
+    """Return a copy of `relation` that reads `table` instead of its own table."""
     identity = jvm.java.lang.System.identityHashCode
     # Without the V1 relation Spark cannot fall back to a source that cannot be aligned.
     replaced = {identity(relation.table()): table, identity(relation.v1Relation()): jvm.scala.Option.empty()}

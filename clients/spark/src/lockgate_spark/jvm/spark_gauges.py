@@ -68,8 +68,8 @@ class SparkGauges:
 
 
 def gauges_of(run: QueryRun) -> Gauges | None:
-    """Return the gauges of a run, registered. Return None if they are switched off, or if the
-    metrics system cannot be reached.
+    """Register the gauges of a run in Spark's metrics system, and return them. Return None if they
+    are switched off, or if the metrics system cannot be reached.
     """
     try:
         if str(session_of(run.execution).conf().get(_SWITCH)).lower() != "true":

@@ -1,9 +1,9 @@
-"""The Python half of `StandIn.java`, which answers some methods of an object of Spark.
+"""The Python half of a proxy for an object of Spark. `StandIn.java` is the Java half.
 
-Spark calls the Java half. It passes the methods in `ANSWERS` on to Python, and all others to
-Spark's own object. A Python error never reaches Java as an exception, since py4j would put Python's
-whole traceback into the message that Spark shows. Instead Python returns one sentence, and the Java
-half throws it.
+Spark calls the Java half. It passes calls of the methods in `ANSWERS` on to Python, and all others
+to Spark's own object. A Python error never reaches Java as an exception, since py4j would put
+Python's whole traceback into the message that Spark shows. Instead Python returns one sentence, and
+the Java half throws it.
 """
 
 import logging
@@ -21,7 +21,7 @@ _STOPPED = ""
 
 
 class JavaCallback:
-    """Answers calls from Java, by the name of the method."""
+    """An object whose methods Java can call by their names."""
 
     class Java:
         implements = ("java.util.function.BiFunction",)
@@ -31,8 +31,8 @@ class JavaCallback:
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
     def apply(self, method: str, arguments: Iterable[Any]) -> Any:
-        """Answer a call from Java. A text as result means an error, and an empty text means a
-        stopped query.
+        """Call the method with this name, and return its result to Java. If it fails, return the
+        error as a sentence; an empty string means that the query was stopped.
         """
         try:
             result = getattr(self, method)(*arguments)
@@ -49,8 +49,8 @@ class JavaCallback:
         return error
 
     def because(self, cause: Any) -> None:
-        """Pass a Java error to the Java half, as the cause of the error that the next answer
-        reports.
+        """Pass the Java error `cause` to the Java half. It becomes the cause of the error that the
+        current call of `apply` returns.
         """
 
     def _told(self, method: str, error: Exception) -> str:
@@ -65,8 +65,9 @@ class JavaCallback:
         return sentence(explained)
 
     def _lend(self, result: Any) -> Any:
-        """Return a result to Java, and keep it for a while. py4j drops Java's reference as soon as
-        Python drops its own, so a result that Java has not fetched yet would be null.
+        """Return `result` to Java, and keep a reference to it for a while. py4j drops Java's
+        reference as soon as Python drops its own, so a result that Java has not fetched yet would
+        be null.
         """
         self._lent.append(result)
         return result
@@ -82,8 +83,8 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """Answers the methods `ANSWERS` in place of Spark's object `java`. Spark calls it by one of
-    `INTERFACES`.
+    """A proxy for Spark's object `java`, which implements `INTERFACES`. It answers the methods in
+    `ANSWERS`, and `java` answers all others.
 
     `stand_in` is the Java half, if it exists already and calls this object. `tasks` is a Java
     function that changes the tasks that Spark has planned for a batch.
@@ -97,7 +98,7 @@ class SparkProxy(JavaCallback):
         self._java, self._gateway = java, gateway
         self._stand_in = stand_in or self._new_stand_in(tasks)
         self.java_proxy = self._stand_in.proxy() if stand_in is None else self
-        """What Java gets: in the place of Spark's object, or for the half that is there."""
+        """The object that Java gets: the Java half's proxy, or this object if `stand_in` exists."""
 
     def because(self, cause: Any) -> None:
         self._stand_in.because(cause)

@@ -1,9 +1,9 @@
-"""Spark's own Kafka source, with one method decided in Python: where the next batch ends.
+"""Proxies for Spark's own Kafka source, with which Python decides where each batch ends.
 
 Every class here answers a few methods in place of an object of Spark (`stand_in`). Only
-`Stream.latestOffset` decides in Python; `DividedRanges.java` divides a batch among idle cores. The
-readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so a query can
-change from plain Spark to aligned and back.
+`Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch among idle
+cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so a
+query can change from plain Spark to aligned and back.
 """
 
 import logging
@@ -35,7 +35,7 @@ from lockgate_spark.telemetry.progress_metrics import late_metrics
 log = logging.getLogger("lockgate")
 
 LEAST_OFFSETS_OF_A_TASK = 1_000
-"""A partition that is read alone is divided into tasks of at least so many."""
+"""The minimum number of offsets in a task, if a partition is divided among several tasks."""
 
 _SAMPLE_MS = 10_000  # the longest look at the last records
 
@@ -46,7 +46,7 @@ OpenRun = Callable[[str], AlignedRun]
 
 
 class Table(SparkProxy):
-    """The Kafka table, which is read through `ScanBuilder`."""
+    """A proxy for Spark's Kafka table. It is read through a `ScanBuilder`."""
 
     ANSWERS = ("newScanBuilder",)
     INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
@@ -63,7 +63,7 @@ class Table(SparkProxy):
 
 
 class ScanBuilder(SparkProxy):
-    """Builds `Scan`."""
+    """A proxy for Spark's scan builder. It builds a `Scan`."""
 
     ANSWERS = ("build",)
     INTERFACES = (_CONNECTOR + "read.ScanBuilder",)
@@ -77,7 +77,7 @@ class ScanBuilder(SparkProxy):
 
 
 class Scan(SparkProxy):
-    """Opens `Stream` for a query run."""
+    """A proxy for Spark's scan. It opens a `Stream` for each run of a query."""
 
     ANSWERS = ("toMicroBatchStream", "toContinuousStream")
     INTERFACES = (_CONNECTOR + "read.Scan",)
@@ -119,8 +119,8 @@ class Scan(SparkProxy):
 
 
 class Stream(SparkProxy):
-    """The stream of one source in one run of a query. It is also the `Source` that the plans
-    use.
+    """A proxy for the stream of one source in one run of a query. Plans use it as their
+    `Source`.
     """
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")
@@ -268,8 +268,8 @@ class Stream(SparkProxy):
 
 
 def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
-    """Add the stream that `make` returns to an aligned run, as a source, and return it. `make` is
-    called with the run and the source's index.
+    """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
+    with the run and the source's index. If this fails, the run is ended.
     """
     try:
         index = source_index(checkpoint)
@@ -297,8 +297,8 @@ def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, in
 
 
 def _offsets(java: Any) -> Offsets:
-    """Return the offsets by split. They are empty if no topic matches the source's pattern, since
-    Spark's source then has no offset.
+    """Return Spark's offset object as offsets by split. They are empty for None, which Spark's
+    source returns if no topic matches its pattern.
     """
     return {} if java is None else parse(java.json())
 
@@ -323,7 +323,9 @@ def _most_rows(limit: Any) -> int | None:
 
 
 def _least_rows(limit: Any) -> Least | None:
-    """Return how many offsets a `ReadLimit` waits for; None if it does not wait."""
+    """Return how many offsets a `ReadLimit` waits for, and how long at most; None if it does not
+    wait.
+    """
     name = class_name(limit)
     if name == "ReadMinRows":
         return Least(int(limit.minRows()), int(limit.maxTriggerDelayMs()))
@@ -333,8 +335,8 @@ def _least_rows(limit: Any) -> Least | None:
 
 
 def _divided_ranges(gateway: Any, stream: Any) -> Any:
-    """Return a Java object that divides a batch among idle cores; None if this Spark lacks
-    something for it.
+    """Return a Java object that divides a batch among idle cores; None if it cannot be compiled
+    with this Spark.
     """
     try:
         return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
@@ -344,8 +346,8 @@ def _divided_ranges(gateway: Any, stream: Any) -> Any:
 
 
 def _driver_params(gateway: Any, stream: Any) -> Any:
-    """Return Kafka's client params of the source as Spark's driver uses them, with all `kafka.*`
-    options, security and tokens.
+    """Return the settings of Kafka's client that Spark's driver uses for a source, as a Java map.
+    They contain all `kafka.*` options, security settings and tokens.
     """
     params = gateway.jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(
         stream.kafkaOffsetReader().driverKafkaParams()

@@ -1,4 +1,4 @@
-"""The wait for the next record of a Kafka source."""
+"""Waits for the next record of a Kafka source."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,8 +7,8 @@ _LIST_MS = 10_000  # the longest wait for the brokers' list of topics
 
 
 class Watch:
-    """A `KafkaWatch.java` that `open_` makes at the first use, since a query that never waits for
-    records needs none.
+    """Waits for records through a Java `KafkaWatch`. The function `open_` makes it at the first
+    use, since a query that never waits for records does not need it.
     """
 
     def __init__(self, open_: Callable[[], Any]) -> None:
@@ -17,7 +17,7 @@ class Watch:
         self._ends: Mapping[str, int] | None = None
 
     def comes(self, ends: Mapping[str, int], seconds: float) -> bool:
-        """Wait for a record at or beyond the ends of the splits, for at most `seconds`. Return
+        """Wait at most `seconds` for a record at or beyond `ends`, the end of each split. Return
         whether one has come. Raises the JVM's errors.
         """
         java = self._opened()

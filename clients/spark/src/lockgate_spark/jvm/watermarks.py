@@ -19,7 +19,7 @@ _NAMED_BY = ("subscribe", "subscribePattern", "assign")  # the options that sele
 
 
 IndexOf = Callable[[Any], int]
-"""Gives the index of a source by the stream that the plan of its run reads."""
+"""Returns the index of the source that a stream in the plan reads."""
 
 
 def query_watermarks(plan: Any, jvm: Any, index_of: IndexOf) -> list[QueryWatermark]:
@@ -54,8 +54,8 @@ def source_index(checkpoint: str) -> int:
 
 
 def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
-    """Return the origin of a leaf's column. `leaf` is None if the column could not be followed to
-    its source.
+    """Return the origin of the column `name` of `leaf`, a leaf of the plan. `leaf` is None if the
+    column could not be traced to its source.
     """
     if leaf is None or not leaf.isStreaming():
         return Origin(False, None if leaf is None else name, name)
@@ -68,8 +68,8 @@ def _column(leaf: Any, name: str, jvm: Any, index_of: IndexOf) -> Origin:
 
 
 def _reader(leaf: Any, stream: Any) -> str | None:
-    """Return the code that reads a Kafka source, with the option that selects its topics; None for
-    other sources.
+    """Return the code that reads a Kafka source, as text, with the option that selects its topics;
+    None for other sources.
     """
     if class_name(stream) != "KafkaMicroBatchStream":
         return None

@@ -1,4 +1,4 @@
-"""The report of a run in observe mode: what it has lost and what would have kept it, as a
-paragraph, a page and JSON. `planning` passes each batch to it. docs/guide/measure.md explains each
-figure.
+"""The report of a run in observe mode, as a paragraph, an HTML page and JSON. It says how many rows
+the run has lost, and which options would have kept them. `planning` passes each batch to it.
+docs/guide/measure.md explains each figure.
 """

@@ -1,9 +1,9 @@
 """How many rows alignment would have kept, and the options to set for that, each with its reason.
 
 **Kept.** No row is late while `max_drift` is at most the delay of the query's watermark. So an
-aligned query keeps what this run has lost, with three exceptions: records that are further out of
-order within their own split than the delay, records that came later than their producer had ever
-been before, and records stamped in the future, which move Spark's watermark in any case.
+aligned query keeps the rows that this run has lost, with three exceptions: records that are further
+out of order within their own split than the delay, records whose producer was later than it had
+ever been before, and records stamped in the future, which move Spark's watermark in any case.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ _BATCH_S = 60.0  # a batch of about a minute
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Bounds on how many of the lost rows alignment would have kept. Either is None if it is not
-    known. `why` explains a difference between the two.
+    """Bounds on how many of the lost rows alignment would have kept. Each bound is None if it is
+    not known. `why` gives the reason if the bounds differ or are not known.
     """
 
     least: int | None

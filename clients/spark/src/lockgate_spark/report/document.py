@@ -14,7 +14,9 @@ SCHEMA, VERSION = "lockgate-observed", 1
 
 
 def document(found: Findings) -> dict[str, object]:
-    """Return the findings of one run as JSON. Durations are in ms, times are ISO 8601 in UTC."""
+    """Return the findings of one run as a dictionary for JSON. Durations are in ms, times are ISO
+    8601 in UTC.
+    """
     would = kept(found)
     return {
         "schema": SCHEMA,
@@ -69,7 +71,7 @@ def document(found: Findings) -> dict[str, object]:
 
 
 def text(found: Findings) -> str:
-    """Return the JSON as text, for a file."""
+    """Return the findings of one run as JSON text, for a file."""
     return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -33,9 +33,10 @@ _hooked = False
 
 
 def folder_of(option: str | None) -> Path | None:
-    """Return the folder for reports, and create it if needed; None if there is none.
+    """Return the folder that `option` names, and create it if needed. Return None if `option` is
+    None.
 
-    Raises `ConfigurationError` if it cannot be written.
+    Raises `ConfigurationError` if the folder cannot be written.
     """
     if option is None:
         return None
@@ -83,7 +84,9 @@ class ReportFiles:
             self.write(RunState.RUNNING)
 
     def write(self, state: RunState) -> None:
-        """Write both files. Errors are only logged, the first one as a warning."""
+        """Write both files with this `state`. After a state other than `RUNNING`, later calls do
+        nothing. Errors are only logged, the first one as a warning.
+        """
         with _lock:
             if self._done:
                 return
@@ -124,8 +127,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 def write_at_the_end() -> None:
-    """Make the process write all its reports before it ends. If this is not called on the main
-    thread, SIGTERM is not handled.
+    """Make the process write all its reports before it ends. SIGTERM is only handled if this is
+    called on the main thread and the process has no other handler for it.
     """
     global _hooked
     with _lock:

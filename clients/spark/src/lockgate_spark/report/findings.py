@@ -1,9 +1,9 @@
 """The findings of an observed run, as figures.
 
-**Lost and late.** A row at or below Spark's watermark when it is read is *late*, which is counted
-exactly. Not every late row is *lost*: a windowed aggregation drops a row once its whole window is
-behind, and a query without state drops none. So a loss has a lower and an upper bound, which are
-equal if the figure is exact.
+**Lost and late.** A row is *late* if it is at or below Spark's watermark when it is read. Late rows
+are counted exactly. Not every late row is *lost*: a windowed aggregation drops a row once its whole
+window is behind, and a query without state drops none. So a loss has a lower and an upper bound,
+which are equal if the figure is exact.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Basis(Enum):
-    """What a count of lost rows is based on."""
+    """How the number of lost rows was found."""
 
     OPERATORS = "operators"  # Spark's own count; its operators drop row by row
     WINDOWS = "windows"  # rows whose whole window was behind the watermark
@@ -32,7 +32,9 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bounds on the number of rows that Spark has dropped. `most` is None if it is not known."""
+    """Bounds on the number of rows that Spark has dropped. `most` is None if it is not known, and
+    `basis` says how the bounds were found.
+    """
 
     basis: Basis
     least: int = 0
@@ -54,7 +56,7 @@ class BatchLoss:
         lost: Of these, the rows whose whole window is behind; all of them if the query has no
             windows.
         oldest: The lowest event time (ms) of a late row.
-        watermark: Spark's, in ms.
+        watermark: Spark's watermark (ms) for this batch.
         exact: False if the windows were not known when the batch was read.
         early: Rows before 1970, which are not late.
         untimed: Rows without an event time.
@@ -93,7 +95,7 @@ class QueryShape:
     """The parts of the query's plan that decide which rows are lost.
 
     Attributes:
-        delay_ms: The shortest delay of its watermarks; None without one.
+        delay_ms: The shortest delay of its watermarks; None if it has none.
         seen: Whether the watermarks are on the event time that alignment uses.
         whole: Whether each row of the source reaches the one operator of the query that drops rows.
 
@@ -109,8 +111,9 @@ class PartitionFindings:
     """Findings about one partition in a run.
 
     Attributes:
-        offsets: How many were read.
-        ahead_ms: The most that its first unread record was above the lowest one of all partitions.
+        offsets: Number of offsets that were read.
+        ahead_ms: The largest distance of its first unread record above the lowest one of all
+            partitions.
         first: Event time (ms) of its first record; None if no plan has seen it.
         last: Estimated event time (ms) of its last record, from the density of earlier ones.
 
@@ -128,8 +131,8 @@ class PartitionFindings:
 
 @dataclass(frozen=True, slots=True)
 class SourceFindings:
-    """Findings about one source: `budget` is its maxOffsetsPerTrigger, `largest` the number of
-    offsets in its largest batch.
+    """Findings about one source. `budget` is its maxOffsetsPerTrigger, `offsets` is the number of
+    offsets read, and `largest` is the number in its largest batch.
     """
 
     source: int
@@ -140,13 +143,13 @@ class SourceFindings:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One or more consecutive batches.
+    """The figures of one or more consecutive batches.
 
     Attributes:
         at: Wall clock (s) of the first one's plan.
         apart_ms: The largest distance between the first unread records of two partitions; None if
             no plan was made.
-        watermark: Spark's last one, in ms; 0 for none.
+        watermark: Spark's last watermark (ms); 0 if it had none.
 
     """
 
@@ -158,7 +161,7 @@ class Moment:
     watermark: int = 0
 
     def with_next(self, other: "Moment") -> "Moment":
-        """Return this moment and the one after it as one."""
+        """Return one moment for the batches of this one and of `other`, which follows it."""
         apart = [each.apart_ms for each in (self, other) if each.apart_ms is not None]
         return Moment(
             self.at,
@@ -182,14 +185,14 @@ class Findings:
         late_exact: False if `late` is an upper bound.
         early: Rows before 1970, which are not late.
         untimed: Rows without an event time.
-        repeated: As in `StateOperator`, in any batch.
+        repeated: Whether a stateful operator was `repeated` in any batch, as in `StateOperator`.
         lateness_ms: How far below the watermark the oldest late row was.
-        out_of_orderness_ms: The most that a record was seen to be older than an earlier one of its
-            partition.
-        too_late: Records that came later than their producer was waited for.
+        out_of_orderness_ms: The largest amount by which a sampled record was older than an earlier
+            one of its partition.
+        too_late: Records whose producer was later than the plans had allowed for.
         left_out: Records whose event time is outside the bounds.
         ahead: Batches that went beyond their plan, by `offsets_ahead` offsets in all.
-        max_drift_ms: The drift that the plans kept to; 0 before the first one.
+        max_drift_ms: The drift that the plans allowed; 0 before the first one.
         busy_s: How long the batches took, without the waits between them.
         failed_plans: Whether a plan could not be made.
 

@@ -42,8 +42,8 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Note the split before a batch: `read` offsets of it are read, and the first of them is
-        above `watermark` (ms).
+        """Record the state of the split before a batch that reads `read` offsets of it. The first
+        of them has an event time above `watermark` (ms).
         """
         if self.first is None:
             self.first = watermark + 1
@@ -61,8 +61,8 @@ class _Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """Figures of a run that other objects count. They are fields of `Findings` with the same
-    names.
+    """The figures of a run that are not counted by `Observation`. `Findings` and `QueryShape` have
+    them under the same names.
     """
 
     ahead: int = 0
@@ -76,8 +76,8 @@ class Beside:
 class Observation:
     """Collects the findings about one run, batch by batch. Thread-safe.
 
-    `began` is the wall clock in seconds. `uncounted` says why late rows are not counted; it is
-    empty if they are.
+    `began` is the wall clock at the start, in seconds. `uncounted` says why late rows are not
+    counted; it is empty if they are.
     """
 
     def __init__(self, query: str | None, query_id: str, run_id: str, began: float, in_group: bool = False) -> None:
@@ -117,8 +117,8 @@ class Observation:
     ) -> None:
         """Note that Spark reads a source from `start` to `end`.
 
-        `view` shows the plan made for the same batch; it is None if no plan could be made. `at` is
-        the wall clock in seconds.
+        `view` shows the plan made for the same batch; it is None if no plan could be made. `budget`
+        is the source's maxOffsetsPerTrigger, and `at` is the wall clock in seconds.
         """
         with self._lock:
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
@@ -139,7 +139,9 @@ class Observation:
         self._add(Moment(at, apart_ms=None if view is None else self._look(view)))
 
     def _look(self, view: BatchAlignment) -> int:
-        """Return how far apart (ms) the partitions are that have something to read."""
+        """Record the state of the partitions with unread records before a batch. Return the largest
+        distance (ms) between their first unread records.
+        """
         self._found = replace(
             self._found,
             out_of_orderness_ms=max([self._found.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)]),
@@ -154,7 +156,7 @@ class Observation:
         return max((each.watermark - lowest for each in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
-        """Note the late rows of the batch that was read last. `at` is the wall clock in seconds."""
+        """Add the late rows of the last batch of a source. `at` is the wall clock in seconds."""
         with self._lock:
             for split, of_split in batch.late.items():
                 mine = self._splits[source, split]
@@ -180,7 +182,9 @@ class Observation:
             )
 
     def done(self, at: float) -> None:
-        """Note that the batch that was read last is done. `at` is the wall clock in seconds."""
+        """Note that the last batch is done, and add its duration. `at` is the wall clock in
+        seconds.
+        """
         with self._lock:
             if self._reads_since is not None:
                 self._found = replace(self._found, busy_s=self._found.busy_s + max(0.0, at - self._reads_since))
@@ -198,8 +202,8 @@ class Observation:
             self._merge *= 2
 
     def operate(self, progress: object, operators: Iterable[StateOperator]) -> None:
-        """Count what the stateful operators of a progress report have dropped. A second call with
-        the same `progress` does nothing.
+        """Add the rows that the stateful operators of a progress report have dropped. `progress`
+        identifies the report. A second call for the same report does nothing.
         """
         with self._lock:
             if progress == self._progress:
@@ -211,7 +215,9 @@ class Observation:
                     self._found = replace(self._found, repeated=True)
 
     def findings(self, state: RunState, until: float, beside: Beside) -> Findings:
-        """Return the findings so far. `until` is the wall clock in seconds."""
+        """Return the findings so far. `until` is the wall clock in seconds, and `beside` has the
+        figures that are counted elsewhere.
+        """
         with self._lock:
             found, counted = self._found, not self.uncounted
             whole = self.shape.whole and self._whole and found.late_exact
@@ -256,15 +262,14 @@ class Dropped:
 
 
 def loss_of(late: int | None, lost: int, early: int, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
-    """Return the bounds on the rows lost.
+    """Return the bounds on the number of rows lost.
 
-    No more rows are lost than are late or before 1970 (`most`). An operator may report more: it
-    counts a row each time that a batch is computed, and it counts rows that the query has
-    multiplied.
+    At most all rows that are late or before 1970 are lost. An operator may report more, because it
+    counts a row each time that a batch is computed, and counts rows that the query has multiplied.
 
     Args:
-        late: Rows behind the watermark; None if they were not counted.
-        lost: Of these, the rows whose whole window was behind it.
+        late: Rows at or below the watermark; None if they were not counted.
+        lost: Late rows whose whole window was behind the watermark.
         early: Rows before 1970.
         dropped: The operators' own counts.
         ran: Whether a batch has run.

@@ -18,7 +18,9 @@ MOST_BARS = 40
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The axes of a picture over a sequence of batches."""
+    """The axes of a picture. The horizontal one has `count` batches, and the vertical one ends at
+    `top`.
+    """
 
     count: int
     top: float
@@ -31,7 +33,9 @@ class _Frame:
 
 
 def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
-    """Draw a bar for each moment, with the number of rows lost, or of late rows if `late`."""
+    """Return an SVG picture with a bar for each moment. It shows the number of rows lost, or of
+    late rows if `late`.
+    """
     values = [moment.late if late else moment.lost for moment in moments]
     frame = _Frame(len(moments), _nice(max(values, default=0)))
     what = "late" if late else "lost"
@@ -48,8 +52,8 @@ def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
 
 
 def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
-    """Draw the distance between the partitions over time, with the delay of the watermark, in
-    ms.
+    """Return an SVG picture of the distance between the partitions over time. A line shows
+    `delay_ms`, the delay of the watermark.
     """
     known = [(n, moment) for n, moment in enumerate(moments) if moment.apart_ms is not None]
     most = max([moment.apart_ms or 0 for _, moment in known] + [delay_ms or 0, 1_000])
@@ -83,8 +87,8 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 
 
 def partition_bars(partitions: Sequence[PartitionFindings], late: bool) -> str:
-    """Draw a bar for each partition as rows of a table, with the rows lost, or the late rows if
-    `late`.
+    """Return the rows of an HTML table, with a bar for each partition. It shows the rows lost, or
+    the late rows if `late`.
     """
     most = max((partition.late if late else partition.lost for partition in partitions), default=0) or 1
     keys, rows = [(partition.source, partition.partition) for partition in partitions], []

@@ -23,8 +23,8 @@ class ReportedRun(SparkRun, Protocol):
     """A run with the counts of Spark's stateful operators, and with its plan."""
 
     def operators(self) -> tuple[object, Iterable[StateOperator]] | None:
-        """Return the stateful operators of the last progress report, with a key that identifies the
-        report; None before the first report.
+        """Return a key that identifies Spark's last progress report, and the report's stateful
+        operators; None before the first report.
         """
 
     def shape(self) -> QueryShape:
@@ -34,7 +34,7 @@ class ReportedRun(SparkRun, Protocol):
 
 
 class RunReport:
-    """The report of one run, with its files if `alignment` has a folder for them."""
+    """The report of one run. It writes files if `alignment` names a folder for them."""
 
     def __init__(self, run: ReportedRun, alignment: Alignment) -> None:
         self._run, folder = run, folder_of(alignment.report)
@@ -53,11 +53,11 @@ class RunReport:
         self._observation.uncounted = why
 
     def keeps_late_rows(self, path: str) -> None:
-        """Late rows are kept in a table at this path."""
+        """Note that late rows are kept in a table at `path`."""
         self._observation.late_rows_path = path
 
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
-        """Note that Spark reads a source, as `Observation.read` does."""
+        """Note that Spark reads a source, as `Observation.read` does, and refresh the files."""
         if not self._shaped:
             self._shaped, self._observation.shape = True, self._run.shape()
         self._observation.read(source, start, end, view, budget, time.time())
@@ -65,7 +65,9 @@ class RunReport:
             self._files.refresh()
 
     def after_batch(self, source: int, batch: BatchLoss | None) -> None:
-        """Note that a batch of a source is done. `batch` has its late rows, if they are counted."""
+        """Note that a batch of a source is done, and refresh the files. `batch` has its late rows,
+        if they are counted.
+        """
         if batch is not None:
             self._observation.lose(source, batch, time.time())
         self._observation.done(time.time())
@@ -74,7 +76,7 @@ class RunReport:
             self._files.refresh()
 
     def findings(self, state: RunState) -> Findings:
-        """Return the findings so far."""
+        """Return the findings so far, for a run in this `state`."""
         return self._observation.findings(state, time.time(), self._beside())
 
     def finish(self, failed: bool) -> None:

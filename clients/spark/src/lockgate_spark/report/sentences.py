@@ -17,7 +17,7 @@ _MOST_PARTITIONS = 5
 
 
 def headline(found: Findings) -> str:
-    """Return how many of the rows were lost."""
+    """Return a sentence that says how many of the rows were lost."""
     loss, rows = found.loss, f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
     if loss.most is None:
         least = f"At least {loss.least:,}" if loss.least else "An unknown number"
@@ -31,7 +31,7 @@ def headline(found: Findings) -> str:
 
 
 def meaning(found: Findings) -> str:
-    """Return what the headline means, and how exact it is."""
+    """Return sentences that explain the headline and how exact it is."""
     loss = found.loss
     if loss.most == 0 and loss.basis is Basis.STATELESS:
         late = f" {_late(found)} rows were late all the same." if found.late else ""
@@ -52,7 +52,7 @@ def meaning(found: Findings) -> str:
 
 
 def saving(found: Findings) -> str:
-    """Return how many of the lost rows alignment would have kept."""
+    """Return a sentence that says how many of the lost rows alignment would have kept."""
     would: Kept = kept(found)
     if found.loss.most == 0:
         return "Alignment would have kept the same rows."
@@ -64,7 +64,9 @@ def saving(found: Findings) -> str:
 
 
 def why(found: Findings) -> str:
-    """Return why rows came late; empty if no plan was made."""
+    """Return sentences on how far apart the partitions were, which explains why rows came late. The
+    text is empty if no plan was made.
+    """
     apart, delay = found.apart_ms, found.shape.delay_ms
     if apart is None:
         return ""
@@ -80,7 +82,9 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Return which partitions the late rows came from, and when; empty if there were none."""
+    """Return a sentence that says which partitions the late rows came from, and when; empty if
+    there were none.
+    """
     lost = found.loss.basis is Basis.WINDOWS
     worst = sorted(
         (s for s in found.partitions if (s.lost if lost else s.late)),
@@ -115,7 +119,7 @@ def paragraph(found: Findings) -> str:
 
 
 def plans(found: Findings) -> str:
-    """Return how far Spark's batches went beyond the plans."""
+    """Return a sentence that says how far Spark's batches went beyond the plans."""
     return (
         f"Spark read {found.batches:,} batches, {found.ahead:,} of them ahead of the plan, by {found.offsets_ahead:,} "
         "offsets in all."
@@ -123,7 +127,7 @@ def plans(found: Findings) -> str:
 
 
 def table(found: Findings) -> str:
-    """Say where the lost rows are; empty if they were not kept."""
+    """Return a sentence that says where the lost rows are; empty if they were not kept."""
     if found.late_rows_path is None:
         return ""
     return f'The lost rows are in a table: lockgate_spark.late_rows("{found.late_rows_path}") reads it.'
@@ -166,27 +170,27 @@ def unknown(found: Findings) -> list[str]:
 
 
 def state(found: Findings) -> str:
-    """Return which run this is, and its state."""
+    """Return sentences with the query's name, the period of the run, and its state."""
     name = f'Query "{found.query}"' if found.query else f"Query {found.query_id}"
     return f"{name}, {span(found.began, found.until)}. {_STATES[found.state]}."
 
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
-    """Return the partitions' names. The source is added if several sources have a partition with
-    the same name.
+    """Return the names of the partitions, by source and partition. The source is added to a name
+    that partitions of several sources have.
     """
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share as text, with as many digits as it needs."""
+    """Return `part` of `whole` as a percentage, with one decimal if it needs one."""
     share = 100 * part / whole
     return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 
 
 def clock(at: float) -> str:
-    """Return a wall clock in seconds as text, in UTC."""
+    """Return the wall clock `at` (s) as text, in UTC."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 

@@ -30,8 +30,8 @@ _COLOUR = "#3b82c4"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One partition. `drift_ms` is how far its first unread record is above the lowest one of the
-    query; None if nothing is left to read.
+    """The row of one partition in the table. `drift_ms` is how far its first unread record is above
+    the lowest one of the query; None if nothing is left to read.
     """
 
     partition: str
@@ -83,7 +83,7 @@ def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
 
 
 def text(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
-    """Return the table as plain text."""
+    """Return the table as plain text. The arguments are those of `html`."""
     top, wide = _top(drawn, max_drift_ms), max((len(bar.partition) for bar in drawn[:MOST_ROWS]), default=0)
     lines = [f"{title}: {sentence}"]
     for bar in drawn[:MOST_ROWS]:

@@ -1,4 +1,4 @@
-"""A dry run (observe mode): a comparison of the batches that Spark read by itself with the
+"""The dry run of observe mode. It compares the batches that Spark reads by itself with the
 plans.
 """
 
@@ -11,9 +11,11 @@ log = logging.getLogger("lockgate")
 
 
 class DryRun:
-    """Counts the batches of one run that went beyond their plans (`ahead`, once for each source),
-    and the offsets in them that a plan would have left for later. `has_failed` says whether a plan
-    could not be made.
+    """Compares the batches of one run with their plans.
+
+    `ahead` is the number of batches that went beyond the plan, counted for each source.
+    `offsets_ahead` is the number of offsets that they read beyond it. `has_failed` says whether a
+    plan could not be made.
     """
 
     def __init__(self) -> None:
@@ -21,7 +23,9 @@ class DryRun:
         self.has_failed = False
 
     def compare(self, start: Offsets, native: Offsets, planned: Mapping[str, int]) -> None:
-        """Compare the end of Spark's batch with the end that was planned."""
+        """Add a batch of one source to the counts. It begins at `start`, Spark ends it at `native`,
+        and the plan would end it at `planned`.
+        """
         if all(start.get(split) == end for split, end in native.items()):
             return
         ahead = sum(

@@ -1,10 +1,10 @@
 """The numbers of a run as gauges, for Spark's metrics system.
 
 A gauge is named after its number in lastProgress, so `alignmentPausedMs` becomes `pausedMs`.
-Therefore only `progress_metrics` lists them. Over several sources, a gauge is the sum of counts
-that each source has for itself, and otherwise the largest value. Event times are added, in ms since
-1970; in progress they are text. Yes is 1 and no is 0. A value that is unknown or unbounded is None,
-which is a gauge without a value.
+Therefore only `progress_metrics` lists them. If a query has several sources, counts that each
+source has for itself are summed, and for other numbers the largest value is shown. Event times,
+which are text in progress, are gauges in ms since 1970. Yes is 1 and no is 0. A value that is
+unknown or unbounded is None, which is a gauge without a value.
 """
 
 from collections.abc import Mapping
@@ -27,10 +27,10 @@ Values = Mapping[str, int | None]
 
 
 class Gauges(Protocol):
-    """The gauges of one run, in a metrics system. The methods raise nothing."""
+    """The gauges of one run, in a metrics system. Its methods raise no errors."""
 
     def show(self, values: Values) -> None:
-        """Set these gauges. The others keep their values."""
+        """Set the gauges in `values`. The others keep their values."""
 
     def close(self) -> None:
         """Remove the gauges at the end of the run."""
@@ -45,12 +45,12 @@ class RunGauges:
         self._late: dict[int, int] = {}
 
     def show(self, view: BatchAlignment) -> None:
-        """Show the gauges of a plan's view."""
+        """Set the gauges to the values of a plan's view."""
         self._shown = view
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Show a plan with which the query waits, at most once a second."""
+        """Show the gauges of a plan with which the query waits, at most once a second."""
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 

@@ -1,5 +1,5 @@
-"""Views as JSON, for another process than the one that plans. A dataclass becomes an object with
-the names of its fields, and an Enum its value.
+"""Converts views to JSON and back, for a process other than the one that plans. A dataclass becomes
+an object with the names of its fields, and an Enum its value.
 """
 
 import types
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def to_json(value: Any) -> Any:
-    """Return a value that `json.dumps` takes."""
+    """Return `value` in a form that `json.dumps` accepts."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
@@ -19,8 +19,8 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """Return a value of this type from JSON; the inverse of `to_json`. If a field is missing in the
-    JSON, it has its default, and unknown fields are ignored.
+    """Return the object of the type `kind` that `to_json` has converted to `value`. A field that is
+    missing gets its default, and unknown fields are ignored.
     """
     if value is None:
         return None

@@ -1,5 +1,5 @@
-"""Records that are left out of the alignment because of their event time: one warning for each
-split, and a count at the end of the run.
+"""Warns of records that are left out of the alignment because of their event time, once for each
+split, and logs their number at the end of the run.
 """
 
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger("lockgate")
 
 
 class LeftOut:
-    """The left-out records of one run, as far as its plans have seen them."""
+    """Counts the left-out records of one run, as far as its plans have seen them."""
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
@@ -26,11 +26,11 @@ class LeftOut:
 
     @property
     def total(self) -> int:
-        """The number of these records, over all splits."""
+        """The number of left-out records so far, over all splits."""
         return self._records.total()
 
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
-        """Log a warning about the first such record of each split."""
+        """Log a warning about the first left-out record of each split, once."""
         self._known = [(i, split) for i, source in sources.items() for split in source.log.learned]
         for i, source in sources.items():
             for split, learned in source.log.learned.items():

@@ -1,5 +1,5 @@
-"""Follows the plans of one run and shows them: in the log, to foreachBatch functions, and in
-Spark's progress. It does not influence them.
+"""Follows the plans of one run, and shows them in the log, in Spark's progress and to foreachBatch
+functions. It does not influence them.
 """
 
 import logging
@@ -24,7 +24,7 @@ log = logging.getLogger("lockgate")
 
 
 class Observer:
-    """The observer of one run.
+    """Follows the plans of one run.
 
     Attributes:
         view: The view of the last plan; None before the first one.
@@ -42,8 +42,8 @@ class Observer:
         self.sees_watermark = True
 
     def begin(self, run: Checkpointed) -> None:
-        """Find out from the query's plan which rows would be late without alignment. Call it once
-        Spark has planned the query.
+        """Set `sees_watermark`, and start the estimate of rows saved if the query's watermarks
+        allow one. Call it once Spark has planned the query.
         """
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
         operators = Operator.all_of(run.watermarks(), in_payload)
@@ -52,15 +52,15 @@ class Observer:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
-        """Warn of unread records that no plan can allow for. The arguments are those of
-        `OutOfOrder.warn`.
+        """Log warnings of unread records that are left out, or that are more out of order than
+        plans allow for. The arguments are those of `OutOfOrder.warn`.
         """
         self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned, steps)
 
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
-        """Make the view of a plan that is carried out, from `context` and what the observer itself
-        has counted.
+        """Set `view` to the view of a plan that is carried out, with `context` and the observer's
+        own counts.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
@@ -81,12 +81,12 @@ class Observer:
 
     @property
     def rows_saved(self) -> int | None:
-        """The estimate so far; None if there is none."""
+        """The estimated number of rows saved so far; None without an estimate."""
         return None if self._rows_saved is None else self._rows_saved.rows
 
     def progress(self, index: int) -> dict[str, str]:
         """Return the metrics of one source in Spark's progress, by name. The call for the first
-        source also logs a change.
+        source also logs a line if the alignment has changed.
         """
         if self.view is None:
             return {}
@@ -95,13 +95,15 @@ class Observer:
         return source_metrics(self.view, index)
 
     def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
-        """Compare what Spark reads of one source with the plan, in observe mode."""
+        """Compare a batch that Spark reads of one source with the plan, and count its left-out
+        records, in observe mode. `native` and `planned` are the two ends of the batch.
+        """
         self.dry_run.compare(start, native, planned)
         for split, end in native.items():
             self.left_out.count((index, split), self._incredible((index, split), start.get(split, end), end))
 
     def failed(self, error: Exception) -> None:
-        """Note that no plan could be made, in observe mode."""
+        """Log that no plan could be made in observe mode, and record it in `dry_run`."""
         self.dry_run.failed(error)
 
     def sum_up(self) -> None:

@@ -1,6 +1,4 @@
-"""Warnings about out-of-order records, one for each split, if plans cannot allow for all of
-them.
-"""
+"""Warns of splits whose records are further out of order than the plans allow for."""
 
 import logging
 from collections.abc import Mapping
@@ -13,7 +11,7 @@ log = logging.getLogger("lockgate")
 
 
 class OutOfOrder:
-    """The out-of-orderness of one run's splits. Each split is warned of once."""
+    """The warnings of out-of-order records in one run. Each split is warned of once."""
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
@@ -25,9 +23,9 @@ class OutOfOrder:
         """Warn of each split in which a record was older than an earlier one by more than `allowed`
         (ms).
 
-        `learned` is the measured out-of-orderness that the plans use, which is logged; None if the
-        user has set one. `steps` is how far (ms) a batch may go beyond the lowest split without
-        that out-of-orderness, and with it.
+        `learned` is the measured out-of-orderness (ms) that the plans use; None if the user has set
+        one. It is logged when it has more than doubled. `steps` has two distances (ms) that a batch
+        may go beyond the lowest split: without this out-of-orderness, and with it.
         """
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
@@ -68,7 +66,7 @@ def seen(sources: Mapping[int, Source]) -> dict[Key, int]:
 
 
 def _worst(sources: Mapping[int, Source]) -> str:
-    """Return the partition whose records are furthest out of order."""
+    """Return the name of the partition whose records are furthest out of order."""
     found = seen(sources)
     return _named(max(found, key=lambda key: found[key]), sources) if found else "the query"
 

@@ -1,5 +1,5 @@
-"""The alignment in a query's progress, `lastProgress["sources"][…]["metrics"]`, and log lines about
-changes.
+"""Metrics of the alignment for a query's progress, `lastProgress["sources"][…]["metrics"]`, and log
+lines about changes.
 
 Spark asks each source for its metrics once per progress report, after the batch. So both are made
 then, without a listener. Spark requires text as values; durations are in ms, event times in ISO
@@ -28,8 +28,8 @@ def source_metrics(view: BatchAlignment, source: int) -> dict[str, str]:
 
 
 def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
-    """Return the metrics of one source, by name. Some are the query's, such as `Target`,
-    `LimitedBy`, `BlockedBy`, `SpreadMs` and `RowsSavedEstimate`.
+    """Return the metrics of one source, by name. Some are the same for all sources of the query,
+    such as `Target`, `LimitedBy`, `BlockedBy`, `SpreadMs` and `RowsSavedEstimate`.
     """
     partitions = [each for each in view.partitions if each.source == source]
     lags = [each.lag for each in partitions if each.lag is not None]
@@ -72,8 +72,8 @@ def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str
 
 
 class ChangeLog:
-    """Logs a line when the limit of a query's plans or their blocker has changed, or whether
-    partitions are paused.
+    """Logs a line when a query's plans have a new limit or blocker, when they begin to pause
+    partitions, and when they no longer pause any.
     """
 
     def __init__(self) -> None:

@@ -30,16 +30,18 @@ MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A `withWatermark`: the indexes of the sources below it, and its delay in ms."""
+    """A `withWatermark` of a query. `sources` are the indexes of the sources below it, and `delay`
+    is in ms.
+    """
 
     sources: frozenset[int]
     delay: int
 
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Return those of a query. Return None if it has none, or if one uses event times that
-        plans do not see. `in_payload` says of each source whether its aligned event time is in the
-        payload.
+        """Return the operators of a query with the watermarks `found`. Return None if it has none,
+        or if one uses event times that plans do not see. `in_payload` says of each source whether
+        its aligned event time is in the payload.
         """
         for origin in (origin for each in found for origin in each.origins):
             if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
@@ -53,8 +55,8 @@ class Operator:
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
-    """Return where Spark's Kafka source would end a batch that begins at these positions, for logs
-    with these ends.
+    """Return where Spark's Kafka source would end a batch that begins at `positions`. `ends` are
+    the ends of the log, and `budget` is maxOffsetsPerTrigger.
     """
     left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
     total = sum(left.values())
@@ -67,13 +69,17 @@ def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offset
 
 @dataclass(slots=True)
 class EventTimes:
-    """The known event times (ms) of a split at some offsets. Event times rise with the offset."""
+    """The known event times (ms) of a split at some offsets. They never fall from one offset to the
+    next.
+    """
 
     _offsets: list[int] = field(default_factory=list)
     _times: list[int] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
-        """Add a record. If it is out of order, it counts with the highest event time before it."""
+        """Add a record. If it is out of order, its event time is limited by those of its
+        neighbours.
+        """
         at = bisect_left(self._offsets, head.offset)
         if at < len(self._offsets) and self._offsets[at] == head.offset:
             return
@@ -114,9 +120,9 @@ class EventTimes:
 
 
 class RowsSaved:
-    """The simulation of plain Spark beside one run. `rows` is the estimate so far.
+    """A simulation of plain Spark, which follows one aligned run. `rows` is the estimate so far.
 
-    `highest` says whether Spark uses the highest of several watermarks, and `stored` is its
+    `highest` says whether Spark uses the highest of several watermarks. `stored` is Spark's
     watermark (ms) in the checkpoint.
     """
 
@@ -141,9 +147,9 @@ class RowsSaved:
     ) -> None:
         """Continue the simulation with a plan that is carried out.
 
-        `ends` has the ends of the logs and `budgets` the offsets of a batch, both by source. `met`
-        are known records besides those at which the plan ends. `fixed` says whether the run will
-        end at these ends.
+        `ends` has the ends of the logs and `budgets` the most offsets in a batch, both by source.
+        `met` are known records besides those at which the plan ends. `fixed` says whether the run
+        will end at these ends.
         """
         logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
@@ -164,7 +170,9 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """Count what the run has read, at its end."""
+        """Count the late rows of the simulated batches that the run has read. Call it at the
+        end.
+        """
         self._count(self._read)
 
     def _start_again(self, positions: dict[Key, int]) -> None:
@@ -183,8 +191,8 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """Simulate one batch of plain Spark. If there is no data, an empty batch follows, so that
-        the last watermark filters the batch after it.
+        """Simulate one batch of plain Spark. If there is no data, add an empty batch once, so that
+        the last watermark filters the next batch.
         """
         batch = {}
         for i in self._sources:

@@ -1,4 +1,4 @@
-"""The view of a plan. foreachBatch functions, Spark's progress and gauges show it."""
+"""The view of a plan, as shown to foreachBatch functions and in Spark's progress and gauges."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,9 +16,9 @@ from lockgate_spark.telemetry.waits import operator
 
 @dataclass(frozen=True, slots=True)
 class PartitionAlignment:
-    """One partition in a plan: what the batch reads from it, and why it stops there.
+    """The plan for one partition.
 
-    The batch holds the partition's offsets from `position` to `end` (exclusive). Event times and
+    The batch reads the partition's offsets from `position` to `end` (exclusive). Event times and
     durations are in ms.
 
     Attributes:
@@ -180,7 +180,7 @@ class BatchAlignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """What a view shows besides the plan itself.
+    """The values that a view shows besides the plan itself.
 
     `coordinator`, `operator_pause`, `slice`, `rows_saved`, `rows_too_late`, `out_of_orderness` and
     `applied` are as in `BatchAlignment`.
@@ -191,14 +191,14 @@ class PlanContext:
         before: View of the previous plan.
         group: The coordinator's last event.
         slowest: The partition that limits the plan, or is stopped.
-        why: Why it may still bring old records, as the end of a sentence.
-        lags: Lags of the producers, ms.
+        why: Why `slowest` may still bring old records, as the end of a sentence.
+        lags: The lag (ms) of each partition's producer, where it is known.
         stopped: How long (ms) partitions have been stopped at records ahead of the clock.
         far_behind: Partitions that no other one waits for.
-        left_out: How many records of each partition were found that take no part.
-        left_out_so_far: The same for the run, for partitions where it has changed.
-        read_early: How many offsets of each partition are read early, where some are.
-        disorder: How far out of order (ms) the records of each partition were, where some were.
+        left_out: Number of records of each partition that are left out of the alignment.
+        left_out_so_far: The same number for the whole run, if it has changed.
+        read_early: Number of offsets that are read early, for partitions that have some.
+        disorder: How far out of order (ms) the records of a partition were, if they were.
 
     """
 
@@ -225,7 +225,7 @@ class PlanContext:
 
 
 def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
-    """Return the view of a plan."""
+    """Return the view of `plan`, with the values in `context`."""
     group, slowest = context.group, context.slowest
     before = {} if context.before is None else {(p.source, p.partition): p for p in context.before.partitions}
     since = {key: p.paused_since for key, p in before.items() if p.paused_since is not None}
@@ -281,8 +281,9 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
 
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
-    """Return how long (ms) a paused partition has been stopped. If it stops with this plan, the
-    time since the previous plan counts, because its record may have come right after that.
+    """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
+    clock. `known` is this time if it was stopped before. If it stops with this plan, the time since
+    the previous plan counts, because its record may have come right after that.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

@@ -1,5 +1,5 @@
-"""What a query waits for, in words. The log has a line when a wait begins and one when it ends, and
-`status` uses the same words.
+"""Describes in words what a query waits for. A line is logged when a wait begins and another when
+it ends, and `status` uses the same words.
 
 A query that is faster than the others of its group waits for a moment after each batch. This is
 normal, and is not logged. A longer wait is logged, and so is its end. The first one of each kind is
@@ -31,7 +31,7 @@ _NAMED = 3  # readers in one sentence
 
 
 class WaitKind(Enum):
-    """Kinds of waits."""
+    """The kinds of waits, by what the query waits for."""
 
     COORDINATOR = "coordinator"
     GROUP = "group"
@@ -45,9 +45,9 @@ class Wait:
     """One reason to wait.
 
     Attributes:
-        names: A partition, readers of the group, or the coordinator.
+        names: The name of a partition, the names of readers of the group, or the coordinator.
         what: The end of a sentence that begins with "waits for".
-        why: A sentence about it.
+        why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
         is_logged: Whether another log line has announced it.
     """
@@ -61,7 +61,9 @@ class Wait:
 
 
 def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
-    """Return the wait for a coordinator that does not answer. `last` is its last event."""
+    """Return the wait for a coordinator that does not answer. `last` is the last event that it has
+    sent; None if it has not answered yet.
+    """
     why = (
         "it has not answered yet, and nothing is read before its first answer"
         if last is None
@@ -71,8 +73,8 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
-    """Return the wait at the group's read limit. `next_at` is the event time (ms) of the next
-    record.
+    """Return the wait at the read limit of `group`. `event` is the coordinator's last event, and
+    `next_at` is the event time (ms) of the next record.
     """
     what = f"its group {group}"
     if event is None or not event.blocked_by:
@@ -105,14 +107,14 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` after `max_wait`. `what` is the beginning of its message."""
+    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. `what` begins the error message."""
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
         raise WaitedTooLong(f"{what}, and max_wait is {spoken(allowed)}; {blocked_by(event)}")
 
 
 def operator(pause: SourcePause) -> str:
-    """Return, as text, who has paused a source."""
+    """Return, as text, the operator who has paused a source, by name if it is known."""
     return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
@@ -154,8 +156,8 @@ def _holder(held: Blocker) -> str:
 class Waits:
     """Follows the waits of one query, and logs them.
 
-    `name` is the query's, for the beginning of a sentence. `now` is a monotonic clock and `clock`
-    the wall clock, both in seconds.
+    `name` is the query's name, with which each log line begins. `now` is a monotonic clock and
+    `clock` the wall clock, both in seconds.
     """
 
     def __init__(
@@ -169,19 +171,20 @@ class Waits:
 
     @property
     def present(self) -> tuple[Wait, float] | None:
-        """What the query waits for, and since when (wall clock in seconds); None if it does not
-        wait.
+        """The query's current wait, and the wall clock (s) when it began; None if the query does
+        not wait.
         """
         wait = self._present  # another thread may end it meanwhile
         return None if wait is None else (wait, self._clock() - self.lasted_s)
 
     @property
     def lasted_s(self) -> float:
-        """How long the present wait has lasted, in seconds; 0 if the query does not wait."""
+        """How long the current wait has lasted, in seconds; 0 if the query does not wait."""
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Note what the query waits for now. Call it with each plan.
+        """Note the query's current wait. Log it once it has lasted long enough, and log its end.
+        Call it with each plan.
 
         `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
         """
@@ -198,7 +201,7 @@ class Waits:
             log.log(self._level, "%s waits for %s: %s", self._name, wait.what, wait.why)
 
     def close(self) -> None:
-        """End the present wait, because the run ends."""
+        """End the current wait, because the run ends."""
         if self._present is not None:
             self._end_with("the run ends")
 
@@ -227,7 +230,7 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """Return the present wait as a sentence for people."""
+    """Return `wait`, which has lasted `lasted_s` seconds so far, as a sentence for people."""
     lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
