@@ -143,7 +143,7 @@ def _tell(
 
 
 def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
-    """Return the advice in sentences. `now_ms` is the present `max_drift` of the group."""
+    """Return the advice in sentences. `now_ms` is the group's current `max_drift` (ms), or None."""
     native, advised = found.native, found.advised
     sentences = [f"Plain Spark loses {f'{native.lost:,}' if native.lost else 'none'} of {native.rows:,} rows."]
     if advised is None or advised.max_drift_ms is None:

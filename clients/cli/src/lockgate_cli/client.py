@@ -1,5 +1,4 @@
-"""The client of the operator's commands, with one method for each route, and an error of one line
-for each refusal.
+"""The client of the operator's commands, with one method for each route and one-line errors.
 
 It uses the connection that all clients share (`lockgate_http.calls`). If the connection breaks, it
 repeats the request with the same `Idempotency-Key`. After the status 429 it repeats the request
@@ -41,16 +40,16 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """The options of the connection, which errors name as on the command line."""
+    """The options of the connection. Errors name them as on the command line."""
 
     __slots__ = ()
 
     def option(self, *names: str) -> str:
-        """Return the names of options, such as `--cert and --key`."""
+        """Return the options `names` as on the command line, such as `--cert and --key`."""
         return " and ".join(f"--{name.replace('_', '-')}" for name in names)
 
     def given(self, *names: str) -> str:
-        """Return the given options that are set, such as `--ca ca.pem`."""
+        """Return those of the options `names` that are set, such as `--ca ca.pem`."""
         return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 
@@ -63,7 +62,7 @@ class FoundConfig:
 
 
 class OperatorClient(Connection):
-    """A client of one coordinator, for use from one thread. `transport` is one of httpx, for tests.
+    """A client of one coordinator, for use from one thread. In tests, `transport` replaces httpx's.
     Raises `ConfigurationError` if the files of `access` cannot be used.
     """
 
@@ -79,7 +78,7 @@ class OperatorClient(Connection):
         self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
-        """Return the group's configuration. Raises `NotFound`."""
+        """Return the group's configuration. Raises `NotFound` if there is no such group."""
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
             return FoundConfig(from_json(GroupConfig, answer.json()["config"]), answer.headers["etag"])
@@ -87,7 +86,9 @@ class OperatorClient(Connection):
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 
     def configure(self, group: str, config: Json, etag: str | None) -> None:
-        """Create the group, or with an `etag` replace the configuration that has it."""
+        """Create the group with the configuration `config`. With an `etag`, replace the
+        configuration of an existing group if it still has that `ETag`.
+        """
         condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
         self._send("PUT", f"/v1/groups/{group}", condition, config)
 
@@ -99,7 +100,7 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` of its readers above `after`, a SOURCE/SUBTASK."""
+        """Return the group with up to `limit` readers that follow `after`, a SOURCE/SUBTASK."""
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
@@ -112,7 +113,7 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` readers above subtask `after`, and their splits."""
+        """Return one source with up to `limit` readers that follow subtask `after`, with splits."""
         path = f"/v1/groups/{group}/sources/{source}"
         return self._json(path, limit=limit, **({} if after is None else {"after": after}))
 
@@ -127,7 +128,7 @@ class OperatorClient(Connection):
         return {**pages[0], "items": [item for page in pages for item in page["items"]], "next": None}
 
     def pages(self, path: str) -> Iterator[Json]:
-        """Yield the pages of a list."""
+        """Yield the pages of the list at `path`."""
         page = self._json(path, limit=PAGE)
         yield page
         while page["next"] is not None:
@@ -144,7 +145,7 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Return up to `limit` journal entries, with the other parameters of the route."""
+        """Return up to `limit` journal entries. `params` are the other parameters of the route."""
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
@@ -157,7 +158,9 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
-        """Return the fault with the names that exist, beginning with the most similar one."""
+        """Return `fault` with existing names added to its text, beginning with the most similar
+        one. If the names cannot be listed, return `fault` itself.
+        """
         try:
             if fault.kind == "unknown-group":
                 near = _near(group, (item["group"] for item in self.groups()["items"]))
@@ -190,7 +193,9 @@ class OperatorClient(Connection):
         return answer
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
-        """Send the request until the status is not one of `PASSING`, and return that answer."""
+        """Send the request, and repeat it after failures that may pass. Return the first answer
+        whose status is not one of `PASSING`. Raises `Unreachable` if there is none.
+        """
 
         async def answered() -> Answer:
             try:
@@ -216,7 +221,7 @@ class OperatorClient(Connection):
         return NotFound(problem.detail, problem.type.removeprefix("urn:lockgate:"))
 
     def _text(self, answer: Answer) -> str:
-        """Return the error in an answer, and a remedy."""
+        """Return the error in `answer` as a text, with a remedy if there is one."""
         status, detail = answer.status, self._problem(answer).detail
         if not detail:
             return f"{self.url} answers {status}, but not like a lockgate coordinator: check --url"

@@ -1,4 +1,4 @@
-"""`lockgate wait`: wait until a group has read everything before an event time, for schedulers."""
+"""The command `wait`, with which schedulers wait for all data before an event time."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -21,11 +21,15 @@ from lockgate_http.waiting import event_time_ms, look
 from lockgate_http.waiting import wait as wait_for
 
 NOT_PASSED, NO_ANSWER = 1, 3
-"""Exit statuses of `wait`; 0 is passed, 2 a usage error, 130 Ctrl-C, and 143 SIGTERM."""
+"""Exit statuses of `wait`. The others are 0 if the group has passed, 2 for a usage error, 130 for
+Ctrl-C, and 143 for SIGTERM.
+"""
 
 
 def event_time(value: str) -> int:
-    """Return the milliseconds of an ISO 8601 time. Raises `BadParameter` for another text."""
+    """Return an ISO 8601 time with a time zone as ms since the Unix epoch. Raises `BadParameter`
+    for any other text.
+    """
     try:
         # Python 3.10 does not read the Z.
         return event_time_ms(datetime.fromisoformat(value.strip().replace("Z", "+00:00")))
@@ -58,7 +62,7 @@ def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Ti
 
 
 def _listening(client: OperatorClient, group: str) -> Coordinator:
-    """Return the settings to hear the events of a group with the options of the command."""
+    """Return the settings for listening to a group's events, with the options of `client`."""
     access, https = client.access, client.url.startswith("https")
     files = {name: getattr(access, name) for name in ("ca", "cert", "key") if https}
     return Coordinator(client.url, group=group, token=access.token, token_file=access.token_file, **files)
@@ -66,7 +70,9 @@ def _listening(client: OperatorClient, group: str) -> Coordinator:
 
 @contextmanager
 def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows on standard error, if that is a terminal, what is waited for."""
+    """Yield a function that shows, on standard error, why the group has not passed yet. It does
+    nothing if standard error is not a terminal.
+    """
     console = Terminal(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -77,7 +83,9 @@ def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _interrupted() -> Iterator[None]:
-    """Exit with 130 on Ctrl-C and with 143 on SIGTERM, since 0 and 1 say how the wait has ended."""
+    """Exit with 130 on Ctrl-C and with 143 on SIGTERM during the `with` block. The statuses 0 and 1
+    are for the outcome of the wait.
+    """
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise typer.Exit(128 + number)

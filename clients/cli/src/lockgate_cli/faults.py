@@ -5,11 +5,13 @@ from lockgate_http.errors import AlignmentError
 
 
 class Fault(AlignmentError):
-    """A command has failed. The text is one line and has no secret in it."""
+    """Raised if a command fails. The text is one line and has no secret in it."""
 
 
 class NotFound(Fault, NotRegistered):
-    """There is no such group, source or reader. `kind` is the problem type without its prefix."""
+    """Raised if there is no such group, source or reader. `kind` is the problem type without its
+    prefix.
+    """
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)

@@ -1,9 +1,9 @@
 """The workload of a running group, estimated from two looks at its readers and from its history.
 
-A coordinator has the positions of splits, but not the records in their logs. From two looks it
-follows how far a split's watermark rises for the offsets that are read, and how much its producer
-appends. The history of a source shows how fast it reads when it does not wait for others. Sentences
-state what had to be assumed.
+A coordinator has the positions of splits, but not the records in their logs. Two looks show how far
+a split's watermark rises for the offsets that are read, and how much its producer appends. The
+history of a source shows how fast it reads when it does not wait for others. The assumptions are
+returned as sentences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class GroupLook:
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Return the look from the service's answers for all sources."""
+        """Return the look from `sources`, the service's answers for all sources."""
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )
@@ -63,9 +63,9 @@ class Given:
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
-    """Return how fast each source reads when it does not wait, in ms of event time per ms.
+    """Return the speed of each source when it does not wait, in ms of event time per ms.
 
-    This is the fastest rise of its watermark between two samples after `since`, in ms.
+    This is the fastest rise of its watermark between two `samples` from the time `since` (ms) on.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
@@ -148,7 +148,7 @@ def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, flo
 def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
-    """Return the unread records of a split, and those that its producer is going to append."""
+    """Return a split's unread records and its producer's future ones, or None without any."""
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1
     newest = now - lag
@@ -167,7 +167,7 @@ def _split(
 
 
 def _batches(name: str, first: GroupLook, second: GroupLook) -> int:
-    """Return the number of batches that the readers of a source have ended between the looks."""
+    """Return the number of batches that the readers of a source completed between the two looks."""
     before = {reader["subtask"]: reader["batch_id"] for reader in first.readers.get(name, [])}
     after = {reader["subtask"]: reader["batch_id"] for reader in second.readers[name]}
     both = (each for each in after if None not in (before.get(each), after[each]))

@@ -1,4 +1,4 @@
-"""The options that the commands share. A token is never one: the process list shows them."""
+"""The options that the commands share. None is a token, because process lists show options."""
 
 import inspect
 import os
@@ -35,20 +35,22 @@ def _token(value: Path | None) -> Path | None:
 
 
 def _pattern(value: str) -> str:
-    """Check that a value is a name, or a prefix followed by *."""
+    """Return `value` if it is a name, or a prefix followed by *, or else raise `BadParameter`."""
     _name(value[:-1] + "-" if value.endswith("*") else value)
     return value
 
 
 def _name(value: str) -> str:
-    """Check that a value is a valid name. Another text in a path might match another route."""
+    """Return `value` if it is a valid name, or else raise `BadParameter`. In a path, another text
+    might match another route.
+    """
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")
     return value
 
 
 def milliseconds(value: str) -> int:
-    """Parse a duration such as 5min, and return it in ms. Raises `BadParameter`."""
+    """Return a duration such as 5min in ms. Raises `BadParameter` if `value` is not a duration."""
     found = written(value)
     if found is None or found < 0:
         raise typer.BadParameter(f"{value!r} is no duration: 30s, 5min, 1h 30min, 10 minutes and 250ms are some")
@@ -56,7 +58,7 @@ def milliseconds(value: str) -> int:
 
 
 def _file(name: str, text: str, **more: Any) -> Any:
-    """Return the type of an option that names a file."""
+    """Return the type of the option --`name`, which takes the path of an existing file."""
     return Annotated[
         Path | None,
         typer.Option(f"--{name}", exists=True, dir_okay=False, readable=True, rich_help_panel=PANEL, help=text, **more),

@@ -21,7 +21,7 @@ from lockgate.printable import printable
 
 
 class Output(str, Enum):
-    """Format in which a command prints its result."""
+    """The format in which a command prints its result."""
 
     TABLE = "table"
     JSON = "json"
@@ -37,7 +37,7 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def say_lines(text: str) -> None:
-    """Print a text that may have several lines. No line of it may come from others."""
+    """Print a text that may have several lines. No line break in it may come from others' texts."""
     for line in text.split("\n"):
         say(line)
 
@@ -54,7 +54,9 @@ def print_item(item: Any, output: Output) -> None:
 
 @contextmanager
 def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar, if there is a terminal. Yield a setter of the share that is done."""
+    """Show a progress bar if `shown` and standard error is a terminal. Yield a function that sets
+    the completed share, from 0 to 1.
+    """
     console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     hidden = not (shown and console.is_terminal)
@@ -70,7 +72,7 @@ class Terminal(Console):
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object. Escape the text of a `Text` first, before it is wrapped."""
+        """Render an object. Escape unprintable characters of a `Text` before it is wrapped."""
         if isinstance(renderable, Text) and not renderable.plain.isprintable():
             renderable = renderable.copy()
             renderable.plain = printable(renderable.plain)
@@ -81,8 +83,8 @@ class Terminal(Console):
 
 
 def _yaml(answer: Any) -> str:
-    """Return the answer in YAML. It is ASCII if YAML would leave an invisible character, such as
-    one that changes the direction of text, unescaped.
+    """Return the answer in YAML. Use ASCII only if YAML would otherwise leave an invisible
+    character unescaped, such as one that changes the direction of text.
     """
     text = str(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True)).removesuffix("\n")
     if text.replace("\n", "").isprintable():

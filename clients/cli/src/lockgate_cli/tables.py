@@ -1,4 +1,4 @@
-"""The service's answers as tables for people, by pure functions from JSON to rich's renderables."""
+"""The service's answers as tables for people. Pure functions make rich's renderables from JSON."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from lockgate.wire.fields import Json
 from lockgate_cli.words import assigned_splits, dated, distance, event_time_rate, rules
 
 WIDE = 110
-"""The width of a terminal from which on the table of readers has a column with their owners."""
+"""The width of a terminal at which the table of readers gets a column with their owners."""
 
 NUMBERS = frozenset(
     {"drift", "waits", "readers", "lease", "progress", "batch", "position"}
@@ -122,7 +122,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
-    """Return a table of what the readers' queries report besides their watermarks."""
+    """Return a table of the readers' `facts`, such as late rows and the lag of producers."""
     table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]
@@ -177,13 +177,13 @@ def _coloured(state: str) -> Text:
 
 
 def _more(group: Json, sources: Sequence[Json]) -> list[RenderableType]:
-    """Return a hint how to see the next page of the group or of the source, if there is one."""
+    """Return a hint on how to see the next page of the group or of the source, if there is one."""
     after = sources[0]["next"] if len(sources) == 1 and "next" in sources[0] else group["next"]
     return [] if after is None else [Text(f"more readers: use --after {after}, or a higher --limit", style="italic")]
 
 
 def _table(*columns: str) -> Table:
-    """Return an empty table. Numbers are on the right, and long names are broken into lines."""
+    """Return an empty table. Columns of numbers are aligned right, and long names are wrapped."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in NUMBERS else "left", no_wrap=name in WHOLE, overflow="fold")

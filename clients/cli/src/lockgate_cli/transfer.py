@@ -1,12 +1,12 @@
-"""The commands `export` and `import`: groups and their configurations to a file, and from a file
-into a running coordinator.
+"""The commands `export` and `import`. They write groups and their configurations to a file, and
+create them in a running coordinator from such a file.
 
     {"lockgate_export": 1, "made_at": "2026-11-23T12:00:00Z", "groups": {"checkout": {…}, …}}
 
 Readers are not in the file, because they register again themselves. An import reads the whole file
 and looks at every group before it writes anything. Each write names the configuration that it
-replaces, so no change by somebody else is lost. If an import ends in the middle, it can be
-repeated, since groups that are already as in the file stay as they are.
+replaces, so no other operator's change is lost. If an import ends in the middle, it can be
+repeated, since it does not write groups that are already as in the file.
 """
 
 import json
@@ -103,7 +103,9 @@ def import_command(client: OperatorClient, file: File, replace: Replace = False,
 
 
 def read(text: str, where: str) -> Mapping[str, GroupConfig]:
-    """Return the configurations in the file `where` by group. Raises `Fault`."""
+    """Return the configurations in an exported `text`, by group. `where` names the file in errors.
+    Raises `Fault` if the text cannot be imported.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -138,7 +140,7 @@ def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
-    """Yield the items, with a progress bar on a terminal."""
+    """Yield the items, and show the progress on a terminal with the title `what`."""
     with progress(what) as advance:
         for number, item in enumerate(items, 1):
             yield item
@@ -146,7 +148,7 @@ def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Replace the file by moving a new one over it, so that it is never incomplete."""
+    """Write `text` to a new file, and move it to `path` when it is complete."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("x", encoding="utf-8") as file:

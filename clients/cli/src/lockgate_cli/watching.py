@@ -28,7 +28,9 @@ group until a reader registers again.
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show `view` again and again, made for a width. Raise the fault of the first request."""
+    """Show `view` on the whole screen until it is interrupted, and request it again every
+    `EVERY_S`. `view` takes the width of the terminal. Raises the error of the first request.
+    """
     with _ending():
         shown = view(console.width)
         screen = Live(shown, console=console, auto_refresh=False, screen=True)
@@ -47,8 +49,8 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
 
 
 def follow(look: Callable[[], Json], output: Output) -> None:
-    """Print the group whenever its alignment changes. Raise the fault of the first request, but
-    print later ones on standard error.
+    """Print the group whenever its alignment changes. Raises the error of the first request, but
+    prints later ones on standard error.
     """
     with _ending():
         found, told, away = look(), None, False

@@ -46,7 +46,7 @@ def dated(time: int, now: int) -> str:
 
 
 def event_time_rate(ms: int) -> str:
-    """Return a rate, given in ms of event time per second, as a multiple of the clock's."""
+    """Return a rate (ms of event time per second) as a multiple of the clock's, such as "2×"."""
     return f"{ms / 1000:,.0f}×" if ms >= 100_000 else f"{ms / 1000:.3g}×"
 
 

@@ -22,7 +22,7 @@ class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_":
     """A number of equal partitions.
 
     Attributes:
-        records: The records in each, whose event times are even from `from` to `to`.
+        records: The number of records in each, with event times spread evenly from `from` to `to`.
         count: The number of such partitions.
         lag: How long after its event time a record is appended. Without it, all records are there
             at the start.
@@ -58,7 +58,7 @@ class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_workload(path: Path) -> Workload:
-    """Return the workload that a YAML or JSON file describes."""
+    """Return the workload in a YAML or JSON file. Raises `Fault` if the file is invalid."""
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
         text = msgspec.convert(found, WorkloadText)

@@ -3,10 +3,10 @@ wait`, as pure functions of what the coordinator's inspection shows.
 
 **The promise.** A scheduler that starts a job for the hour before 10:00 needs to know that no
 record of that hour is still to come. The group's watermark alone does not say so: it is made for
-waiting, so it leaves out readers for which nobody should wait. Here each of them counts.
+waiting, so it leaves out readers for which no query should wait. Here each of them counts.
 
 **The rule.** A group has passed `until` if each of its readers has read everything before `until`
-(its watermark is `until` - 1 ms or above), and nobody is missing:
+(its watermark is `until` - 1 ms or above), and no reader is missing:
 
 * A *lost* reader, and one that is *passed over* after a long wait, count by their own watermarks,
   under `on_lost_reader: exclude` too. Their unread records are still in Kafka.
@@ -14,18 +14,18 @@ waiting, so it leaves out readers for which nobody should wait. Here each of the
 * A *finished* reader counts by the last watermarks of its partitions, since a query that is stopped
   in the middle of a backlog is finished as well. Without partitions (a gated query) nothing shows
   how far it has read.
-* An *idle* reader or partition has read all there is, and its producer is silent. Its own
-  watermark stays where the last record left it, so the coordinator's clock decides, too: it has
-  passed once the clock is `max_drift` above `until`. Spark's readers apply this bound themselves,
-  with the lag that their producers have shown.
+* An *idle* reader or partition has read all its records, and its producer is silent. Its own
+  watermark does not rise without new records, so it has also passed once the coordinator's clock is
+  `max_drift` above `until`. Spark's readers already apply such a bound in the watermarks that they
+  report, with the lag that their producers have shown.
 * A reader that has *registered* but not reported has not passed, nor has a partition that is
   assigned to no reader, nor an expected source without a reader, nor a group without readers.
-* A group that is younger than a lease has not passed. A coordinator that has lost its memory makes
-  the group anew with the first reader that comes back, and the others need a moment.
+* A group that is younger than a lease has not passed. A coordinator that has lost its memory
+  creates the group again with the first reader that comes back, and the others need a moment.
 
-A partition that moves within Kafka's own consumer group is in no report meanwhile, and is not
-missed. A watermark may fall again: a query can return from an older checkpoint. What it then reads
-again, it had read before.
+While a partition moves within Kafka's own consumer group, it is in no report, and the rule does not
+notice that it is missing. A watermark may fall again: a query can return from an older checkpoint.
+What it then reads again, it had read before.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,17 +38,17 @@ from lockgate.watermark import MAX, MIN
 Json = dict[str, Any]
 
 REASONS = 3
-"""How many reasons a standing has in words."""
+"""The maximum number of reasons that a `Standing` has in words."""
 
 _ASLEEP = ("lost", "finished", "parked")
-"""States in which a reader does not look whether there are new records."""
+"""The states of readers that do not look for new records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not, and `more` counts the others. The clock alone may change the answer
-    after `due_ms`, unless that is None.
+    clauses on why it has not, and `more` is the number of other reasons. After `due_ms` more ms,
+    the passage of time alone may change the answer. None means that it cannot.
     """
 
     passed: bool
@@ -71,20 +71,20 @@ class _Obstacle:
 
 
 def is_below(alignment: Json, until: int) -> bool:
-    """Return whether a group's event alone shows that the group has not passed `until`."""
+    """Return whether a group's event `alignment` alone shows that it has not passed `until`."""
     return bool(alignment["group_watermark"] < until - 1)
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the standing of a group whose event alone shows that it has not passed."""
+    """Return the standing if the event `alignment` alone shows that the group has not passed."""
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
     return Standing(False, alignment["revision"], tuple(reasons))
 
 
 def standing(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> Standing:
-    """Return the standing of a group by all its readers with their partitions, by source. `until`
-    is in ms.
+    """Return the standing of a group from all its readers with their partitions. `readers` are by
+    source, and `until` is in ms.
     """
     found = list(_obstacles(group, readers, until))
     due = [each.due_ms for each in found]
@@ -118,8 +118,8 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
 
 
 def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
-    """Return why a reader has not passed, or None if it has. `clock` is the bound of what is
-    idle.
+    """Return why a reader has not passed, or None if it has. `clock` is the event time (ms) that
+    idle partitions have passed by the coordinator's clock.
     """
     name, state = reader_name(reader), reader["state"]
     if state == "registered":
@@ -141,7 +141,7 @@ def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | N
 
 def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
     """Return the event time (ms) up to which a reader has read everything, and whether the
-    coordinator's clock alone may raise it. `reader` is that of the inspection, with its splits.
+    coordinator's clock alone may raise it. `reader` comes from the inspection, with its splits.
     """
     awake = reader["state"] not in _ASLEEP
     splits = [split for split in reader["splits"].values() if split["state"] != "finished"]

@@ -24,7 +24,7 @@ TOKEN = re.compile(r"[!-~]*\Z")
 
 
 class Named:
-    """The base class of settings. Its errors suggest what to write for a wrong option."""
+    """The base class of settings. The error for a wrong option suggests the right one."""
 
     __slots__ = ()
 
@@ -150,7 +150,9 @@ def _check_files(given: Coordinator) -> None:
 
 
 def is_address(url: object) -> bool:
-    """Return whether a URL can be a coordinator's: without user, password or query."""
+    """Return whether `url` can be a coordinator's address: http or https with a host, and without
+    user, password or query.
+    """
     if not isinstance(url, str) or not url.isprintable() or " " in url:
         return False
     try:

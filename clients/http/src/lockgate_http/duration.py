@@ -27,7 +27,7 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """Return `ms` exactly, as in an option or `withWatermark`, such as "5 minutes 31 seconds"."""
+    """Return `ms` exactly, in the form of options and `withWatermark`: "5 minutes 31 seconds"."""
     parts, rest = [], ms
     for unit, size in _MS.items():
         count, rest = divmod(rest, size)

@@ -26,7 +26,7 @@ class CoordinatorRefused(AlignmentError):
 
 
 class AccessDenied(CoordinatorRefused):
-    """Raised if the coordinator does not accept the token, or its role or groups do not suffice."""
+    """Raised if the coordinator rejects the token, or if its role or groups do not suffice."""
 
 
 class CoordinatorUnavailable(AlignmentError):

@@ -1,9 +1,9 @@
 """Waiting until a group has read everything before an event time, for schedulers.
 
-A listener hears each event of the group, by the event stream or by long polls. While the group's
-watermark is below the event time, nothing else is asked. After that, each reader is looked at
-(`completeness`). If a reader is not done, the next event leads to the next look, and so does the
-clock after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
+A listener receives each event of the group, by the event stream or by long polls. While the group's
+watermark is below the event time, no other requests are made. After that, each reader is inspected
+(`completeness`). If a reader has not passed, the readers are inspected again after the next event,
+or after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
 """
 
 import logging
@@ -28,7 +28,7 @@ from lockgate_http.errors import AlignmentError, ConfigurationError
 log = logging.getLogger("lockgate")
 
 Pages = Callable[[str], Iterable[Mapping[str, Any]]]
-"""The pages of a list, by its path."""
+"""A function that returns the pages of the list at a path."""
 
 LOOK_AGAIN_S = 20.0
 LOOKS_APART_S = 2.0
@@ -79,7 +79,7 @@ def wait_until(coordinator: Coordinator, event_time: datetime, timeout: Duration
 
 
 def event_time_ms(event_time: datetime) -> int:
-    """Return an event time in ms. Raises `ConfigurationError` if it has no time zone."""
+    """Return an event time in ms, rounded up. Raises `ConfigurationError` without a time zone."""
     if not isinstance(event_time, datetime) or event_time.tzinfo is None:
         raise ConfigurationError(f"wait_until(event_time={event_time!r}): expected a datetime with a time zone")
     return -((_EPOCH - event_time) // timedelta(milliseconds=1))  # rounded up
@@ -94,9 +94,9 @@ def wait(
 ) -> Standing:
     """Return the group's standing once it has passed `until` (ms), or after `timeout_s`.
 
-    `look` returns the standing of all readers, and `client` listens. `show` is called with the
-    reasons why the group has not passed, each time that these may have changed. Raises the error of
-    the first look, and one that lasts until the end.
+    `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
+    why the group has not passed, each time that these may have changed. All errors of the first
+    look are raised. Later on, an error in `PASSING` is raised only if it lasts until the end.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()
@@ -125,14 +125,14 @@ def wait(
 
 
 def _pause_s(found: Standing, error: AlignmentError | None) -> float:
-    """Return after how long to look again without an event."""
+    """Return the time (s) until the next look if no event arrives before then."""
     due_s = LOOK_AGAIN_S if found.due_ms is None else found.due_ms / 1000
     return LOOKS_APART_S if error else max(LOOKS_APART_S, min(due_s, LOOK_AGAIN_S))
 
 
 def look(pages: Pages, group: str, until: int) -> Standing:
-    """Return the standing of a group by all its readers. Only the first page is asked for while the
-    group's event shows that it has not passed.
+    """Return the standing of a group from all its readers. Only the first page is requested while
+    the group's event alone shows that it has not passed.
     """
     path = f"/v1/groups/{group}"
     first, sources = None, dict[str, None]()
@@ -154,7 +154,7 @@ def _readers(pages: Pages, path: str) -> Iterator[dict[str, Any]]:
 
 
 class _News:
-    """The newest event of a group, passed from the listener's thread to the one that waits."""
+    """The newest event of a group, passed from the listener's thread to the waiting one."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -166,8 +166,8 @@ class _News:
             self._changed.notify_all()
 
     def next(self, revision: int, until_s: float) -> dict[str, Any] | None:
-        """Return an event that came since the last call and has another revision, or None at
-        `until_s` of the monotonic clock.
+        """Wait for an event that came after the last call and has another revision than `revision`,
+        and return it. Return None if there is none by `until_s` (monotonic seconds).
         """
 
         def is_new() -> bool:

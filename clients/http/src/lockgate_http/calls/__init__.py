@@ -1,1 +1,1 @@
-"""Calls to the coordinator and news from it, over HTTP (docs/internals/protocol.md)."""
+"""Calls to the coordinator and events from it, over HTTP (docs/internals/protocol.md)."""

@@ -1,5 +1,5 @@
-"""Answers over HTTP, and the exception for each answer that is not a success, from the coordinator
-or from another server. The exceptions that users catch are in `errors`.
+"""HTTP answers of the coordinator or of another server, and the exception for each answer that is
+not a success. The exceptions that users catch are in `errors`.
 """
 
 import json
@@ -16,8 +16,8 @@ PASSING = (429, 502, 503, 504)
 
 
 class Unreachable(AlignmentError):
-    """The coordinator gave no usable answer this time. If the failure is `passing`, a retry may
-    succeed in a moment. `asked_wait_s` is the pause in seconds that the coordinator asks for.
+    """Raised if the coordinator gave no usable answer this time. If the failure is `passing`, a
+    retry may succeed in a moment. `asked_wait_s` is the pause (s) that the coordinator asks for.
     """
 
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
@@ -26,31 +26,33 @@ class Unreachable(AlignmentError):
 
 
 class Interrupted(Unreachable):
-    """Another thread of this process ended the call. The caller may make it again."""
+    """Raised if another thread of this process ended the call. The caller may make it again."""
 
 
 class Unstreamed(Unreachable):
-    """A proxy in front of the coordinator lets no stream of events through."""
+    """Raised if no event stream gets through, for example because of a proxy."""
 
 
 class Untrusted(Unreachable):
-    """The connection cannot be trusted until the client's or the coordinator's settings change."""
+    """Raised if settings of TLS are wrong, for example if a certificate is not trusted. Retries
+    fail until the client's or the coordinator's settings change.
+    """
 
 
 class NotRegistered(AlignmentError):
-    """The coordinator does not know this group or reader (any more): register and report again."""
+    """Raised if the coordinator does not have this group or reader. Register and report again."""
 
 
 class Stale(AlignmentError):
-    """A newer epoch of this reader exists."""
+    """Raised if the coordinator has a newer epoch of this reader."""
 
 
 class Busy(CoordinatorRefused):
-    """Another owner holds this reader, and its lease still runs."""
+    """Raised if another owner has registered this reader, and its lease has not expired."""
 
 
 class NotACoordinator(CoordinatorRefused):
-    """The server that answered is not a coordinator."""
+    """Raised if the server that answered is not a coordinator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """Return the body. Raises ValueError if it is not JSON, or is nested too deeply."""
+        """Return the decoded body. Raises ValueError if it is not JSON, or is nested too deeply."""
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -75,8 +77,8 @@ class Answer:
 
     @property
     def asked_wait_s(self) -> float | None:
-        """The seconds of `Retry-After` (RFC 9110, 10.2.3); None if it is absent or illegible. A
-        date is compared with the answer's own `Date`, so that the clocks need not agree.
+        """The pause (s) that `Retry-After` asks for (RFC 9110, 10.2.3), or None if it is absent or
+        invalid. A date is compared with the answer's own `Date`, so that the clocks need not agree.
         """
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
@@ -92,7 +94,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem document (RFC 9457), of an answer or of one report in a request."""
+    """A problem document (RFC 9457) about a request or about one report in it."""
 
     status: int
     type: str
@@ -100,7 +102,9 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem of an error answer, with the HTTP status instead of the document's."""
+        """Return the problem of an error answer, with the HTTP status instead of the document's.
+        Without a document, its `type` and `detail` are empty.
+        """
         try:
             document = cls.from_json(answer.json())
         except (ValueError, AttributeError):
@@ -109,7 +113,7 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem of a document. Raises AttributeError or ValueError for others."""
+        """Return the problem in a document. Raises AttributeError or ValueError if it has none."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

@@ -1,8 +1,8 @@
 """The client of the coordinator, with one method per route.
 
 Every call ends within `Coordinator(timeout)`, even if the server hangs. A failure that may pass is
-retried within that time. After that the caller may call again, because every request repeats state
-that is still true.
+retried within that time. After that the caller may repeat the call, because every request describes
+a state that is still true.
 """
 
 import json
@@ -66,7 +66,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A group's configuration, and when an operator set it (ms), or None."""
+    """A group's configuration, and the time (ms) at which an operator set it, or None."""
 
     config: GroupConfig
     configured_at: int | None
@@ -74,7 +74,7 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The answer to many reports: the alignment, and the errors of rejected ones by index."""
+    """The group's alignment after many reports, and the errors of rejected reports by index."""
 
     alignment: Event
     rejected: Mapping[int, AlignmentError]
@@ -107,7 +107,7 @@ class CoordinatorClient(Connection):
         )
 
     def groups_from(self, first: str) -> list[str]:
-        """Return up to 100 names of groups after `first`, of those that the token may see."""
+        """Return up to 100 names of groups that sort after `first` and that the token may see."""
         answer = self._send("GET", "/v1/groups", params={"limit": 100, "after": first})
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
@@ -150,7 +150,7 @@ class CoordinatorClient(Connection):
         self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Report for many readers at once. The coordinator judges each report separately."""
+        """Send the reports of many readers at once. Each is accepted or rejected separately."""
         body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
         answer = self._send("POST", f"{self._group}/watermarks", json=body)
         return self._read(
@@ -166,7 +166,7 @@ class CoordinatorClient(Connection):
         return self._message(SplitAnswer, self._send("POST", path, json=to_json(exchange)))
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
-        """Send an executor's progress in the middle of a batch."""
+        """Send the progress that an executor has made in the middle of a batch."""
         self._send("POST", f"{self._group}/sources/{source}/progress", json=to_json(progress))
 
     def alignment(self) -> Event:
@@ -192,9 +192,9 @@ class CoordinatorClient(Connection):
                 yield self._event(block[1]) if block is not None and block[1] else None
 
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
-        """Yield the revision, or infinity if it is not stated, now and after each change of one
-        reader's splits, and None for other events and heartbeats. Raises `Unstreamed` like
-        `events`.
+        """Yield the revision of one reader's splits, now and after each change. Yield infinity if
+        an event does not state it, and None for heartbeats and other events. Raises `Unstreamed`
+        like `events`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
@@ -266,7 +266,7 @@ class CoordinatorClient(Connection):
 
 
 def _revision_in(data: bytes) -> float:
-    """Return the revision that an event of a reader's splits states, or infinity."""
+    """Return the revision in `data` (an event about a reader's splits), or infinity."""
     try:
         revision = json.loads(data)["revision"]
     except (ValueError, LookupError, TypeError):

@@ -1,12 +1,11 @@
 """The HTTP connection to the coordinator, on which every call has a deadline.
 
 httpx limits the time of each read, not of the whole call. A server that sends one byte now and then
-could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop,
-in a thread of their own, and the deadline cancels a task in any phase. `interrupt` cancels it at
-once.
+could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop in
+a separate thread, and the deadline cancels a task in any phase. `interrupt` cancels it at once.
 
-A forked process has the object but not the thread. There every call raises an error that says so,
-and `close` leaves the parent's sockets alone.
+A forked process inherits the object but not the thread. There every call raises an error that says
+so, and `close` does not touch the parent's sockets.
 """
 
 import asyncio
@@ -37,8 +36,8 @@ C = TypeVar("C", bound="Connection")
 
 
 class Connection:
-    """A connection to one coordinator, thread-safe. An answer has `most_bytes` at most. For tests
-    and proxies, `transport` replaces httpx's.
+    """A connection to one coordinator, thread-safe. Answers longer than `most_bytes` raise
+    `NotACoordinator`. For tests and proxies, `transport` replaces httpx's.
     """
 
     def __init__(
@@ -74,7 +73,9 @@ class Connection:
         self.close()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run `task` and return its result. Raises its errors, or `Interrupted`."""
+        """Run `task` on the connection's thread, and return its result. Raises the errors of
+        `task`, or `Interrupted` if the call is cancelled.
+        """
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(lambda: _settled(task))
             self._running.add(future)
@@ -97,13 +98,17 @@ class Connection:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Send one request and return its whole answer. Raises `Unreachable`, `NotACoordinator`."""
+        """Send one request and return its whole answer. Raises `Unreachable` if there is none, and
+        `NotACoordinator` if it is too long.
+        """
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
 
     @asynccontextmanager
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
-        """Send one request and read its answer up to the body. Raises `Unreachable`."""
+        """Send one request, and yield its answer before the body is read. If a new token is
+        refused, repeat the request with the previous one. Raises `Unreachable` without an answer.
+        """
         try:
             own = request.pop("headers", {})
             headers = {**own, **self.credentials.headers()}
@@ -126,7 +131,7 @@ class Connection:
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
-        """Return the whole answer. Raises `NotACoordinator` if the body is too long."""
+        """Read the body and return the answer. Raises `NotACoordinator` if it is too long."""
         body = bytearray()
         async for part in answer.aiter_raw():
             body += part
@@ -134,7 +139,7 @@ class Connection:
         return Answer(answer.status_code, {name.lower(): value for name, value in answer.headers.items()}, bytes(body))
 
     def check_size(self, size: int) -> None:
-        """Raise `NotACoordinator` if `size` is more bytes than a coordinator sends."""
+        """Raise `NotACoordinator` if `size` (bytes) is above the limit for an answer."""
         if size > self._most_bytes:
             raise NotACoordinator(
                 f"{self.url} answered with more than {self._most_bytes} bytes; is {self.access.option('url')} right?"
@@ -148,13 +153,13 @@ class Connection:
         return Problem(problem.status, problem.type.replace(token, "…"), problem.detail.replace(token, "…"))
 
     def interrupt(self) -> None:
-        """Cancel all calls in progress, but not the tasks of `begin`."""
+        """Cancel all calls in progress, but not the background tasks of `begin`."""
         with self._lock:
             for future in self._running:
                 future.cancel()
 
     def close(self) -> None:
-        """End all calls, and close the connections."""
+        """End all calls and background tasks, and close the sockets."""
         if self._pid != os.getpid():
             return
         with self._lock:
@@ -198,7 +203,7 @@ class Connection:
 
 
 def _why(error: BaseException) -> str:
-    """Return the operating system's reason for an httpx error, else the error itself."""
+    """Return the operating system's reason for an httpx error, or else the error's own text."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, OSError) and not isinstance(found, ssl.SSLError) and found.errno is not None:
@@ -209,8 +214,8 @@ def _why(error: BaseException) -> str:
 
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
-    """Return the result and the error of a task instead of raising, because asyncio prints the
-    error of a task whose caller has gone.
+    """Run `task`, and return its result and its error, one of which is None. A raised error would
+    be printed by asyncio if the caller has gone.
     """
     try:
         return await task(), None

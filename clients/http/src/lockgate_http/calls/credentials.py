@@ -47,17 +47,17 @@ class Access:
         return Access(c.url, c.token, c.token_file, c.ca, c.cert, c.key)
 
     def option(self, *names: str) -> str:
-        """Return how to set options, such as `Coordinator(cert=…, key=…)`."""
+        """Return the text for setting the options `names`, such as `Coordinator(cert=…, key=…)`."""
         return f"Coordinator({', '.join(f'{name}=…' for name in names)})"
 
     def given(self, *names: str) -> str:
-        """Return options as they are set, such as `Coordinator(ca='ca.pem')`."""
+        """Return the options `names` with their values, such as `Coordinator(ca='ca.pem')`."""
         return f"Coordinator({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
 class ShownCredentials:
-    """The credentials for one coordinator, kept up to date with their files, for one thread. `tls`
-    is the value for httpx's `verify`. Raises `ConfigurationError` if a file cannot be used.
+    """The credentials for one coordinator, for use from one thread. They follow changes of their
+    files. `tls` is for httpx's `verify`. Raises `ConfigurationError` if a file cannot be used.
     """
 
     def __init__(self, access: Access) -> None:
@@ -81,7 +81,7 @@ class ShownCredentials:
         return _bearer(self.token)
 
     def headers_before(self) -> Mapping[str, str]:
-        """Return the headers with the previous token; empty if there was none."""
+        """Return the headers with the previous token, or no headers if there is none."""
         return _bearer(self._before)
 
     def forget_before(self) -> None:

@@ -1,5 +1,5 @@
-"""News of the group without delay, by Server-Sent Events, or by long polls if no stream gets
-through.
+"""The listener, which receives events of a group without delay, by Server-Sent Events, or by long
+polls if no stream gets through.
 
 The listener relies on a stream only while data flows: the current event comes at once, and then
 some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut long
@@ -7,7 +7,7 @@ answers, or not know the route, and so break one of the two rules. Then the list
 minute, and tries the stream again. A stream that merely ends is opened again.
 
 Without the listener the group is slower but still correct, because each reader reports at least
-once in an update interval, and the answer is the same event.
+once in an update interval, and the answer has the same event.
 """
 
 import asyncio

@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The sources of time and chance: monotonic seconds, a sleep, and a number from 0 up to 1."""
+    """The functions for time and chance, which tests replace: a clock in monotonic seconds, a
+    sleep, and a random number from 0 up to 1.
+    """
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
@@ -36,8 +38,9 @@ class Pace:
 
 
 def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
-    """Return the pause in seconds after attempt 0, 1, 2, … Jitter is added even to the pause that
-    the coordinator asks for, so that the clients do not all return at the same moment.
+    """Return the pause (s) after a failed attempt, which is numbered from 0. `chance` is a random
+    number from 0 up to 1. Jitter is added even to `asked_s`, the pause that the coordinator asks
+    for, so that the clients do not all return at the same moment.
     """
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 
@@ -45,9 +48,10 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
 async def until_answered(
     once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace, too_slow: str, attempts: float = inf
 ) -> T:
-    """Return the result of `once`, which is tried again while its failures may pass: at most
-    `attempts` times, not counting those after which the coordinator asked for a pause. Raises
-    `Unreachable` within `within_s`, with the remedy `too_slow` if no answer was complete in time.
+    """Call `once` until it succeeds, and return its result. It is called again only after a
+    `passing` failure. After `attempts` calls, it is called again only if the coordinator has asked
+    for a pause. Raises `Unreachable` within `within_s`, with the remedy `too_slow` if the last call
+    has not ended by then.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():

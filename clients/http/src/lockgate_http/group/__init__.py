@@ -1,3 +1,3 @@
-"""A reader's part in its group: registration, reports, the ceiling, leases, and outages. Clients
-use it through a `Membership`.
+"""The membership of readers in a group: registration, reports, the ceiling, leases, and outages.
+Clients use it through a `Membership`.
 """

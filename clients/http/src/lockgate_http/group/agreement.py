@@ -12,9 +12,9 @@ from lockgate_http.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A reader's own settings for its group. `max_drift` and `disorder` are in ms, and
-    `chose_drift` is true if the user has set the drift. Messages name the settings' class
-    (`settings`) and the kind of reader (`asker`).
+    """A reader's own settings for its group. `max_drift` and `disorder` (the out-of-orderness) are
+    in ms. `chose_drift` is true if the user has set `max_drift`. In messages, `settings` is the
+    name of the settings' class, and `asker` is the kind of reader.
     """
 
     group: str
@@ -46,8 +46,8 @@ class Agreement:
 
 
 def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
-    """Return the name in a group: `chosen`, else the user's `name`, else `otherwise`. Characters
-    that the protocol does not allow become `-`.
+    """Return the source's name in a group: `chosen`, or the user's `name`, or `otherwise`. In the
+    last two, characters that the protocol does not allow become `-`.
     """
     made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
     return chosen or (made if NAME.match(made) else "-" * len(made))

@@ -2,12 +2,12 @@
 
 The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. It is MIN
 before the first answer, and while that event says that an operator has paused the query's source.
-An event is either the answer to one of the query's own reports, or news, which the group announced
-to another query of this process or to all on its stream.
+An event is either the answer to one of the query's own reports, or *news*. News is an event that
+answered a report of another query of this process, or that came by the group's event stream.
 
-News that lowers the ceiling always counts. Higher news may have been made without this query,
-because its lease had ended, the coordinator had lost its memory, or the clock of the coordinator's
-store had jumped. So higher news counts only
+News that lowers the ceiling always counts. News that raises it may have been computed without this
+query, because its lease had ended, the coordinator had lost its memory, or the clock of the
+coordinator's store had jumped. So such news counts only
 
 * while the last answered report is younger than a lease,
 * if it has the `config_version` of that answer: a group that is created again has another one, and
@@ -15,7 +15,7 @@ store had jumped. So higher news counts only
   reader of a group is not above this query.
 
 After any other news the query reports at once, and takes its ceiling from the answer. (A reader
-that an operator evicts learns of the eviction by the answer to its next report.)
+that an operator evicts learns of the eviction from the answer to its next report.)
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,10 @@ _NEVER = -1e9
 
 @dataclass(slots=True)
 class Ceiling:
-    """The answers that one query has received. `source` is its name in the group, `event` the
-    newest event that counts, and `version` the configuration's in the last answer. The lease may
-    have begun at `answered_at` (seconds, monotonic), when the last answered report was sent.
+    """The answers that one query has received. `source` is the query's name in the group, `event`
+    is the newest event that counts, and `version` is the `config_version` of the last answer. The
+    lease may have begun at `answered_at` (seconds, monotonic), when the last answered report was
+    sent.
     """
 
     source: str
@@ -52,19 +53,24 @@ class Ceiling:
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Record that a report is being sent, because news from now on may be newer than its
-        answer. `lowest` is the lowest watermark in it (ms), of the readers that count.
+        """Record that a report is being sent, so that its answer does not replace newer news that
+        arrives first. `lowest` is the lowest watermark (ms) in the report, among the readers
+        that count.
         """
         self._news, self._lowest = None, lowest
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Take in the answer to a report that was sent after `asked_at`."""
+        """Apply `event`, the answer to a report that was sent after `asked_at` (monotonic seconds).
+        If newer news has arrived since then, its ceiling stays.
+        """
         newer = self._news is not None and self._news.revision > event.revision
         self.event = self._news if newer else event
         self.version, self.answered_at = event.config_version, asked_at
 
     def on_event(self, event: Event, now: float, lease_s: float) -> bool:
-        """Take in news, and return whether the query cannot use it and has to report at once."""
+        """Apply the news `event` if it counts. Return whether the query has to report at once,
+        because it cannot rely on the news. `now` is in monotonic seconds.
+        """
         if self.event is None or event.revision <= self.event.revision:
             return False
         counted = now - self.answered_at < lease_s and event.group_watermark <= self._lowest

@@ -1,10 +1,10 @@
 """The reports of many queries, combined into few requests ("flat combining", Hendler et al., SPAA
 2010).
 
-One request is under way at a time, so that the last one sent is the last one received. Queries that
-want to report meanwhile wait. Then one of them sends the reports of all that wait, and of those
-that would be due soon, as of that moment. So a process with many waiting queries makes one or two
-requests in an update interval, and a report waits for one other request at most.
+Only one request is in progress at a time, so that the coordinator receives requests in the order in
+which they were sent. Queries that want to report meanwhile wait. Then one of them sends the current
+reports of all that wait, and of those that would be due soon. So a process with many waiting
+queries makes one or two requests in an update interval. A report waits for at most one other.
 """
 
 import threading
@@ -27,24 +27,28 @@ class Member(Protocol):
         """Return whether a report that was answered `after_s` seconds ago should be repeated."""
 
     def reports(self) -> list[Report]:
-        """Return the reports of its readers as of now."""
+        """Return the current reports of its readers."""
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Take in the answer to its reports, which were sent after `asked_at`."""
+        """Apply the answer to its reports, which were sent after `asked_at` (monotonic seconds)."""
 
     def on_event(self, event: Event) -> None:
-        """Take in news that the group announced to another query, or to all."""
+        """Apply an event that answered another query's report, or that came by the event stream."""
 
     def invalidate(self) -> None:
         """Record that the last event may no longer hold, so the query has to report at once."""
 
     def renew_lease(self) -> None:
-        """Make the query report by itself, if it can, since it has not done so for long."""
+        """Send the query's last report again, because it has not reported for long. Do nothing if
+        the query is about to report by itself.
+        """
 
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A member that wants to report. `error` says why its reports were not accepted."""
+    """A member that wants to report. `done` is set once it has an answer. `error` is the reason why
+    its reports were not accepted, or None.
+    """
 
     member: Member
     done: bool = False
@@ -52,8 +56,8 @@ class _Pending:
 
 
 class CombinedReports:
-    """The queue of the members that want to report, thread-safe. `due` finds members that may as
-    well report now. `tell` passes an answer on to the members that were not in the request.
+    """A thread-safe queue of the members that want to report. `due` returns the members whose
+    reports would be due soon. `tell` passes an answer on to the members outside the request.
     """
 
     def __init__(
@@ -68,8 +72,8 @@ class CombinedReports:
         self._sending = threading.Lock()
 
     def report(self, member: Member, in_a_hurry: bool = False) -> None:
-        """Send the member's reports, together with others. Raises the error of an answer that is
-        not a success. `acquired` explains `in_a_hurry`.
+        """Send the member's reports, together with those of others, and wait for the answer. Raises
+        the error of a failed request or of a rejected report. `acquired` explains `in_a_hurry`.
         """
         mine = _Pending(member)
         self._waiting.append(mine)
@@ -101,7 +105,9 @@ class CombinedReports:
         self._tell(reported.alignment, [pending.member for pending in sending])
 
     def _combine(self, mine: _Pending) -> tuple[list[_Pending], list[list[Report]]]:
-        """Return `mine`, then the waiting ones, then the due ones, as long as there is room."""
+        """Return the members for the next request, and the reports of each: `mine`, then the
+        waiting members, then the due ones, as long as there is room. Remove them from the queue.
+        """
         waiting = [mine, *(pending for pending in self._waiting if pending is not mine)]
         asking = [pending.member for pending in waiting]
         sending: list[_Pending] = []
@@ -122,7 +128,9 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Hold the lock. If `in_a_hurry`, interrupt the calls in progress, which are repeated."""
+    """Hold `lock` during the `with` block. If `in_a_hurry`, wait for `PATIENCE_S` and then
+    interrupt the calls of `client` in progress, which their callers repeat.
+    """
     patience_s = PATIENCE_S if in_a_hurry else -1.0
     while not lock.acquire(timeout=patience_s):
         client.interrupt()

@@ -1,15 +1,15 @@
 """The session that all queries of this process share in one group of one coordinator.
 
-**One connection**, with a socket for calls and one for the stream of events. The first query opens
-it, and the last one closes it; a forked process begins without one. One request carries the reports
+**The connection** has one socket for calls and one for the stream of events. The first query opens
+it, and the last one closes it. A forked process begins without one. One request carries the reports
 of several queries (`combined_reports`).
 
 **The keeper** is a thread. While a query's own thread is in a long batch, the keeper repeats its
 last report once a sixth of a lease has passed. That report is still true, because a query reads
 further only with its next plan.
 
-**News of the group**, in answers and by the stream (`listener`), reaches every query at once. Each
-query decides whether it may use the news (`ceiling`).
+**News of the group** comes in answers and by the stream (`listener`), and is passed to every query
+at once. Each query decides whether it may use the news (`ceiling`).
 """
 
 import logging
@@ -68,7 +68,7 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return this process's session, opened if there is none. Each call needs a `leave`."""
+        """Return this process's session, and open it if there is none. Call `leave` at the end."""
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
         with _open_lock:
             session = _open.get(key)
@@ -89,7 +89,7 @@ class GroupSession:
         return (self.config or GroupConfig()).lease_ms / 1000
 
     def enter(self, member: Member) -> None:
-        """Pass the group's news to the member, and keep its lease, from now on."""
+        """Add the member. From now on it receives the group's news, and its lease is renewed."""
         with self.changed:
             self._members = (*self._members, member)
 

@@ -17,7 +17,10 @@ log = logging.getLogger("lockgate")
 
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
-    """Raise before the reader runs if its token is refused, or if the group's settings differ."""
+    """Check the coordinator before the reader runs. Raises `AccessDenied` if the token is refused,
+    and `ConfigurationError` if the reader's settings contradict the group's. An unreachable
+    coordinator only causes a warning.
+    """
     with CoordinatorClient(coordinator) as client:
         try:
             config = client.config()
@@ -43,7 +46,9 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Log similar names, or raise `ConfigurationError` if the query may not create the group."""
+    """Warn about similar names if the group does not exist. Raises `ConfigurationError` if the
+    query may not create the group.
+    """
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
         there = f" (did you mean {' or '.join(near)}?)" if near else ""

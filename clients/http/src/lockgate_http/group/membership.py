@@ -1,10 +1,10 @@
 """The membership of a query in its group: its reports, its ceiling, and its end.
 
 **An outage** begins with a call that fails, and ends with a report that is answered. Readers that
-the coordinator no longer knows then register again. They present the ceiling and the configuration
-that they received last, so a coordinator that has lost its memory lets no reader beyond them.
+the coordinator no longer knows then register again. They send the ceiling and the configuration
+that they received last. So a coordinator that has lost its memory lets no reader pass that ceiling.
 
-**Errors** that are found while the query is busy with a batch stop it with its next plan.
+**Errors** that occur on the keeper's thread during a batch are raised at the query's next plan.
 """
 
 import logging
@@ -35,8 +35,8 @@ log = logging.getLogger("lockgate")
 class Membership:
     """The readers of one query run in one group, where reader `i` is source `i` of the query.
 
-    Thread-safe. It gives `session` back when it is closed. `coordination` is the read limit that
-    the last plan followed.
+    Thread-safe. Closing it leaves `session`. `coordination` is the read limit that the last plan
+    followed.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Membership:
 
     @property
     def joint(self) -> bool:
-        """Whether the group makes use of `reach`."""
+        """Whether the group uses proposed targets (`reach`), or this is not known yet."""
         config = self._session.config
         return config is None or config.catch_up is CatchUp.JOINT
 
@@ -94,7 +94,7 @@ class Membership:
 
     @property
     def has_news(self) -> bool:
-        """Whether the group may change the next plan."""
+        """Whether news of the group may change the next plan."""
         in_force = self._in_force()
         asks = self._reporting.in_doubt and self._session.outage.asks_now and in_force is not Coordination.PROCEEDING
         return asks or self._given != self._ceiling_under(in_force)
@@ -104,9 +104,9 @@ class Membership:
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
-        """Report the sources of the query, and return the ceiling of the plan to be made.
+        """Report the query's sources, by subtask, and return the ceiling (ms) for the next plan.
 
-        Nothing is sent while no other reader waits for a change and the update interval has not
+        No report is sent if no other reader waits for the change and the update interval has not
         passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` if an outage
         should stop the query.
         """
@@ -130,7 +130,9 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Wait for news of the group. Returns False after `wait_ms`, or once it is closed."""
+        """Wait for news that may change the next plan, and return True. Return False after
+        `wait_ms`, or once the membership is closed.
+        """
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
@@ -140,7 +142,7 @@ class Membership:
         query `returns`, as a scheduled one does, and `park` is set, they keep counting for that
         long instead. Without `statuses` their leases run out.
 
-        This takes the coordinator's `timeout` and a second at most, even if calls are in progress.
+        This takes at most the coordinator's `timeout` and a second, even if calls are in progress.
         """
 
         def report() -> None:
@@ -153,7 +155,7 @@ class Membership:
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
-        """Remove the readers from the group at once. This takes as long as `close` at most."""
+        """Remove the readers from the group at once. This takes at most as long as `close`."""
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
     # -- for the session --
@@ -173,7 +175,7 @@ class Membership:
             self._reporting.answered()
 
     def on_event(self, event: Event) -> None:
-        """Take in news of the group. The caller holds `session.changed`."""
+        """Apply news of the group. The caller holds `session.changed`."""
         if self._ceiling.on_event(event, self._session.now(), self._session.lease_s):
             self._reporting.in_doubt = True
 
@@ -231,7 +233,9 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """Return the ceiling. An operator's pause applies even if the query proceeds."""
+        """Return the ceiling under `coordination`. A query that proceeds without its group has
+        none (MAX), unless an operator has paused it.
+        """
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 

@@ -32,7 +32,9 @@ class Coordination(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The user's choice for an outage: hold, proceed or fail, the last two after `hold_for_s`."""
+    """The user's choice for outages. `on_outage` is `hold`, `proceed` or `fail`. The last two take
+    effect after `hold_for_s` seconds.
+    """
 
     on_outage: str
     hold_for_s: float
@@ -42,7 +44,9 @@ class Policy:
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
-        """Return which read limit to follow after so many seconds of outage; None is no outage."""
+        """Return which read limit to follow in an outage that has lasted for `lasted_s` seconds.
+        None means that there is no outage.
+        """
         if lasted_s is None:
             return Coordination.CONNECTED
         proceeds = self.on_outage == "proceed" and lasted_s >= self.hold_for_s
@@ -80,7 +84,9 @@ class Outage:
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """Record that a call failed. `until_then` says in the log what the query does meanwhile."""
+        """Record that a call failed, and log the beginning of an outage. `why` is the failure.
+        `until_then` is the text on how the query continues during the outage.
+        """
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
             self._since = self._now()

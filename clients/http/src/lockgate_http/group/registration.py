@@ -39,8 +39,8 @@ class Registration:
         self._checked: GroupConfig | None = None
 
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
-        """Register these readers. `ceiling` is the last one that the query received, beyond which a
-        coordinator that has lost its memory lets no reader.
+        """Register a reader for each of `subtasks`, and store its epoch. `ceiling` is the last one
+        (ms) that the query received. A coordinator that has lost its memory lets no reader pass it.
         """
         self._refuse_new_group()
         versions, epochs = [], {}
@@ -62,7 +62,7 @@ class Registration:
         self.check_config()
 
     def _refuse_new_group(self) -> None:
-        """Apply `new_group="refuse"` if the coordinator could not be asked before the query ran."""
+        """Apply `new_group="refuse"` if the coordinator was unreachable before the query ran."""
         if self._coordinator.new_group != "refuse" or self._session.config is not None:
             return
         try:
@@ -71,8 +71,8 @@ class Registration:
             meet_new_group(self._session.client, self._coordinator)
 
     def _leave_removed_sources(self) -> None:
-        """End the readers of named sources that are no longer in the query. No other run would end
-        them, and as lost or parked readers they would block the group.
+        """Remove the readers of named sources that are no longer in the query. No other run would
+        remove them, and as lost or parked readers they would block the group.
         """
         if self.epochs.keys() == set(range(len(self.epochs))):
             return  # numbered one by one: no source has a name
@@ -106,7 +106,7 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Adopt newer epochs that this run has registered. Raises `Fenced` if another run did."""
+        """Adopt newer epochs of this run. Raises `Fenced` if another run has registered one."""
         try:
             newest = self._session.client.registered(self._source)
         except NotRegistered:

@@ -12,8 +12,8 @@ _Facts = Mapping[int, ReaderFacts | None]
 
 class Reporting:
     """The reports of one query. `statuses` are by subtask, as of the last plan. `in_doubt` means
-    that the last event of the group may no longer hold, so a report is due at once. A batch that
-    takes longer than `max_batch_s` is not kept alive.
+    that the last event of the group may no longer hold, so a report is due at once. The leases are
+    not renewed during a batch that takes longer than `max_batch_s`.
     """
 
     def __init__(self, now: float, max_batch_s: float) -> None:
@@ -28,7 +28,9 @@ class Reporting:
         self._park_ms: int | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
-        """Take in the statuses of a plan, and return whether other readers wait for the change."""
+        """Store the `statuses` of a plan, and return whether other readers wait for a change in
+        them.
+        """
         changed = _awaited(self.statuses) != _awaited(statuses)
         if statuses != self.statuses:
             self.statuses = dict(statuses)
@@ -43,23 +45,25 @@ class Reporting:
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: _Statuses, park_ms: int | None) -> None:
-        """Make the next reports the last ones of this run, without a reach. The readers go on
-        counting for `park_ms`, or are finished if that is None.
+        """Make the next reports the last ones of this run, without proposed targets. The readers
+        continue to count for `park_ms`, or are finished if that is None.
         """
         self.statuses, self._facts = dict(statuses), _facts_of(statuses)
         self._ended, self._park_ms = True, park_ms
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Return whether a report is due again, after `after_s` seconds or because of doubt."""
+        """Return whether a report is due, because `after_s` seconds have passed since `answered_at`
+        or because of doubt. None is due if the batch takes longer than `max_batch_s`.
+        """
         if now - self._planned_at > self._max_batch_s:
             return False
         return self.in_doubt or now - answered_at >= after_s
 
     def events(self, epochs: Mapping[int, int]) -> list[ReportedWatermarkEvent]:
-        """Return the events to send now.
+        """Return the report to send now for each reader that has an epoch.
 
-        Each status names its splits only once. 5,000 splits are 600 kB, and naming them again would
-        undo the progress that executors have reported since. Facts are included if they have
+        The splits of a status are sent only once. 5,000 splits are 600 kB, and sending them again
+        would undo the progress that executors have reported since. Facts are included if they have
         changed since the last answer.
         """
         self.in_doubt = False

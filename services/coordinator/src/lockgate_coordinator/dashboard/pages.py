@@ -1,9 +1,9 @@
 """The routes of the dashboard's files, which are compressed once and served with headers that
 isolate the page from others.
 
-The files hold no data, so they need no token. The policy lets the page load scripts and styles only
-from this service, none of them inline, and send requests only to this service. No other page may
-frame it.
+The files hold no data, so they need no token. The `Content-Security-Policy` lets the page load
+scripts and styles only from this service, none of them inline, and send requests only to this
+service. No other page may frame it.
 """
 
 import gzip
@@ -48,7 +48,9 @@ because it would load numpy.
 
 
 def routes() -> list[Route]:
-    """Return a route for each file: `/` for the page, and one below `/dashboard/` for any other."""
+    """Return a route for each file: `/` for the page, and one below `/dashboard/` for each
+    other.
+    """
     folder = files("lockgate_coordinator.dashboard") / "static"
     found = {each.name: each.read_bytes() for each in folder.iterdir() if PurePosixPath(each.name).suffix in TYPES}
     found |= {} if "uPlot.iife.js" in found else _charts()
@@ -66,7 +68,7 @@ def routes() -> list[Route]:
 
 @cache
 def _packed(plain: bytes) -> tuple[bytes, str]:
-    """Return a file compressed by gzip, and its ETag."""
+    """Return the file compressed by gzip, and its ETag."""
     return gzip.compress(plain, 9, mtime=0), f'"{sha256(plain).hexdigest()[:16]}"'
 
 

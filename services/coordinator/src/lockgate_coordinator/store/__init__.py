@@ -15,8 +15,8 @@ EXPECTED = "the store must be memory:// or redis://HOST:PORT/DB (or rediss, redi
 
 
 def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Store:
-    """Return the store at an address. The forms of a Redis address are in `addresses`, and its
-    password may come from `environment`.
+    """Return the store at `address`. The module `addresses` describes the forms of a Redis address.
+    The password may come from `environment`.
 
     Raises `InvalidStoreAddress`, whose text quotes no part of the address.
     """

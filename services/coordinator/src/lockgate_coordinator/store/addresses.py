@@ -45,7 +45,7 @@ SCHEMES = {scheme: form for form in Form for scheme in (form.value, form.value.r
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user, where None is the default user, and a password, where None is no password."""
+    """A user name and a password. None means Redis's default user, or no password."""
 
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -53,8 +53,8 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """A parsed address. `tls` has options of redis-py, or is None without TLS. Only the form
-    SENTINEL has a `service` and the Sentinels' own credentials, `sentinel`.
+    """A parsed address. `tls` holds redis-py's TLS options, or is None without TLS. Only the form
+    SENTINEL uses `service`, the name of the master, and `sentinel`, the Sentinels' credentials.
     """
 
     form: Form
@@ -74,7 +74,9 @@ class RedisAddress:
 
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
-    """Parse an address. Raises `InvalidStoreAddress`, which names the invalid part."""
+    """Parse `address`. A password that it does not contain is taken from `environment`. Raises
+    `InvalidStoreAddress`, which names the invalid part.
+    """
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
     try:
@@ -120,7 +122,9 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Return an error that names the option, unless it may be part of a password with a `?`."""
+    """Return the error for an unknown option. It names the option, unless that text may be part of
+    a password that contains a `?`.
+    """
     return _wrong(
         "options",
         f"know no {option!r}" if option.isidentifier() and "@" not in query else "have a name that is not known",
@@ -147,7 +151,7 @@ def _tls(options: dict[str, str], scheme: str) -> dict[str, str | bool] | None:
 
 
 def _path(path: str, form: Form) -> tuple[str, int]:
-    """Return the service and the database of the path."""
+    """Return the name of the Sentinels' service ("" without them) and the database's number."""
     steps = [unquote(step) for step in path.strip("/").split("/")] if path.strip("/") else []
     service = ""
     if form is Form.SENTINEL:
@@ -177,7 +181,7 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Return an error for a part of the address. Its text quotes nothing of the address."""
+    """Return the error for an invalid `part`. Its text quotes nothing of the address."""
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
     )

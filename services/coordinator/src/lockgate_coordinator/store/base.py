@@ -6,17 +6,18 @@ meanwhile (compare-and-set). The group's rules are in the core, and run in the s
     cached(name)          returns the same from this process's memory, which may be outdated, or
                           None if the group has to be loaded
     commit(loaded, new)   stores `new` if the store still has the version of `loaded`, and returns
-                          None; otherwise returns what the store has instead
-    discard(name)         deletes the group without reading it, once for each act. Its version is
-                          remembered for a while, because that of a successor must be higher
+                          None; otherwise returns the state that the store has instead
+    discard(name)         deletes the group without reading it, at most once for each request. The
+                          store remembers its version for a while, because a new group of that
+                          name must begin with a higher one
 
-So each command takes the group from `cached` or `load`, applies the rule, and commits. If the
-commit is refused, it repeats that with what the store has instead. A cached group is confirmed only
-when a commit of it succeeds. The store also refuses it if its time differs from the store's own by
-more than `CACHED_WITHIN_MS`.
+Each command takes the group from `cached` or `load`, applies its rule, and commits the result. If
+the store refuses the commit, the command repeats this with the state that the store returned. A
+cached group may be outdated until a commit of it succeeds. The store also refuses such a commit if
+the time of the cached group differs from the store's own by more than `CACHED_WITHIN_MS`.
 
-A process that was refused several times reserves the group for its next commit (`reserve_ms`). The
-commits of other processes wait meanwhile, and are then refused.
+A process whose commits were refused several times reserves the group for its next commit
+(`reserve_ms`). Meanwhile the commits of other processes wait, and are then refused.
 
 A new version is max(previous + 1, the store's time). No version is given out twice, not even after
 a group was deleted. If the store itself goes back in time, `histories` distinguishes the versions
@@ -45,7 +46,7 @@ from lockgate.group.now import ClockJump
 V = TypeVar("V")
 
 CACHED_WITHIN_MS = 50
-"""The most by which a cached group's time may be wrong. Leases end with this precision."""
+"""The maximum error (ms) of a cached group's time. Leases end with this precision."""
 
 
 class NotDiscarded(Enum):
@@ -57,7 +58,7 @@ class NotDiscarded(Enum):
 
 
 JOURNAL_KEPT: Final = 1_000
-"""The number of journal entries that are kept of each group. Redis may keep some more."""
+"""The number of journal entries that are kept for each group. Redis may keep a few more."""
 
 
 SAMPLE_LEVELS: Final = ((10_000, 60), (60_000, 180), (600_000, 288))
@@ -71,11 +72,11 @@ SAMPLES_KEPT_MS: Final = 2 * 86_400_000
 
 
 class StoreUnavailable(Exception):
-    """The store does not answer, or refuses to write. A commit in progress may have been stored."""
+    """Raised if the store does not answer or write. A commit in progress may have been stored."""
 
 
 class UnreadableGroup(StoreUnavailable):
-    """The stored data of one group cannot be read. Other groups are not affected."""
+    """Raised if the stored data of one group cannot be read. Other groups are not affected."""
 
     def __init__(self, name: str, reason: str, remedy: str) -> None:
         super().__init__(f"group {name!r} cannot be read: {reason}. {remedy}")
@@ -85,17 +86,17 @@ class UnreadableGroup(StoreUnavailable):
 
 
 class InvalidStoreAddress(ValueError):
-    """The address of a store is invalid. The text does not quote it."""
+    """Raised if the address of a store is invalid. The text does not quote the address."""
 
 
 @dataclass(frozen=True, slots=True)
 class State(Generic[V]):
-    """A stored value at one moment of the store's time.
+    """A stored value at one moment of the store's clock.
 
     Attributes:
         confirmed: Whether it comes from the store, and not from this process's cache.
-        series: The series of its version, in a store that may lose its history (`histories`).
-        jumps: The jumps of the store's clock for which the next commit has to make up
+        series: The series of commits that made the version (`histories`). Empty in memory.
+        jumps: The jumps of the store's clock by which the next commit has to move the group's times
             (`lockgate.group.clock_jumps`).
         lost: Whether the store has lost commits that this process had made or seen.
     """
@@ -111,7 +112,7 @@ class State(Generic[V]):
 
     @property
     def next_version(self) -> int:
-        """The version that a commit upon this state gets."""
+        """The version of a commit that is based on this state."""
         return tick(self.version, self.now_ms)
 
 
@@ -127,7 +128,7 @@ class Loaded(State[Group | None]):
 
 
 class LoadedSplits(State[Mapping[str, Enumerator]]):
-    """The state of the enumerators of a group's sources."""
+    """The state of a group's split enumerators, one for each source."""
 
     __slots__ = ()
 
@@ -139,8 +140,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """A range of journal entries, above the id `after` and below `before`. An empty id is no bound.
-    An id is MS-NUMBER, with the store's time.
+    """A range of journal entries, with ids above `after` and below `before`. An empty text sets no
+    bound. An id has the form MS-NUMBER, in which MS is the store's time.
     """
 
     after: str = ""
@@ -149,37 +150,40 @@ class JournalSpan:
 
 
 class Store(Protocol):
-    """A store of groups. All `async` methods raise `StoreUnavailable`, and those that read a group
-    raise `UnreadableGroup`.
+    """A store of groups. All `async` methods may raise `StoreUnavailable`, and those that read a
+    group may raise `UnreadableGroup`.
     """
 
     shared: bool
-    """Whether other processes may change the groups, and each call takes a round trip."""
+    """Whether other processes may change the groups. Then each call takes a round trip."""
 
     def cached(self, name: str) -> Loaded | None: ...
 
     async def load(self, name: str) -> Loaded: ...
 
     async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
-        """Commit the group and return None, or return what the store has instead. If the commit is
-        refused, those of other processes wait for `reserve_ms`.
+        """Store `group` if the store still has the version of `loaded`, and return None. Otherwise
+        return the state that the store has instead, and make the commits of other processes wait
+        for `reserve_ms`.
         """
         ...
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
         """Delete the group, even if it cannot be read, and return the number of its readers. With
-        `only`, delete it only if it still has that version. If the same `act` has deleted a group
-        of this name before, leave its successor alone.
+        `only`, delete it only if it still has the version of that state. `act` identifies the
+        request. If it has already deleted a group of this name, a newer group is not deleted. If
+        nothing was deleted, return the reason.
         """
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Return the group's enumerators, or none if the group does not exist or has none."""
+        """Return the state of the group's enumerators. It is empty if the group does not exist."""
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
-        """Commit the enumerators and return True, or return False if the store has another version.
-        `reserve_ms` is as in `commit`. Raises `UnknownGroup` if the group was deleted.
+        """Store the enumerators in `sources` and return True, or return False if the store no
+        longer has the version of `loaded`. `reserve_ms` is as in `commit`. Raises `UnknownGroup` if
+        the group was deleted.
         """
         ...
 
@@ -200,7 +204,7 @@ class Store(Protocol):
         ...
 
     async def names(self, after: str, limit: int) -> list[str]:
-        """Return the first `limit` names of groups above `after`, in order."""
+        """Return up to `limit` names of groups that sort after `after`, in order."""
         ...
 
     async def count(self) -> int:
@@ -212,7 +216,7 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return a sentence on each setting that may lose groups, or None without an answer."""
+        """Return a sentence on each setting that may lose groups. Return None without an answer."""
         ...
 
     async def close(self) -> None: ...

@@ -1,5 +1,5 @@
-"""Connections to Redis, to a Redis behind Sentinels or to a Redis Cluster, by redis-py. Errors of
-the driver are raised as `StoreUnavailable`, with advice.
+"""Connections through redis-py to a single Redis, to a Redis behind Sentinels, or to a Redis
+Cluster. Errors of the driver are raised as `StoreUnavailable`, with advice.
 """
 
 import asyncio
@@ -48,16 +48,16 @@ the rest of a command.
 """
 
 CONNECTIONS = 16
-"""The most commands in progress, and the most connections as long as none of them breaks."""
+"""The maximum number of commands in progress, and of connections unless some of them break."""
 
 _FAULT_OF_A_SCRIPT = re.compile(r"user_script:\d+:")
 
 _ONCE_MORE = 1
-"""The retries of a command, because a pooled connection may be older than a restart of Redis."""
+"""The number of retries of a command. A pooled connection may be older than a restart of Redis."""
 
 
 class Script:
-    """A Lua script, joined from files of this package."""
+    """A Lua script, made of the files `names` in the folder `scripts`, and its SHA-1."""
 
     def __init__(self, *names: str) -> None:
         folder = files(__package__) / "scripts"
@@ -85,15 +85,15 @@ class Connections:
             return await self.command("EVAL", script.text, *words[2:])
 
     async def command(self, *words: str | bytes | int) -> Any:
-        """Execute a command of Redis and return its answer."""
+        """Execute a Redis command, given as its `words`, and return the answer."""
         answer = await self._pooled(words)
         if self._outages.now:
             self._outages.over()
         return answer
 
     async def eviction_policies(self) -> set[str] | None:
-        """Return Redis's `maxmemory-policy`, or those of all nodes of a cluster. Return None if
-        Redis does not answer, or if its user may not read the policy.
+        """Return the `maxmemory-policy` of Redis, or those of all nodes of a cluster. Return None
+        if Redis does not answer, or if its user may not read the policy.
         """
         if not self._may_ask:
             return None
@@ -133,9 +133,9 @@ class Connections:
         return True
 
     async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """Execute a command over any connection that works. uvloop raises a RuntimeError if the
-        server has reset a pooled connection. redis-py closes that one, but retries a command only
-        after its own errors.
+        """Execute a command over the first connection that works. uvloop raises a RuntimeError if
+        the server has reset a pooled connection. redis-py then closes that connection, but retries
+        a command only after its own errors, so this method tries the next one.
         """
         tried = False
         for _ in range(CONNECTIONS):
@@ -162,7 +162,7 @@ class Connections:
 
 
 def is_no_group(error: BaseException | None) -> bool:
-    """Return whether a script has failed because its keys hold something else than a group."""
+    """Return whether a script has failed because its keys hold something other than a group."""
     if not isinstance(error, ResponseError):
         return False
     return "WRONGTYPE" in str(error) or _FAULT_OF_A_SCRIPT.search(str(error)) is not None
@@ -175,7 +175,7 @@ _OWN_CERTIFICATE = (
 
 
 class _ScriptUnknown(Exception):
-    """Redis does not have the script, for example after a restart."""
+    """Raised if Redis does not have the script, for example after a restart."""
 
 
 def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
@@ -213,7 +213,9 @@ def _distrusted(error: Exception) -> str | None:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the text of a driver's error and a remedy, but no settings of a connection."""
+    """Return the text of a redis-py error, and a remedy if there is one. The text has no settings
+    of a connection in it.
+    """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):
         return _describe_error(cause)

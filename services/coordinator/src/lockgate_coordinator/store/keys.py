@@ -33,8 +33,8 @@ SPLITS = ":splits"
 
 
 def of_group(group: str, part: str = "") -> tuple[str, str, str, str]:
-    """Return the four keys of the group, or with the `part` `SPLITS` those of its enumerators:
-    state, changes, removed, series.
+    """Return the keys `state`, `changes`, `removed` and `series` of the group. If `part` is
+    `SPLITS`, return those of its enumerators.
     """
     prefix = f"lockgate:{{{group}}}{part}"
     return f"{prefix}:state", f"{prefix}:changes", f"{prefix}:removed", f"{prefix}:series"
@@ -64,6 +64,6 @@ def reader_field(key: ReaderKey) -> str:
 
 
 def reader_key(field: str) -> ReaderKey:
-    """Return the reader whose field this is. The name of its source may contain colons."""
+    """Return the key of the reader in `field`. The name of its source may contain colons."""
     _, subtask, source = field.split(":", 2)
     return source, int(subtask)

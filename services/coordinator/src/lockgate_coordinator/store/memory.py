@@ -59,7 +59,9 @@ class MemoryStore:
         return None
 
     def _forget_old_names(self) -> None:
-        """Forget groups that were deleted long ago, if the clock is above their last version."""
+        """Remove the versions of groups that were deleted more than `REMEMBERED_MS` ago, if the
+        clock is above these versions. Each call checks ten groups at most.
+        """
         until = self._clock() - REMEMBERED_MS
         for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):
             if deleted_at > until:
@@ -143,7 +145,7 @@ class MemoryStore:
 
 
 def _place(id: str) -> tuple[int, int] | None:
-    """Return a journal entry's id as numbers, or None for an empty id."""
+    """Return the two numbers of a journal entry's id, or None for an empty id."""
     if not id:
         return None
     now_ms, _, number = id.partition("-")

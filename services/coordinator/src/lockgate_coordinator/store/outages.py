@@ -29,7 +29,9 @@ class Outages:
         self._failed = 0
 
     def failed(self, text: str) -> None:
-        """Record that an operation has failed. `text` names the store and the reason."""
+        """Record that an operation has failed. Log the outage when it begins, and again every
+        `SAID_AGAIN_S`. `text` names the store and the reason.
+        """
         if not self._begun:
             return
         now = self._clock()
@@ -47,7 +49,9 @@ class Outages:
         self._failed += 1
 
     def over(self) -> None:
-        """Record that an operation has succeeded, for the first time or after a failure."""
+        """Record that an operation has succeeded, and log the end of an outage, if there was
+        one.
+        """
         self.now = False
         if not self._begun:
             self._begun = True

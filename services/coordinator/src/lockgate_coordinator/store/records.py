@@ -1,10 +1,10 @@
 """The records of a group in Redis: one for its head, and one for each reader. So a report writes
 two records, however large the group is.
 
-The record of a reader is a JSON array of its fields, in their order. That of the head is an object
-with the group's other fields and the format of all records. A coordinator neither reads nor writes
-a group of a newer format than its own. It answers 503 with the remedy, and clients wait at their
-last ceiling. Releases with the same format may share a Redis.
+The record of a reader is a JSON array of the fields of `Reader`, in their order. The head is a JSON
+object with the other fields of `Group` and the format of all records. A coordinator neither reads
+nor writes a group of a newer format than its own. It answers 503 with the remedy, and clients wait
+at their last ceiling. Releases with the same format may share a Redis.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,9 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class RecordForm:
-    """The records of a dataclass, with its fields except `without`, and with `more` fields."""
+    """The form of records for the dataclass `kind`. A record has the fields of `kind` except those
+    in `without`, and the additional fields in `more`.
+    """
 
     def __init__(self, kind: type[Any], without: tuple[str, ...], **more: Any) -> None:
         types = get_type_hints(kind)
@@ -43,7 +45,7 @@ class RecordForm:
         self.decode: Callable[[str], Any] = msgspec.json.Decoder(self.record).decode
 
     def values(self, record: Any) -> dict[str, Any]:
-        """Return a record's fields of the dataclass, by name."""
+        """Return a record's values by field name, without those of the additional fields."""
         return dict(zip(self.names, self.of(record), strict=True))
 
 
@@ -105,7 +107,7 @@ class GroupRecords(Records[Group | None, Loaded]):
 
 
 def check_format(name: str, written: int) -> None:
-    """Raise `UnreadableGroup` if the format of the written records is newer than `FORMAT`."""
+    """Raise `UnreadableGroup` if the format `written` in a record is newer than `FORMAT`."""
     if written > FORMAT:
         raise UnreadableGroup(
             name,

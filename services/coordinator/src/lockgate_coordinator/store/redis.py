@@ -1,9 +1,10 @@
-"""Groups in Redis, for any number of coordinators, which agree by Redis's versions and its clock.
+"""Groups in Redis, for any number of coordinators. Its versions and its clock keep them consistent.
 
 Every operation is one script over the keys of one group, so it is atomic and takes one round trip.
-A refused commit returns what Redis has instead, with Redis's time. `states` loads and commits
-groups and the enumerators of their sources. A commit of splits follows a load, and not a cached
-state, because leases of splits have to end by a time that is not after that of the commit.
+A refused commit returns the state that Redis has instead, with Redis's time. `states` loads and
+commits groups and the enumerators of their sources. Enumerators are loaded before each commit, and
+not taken from the cache, because the time by which leases of splits end must not be after that of
+the commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +34,8 @@ from lockgate_coordinator.store.split_records import SplitRecords
 from lockgate_coordinator.store.states import REMEMBERED_MS, States, packed
 
 AHEAD_MS = 60_000
-"""The distance between the last version of a deleted group and the first one of its successor. An
-epoch may be above the group's version, because a reader may register several times within 1 ms.
+"""How far the first version of a group is above the last one of a deleted group of the same name.
+An epoch may be above the group's version, because a reader may register several times within 1 ms.
 """
 
 _CHANGED = -2
@@ -76,8 +77,9 @@ class RedisStore:
         return instead
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Delete the group, and then remove its name from the list of groups, so that no existing
-        group is ever missing there. Add the name again if a successor was created meanwhile.
+        """Delete the group first, and then remove its name from the list of groups, so that the
+        list has the name of every existing group. If a new group of that name was created
+        meanwhile, add the name again.
         """
         call, expected = token_hex(8), "" if only is None else mark(only.version, only.series)
         args: list[str | bytes | int] = [AHEAD_MS, REMEMBERED_MS, act or call, call, expected]

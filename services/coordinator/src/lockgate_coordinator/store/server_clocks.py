@@ -1,5 +1,5 @@
-"""The clocks of a store's servers, whose jumps are noticed by this machine's monotonic clock.
-`lockgate.group.clock_jumps` has the rule.
+"""The clocks of a store's servers. Comparing them with this machine's monotonic clock shows their
+jumps. `lockgate.group.clock_jumps` has the rule.
 """
 
 import logging
@@ -12,13 +12,15 @@ from lockgate.group.now import ClockJump
 log = logging.getLogger("lockgate")
 
 MOST_GROUPS = 10_000
-"""The most groups of which a process remembers for which jumps it has made up. Beyond that it
-forgets all of them, which may lengthen leases.
+"""The maximum number of groups for which a process remembers the jumps that it has corrected.
+Beyond that it forgets all of them, which may lengthen leases.
 """
 
 
 class ServerClocks:
-    """The clock of a server, or one for each group if groups are on `several` servers."""
+    """The clock of one server, or a clock for each group if groups are on `several` servers.
+    `place` names the store in log lines.
+    """
 
     def __init__(self, place: str, *, several: bool) -> None:
         self._place, self._several = place, several
@@ -26,8 +28,9 @@ class ServerClocks:
         self._made_up: dict[str, int] = {}  # the number of each group's last jump
 
     def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
-        """Record the store's time in an answer about this group, to a request that was sent at
-        `sent_ms`. Return the server's clock minus the monotonic one, in ms.
+        """Record `store_ms`, the store's time in an answer about the group `name`, and log a jump
+        of the clock. The request was sent at `sent_ms` (monotonic). Return the server's clock minus
+        the monotonic one, in ms.
         """
         received_ms = monotonic_ms()
         jumped = self._clock(name).observe(sent_ms, store_ms, received_ms)
@@ -37,7 +40,7 @@ class ServerClocks:
         return store_ms - (sent_ms + received_ms) / 2
 
     def jumps(self, name: str, part: str = "") -> tuple[ClockJump, ...]:
-        """Return the jumps for which this process has not yet made up in this part of a group."""
+        """Return the jumps that this process has not corrected yet in this part of a group."""
         jumps = self._clock(name).jumps
         made_up = self._made_up.get(name + part, 0) if jumps else 0
         return tuple(jump for jump in jumps if jump.number > made_up)

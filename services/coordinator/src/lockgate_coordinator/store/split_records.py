@@ -22,13 +22,13 @@ from lockgate_coordinator.store.states import Records
 T = TypeVar("T")
 
 RECORDS_AT_ONCE: Final = 50
-"""The readers that are compared and written in one step. Each of them may have several splits."""
+"""The number of readers that are compared and encoded in one step. Each may have several splits."""
 
 Sources = Mapping[str, Enumerator]
 """The enumerators of a group, by source."""
 
 Key = tuple[str, "str | ReaderId"]
-"""A source and one of its records: `OWN`, `LISTS` or the id of a reader."""
+"""A source, and `OWN`, `LISTS` or the id of a reader, which names one of the source's records."""
 
 OWN, LISTS = "s", "l"
 
@@ -37,7 +37,7 @@ READER: Final = RecordForm(SplitOwner, ("held",), held=dict[str, msgspec.Raw])
 
 
 class _Lists(msgspec.Struct):
-    """A record of the splits without a reader, by id."""
+    """The record of a source's splits that have no reader, by id."""
 
     free: Mapping[str, Any]
     finished: Mapping[str, Any]
@@ -129,7 +129,7 @@ class SplitRecords(Records[Sources, LoadedSplits]):
 
 
 def _records(source: str, enumerator: Enumerator | None) -> dict[str, Any]:
-    """Return the records of a source by their fields in Redis."""
+    """Return the records of a source by their fields in Redis, or none without an enumerator."""
     if enumerator is None:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Loading, caching and committing of values in Redis, by their changes.
+"""Loading, caching and committing of values in Redis, which transfers only their changes.
 
 A group is one value. The enumerators of its sources are another one, which has the same kinds of
 keys and the same scripts, but a version and a series of its own. A value is stored in a hash, as a
@@ -9,8 +9,8 @@ changed since, and a commit takes one round trip. Both cost about the same for a
 and of 10,000.
 
 **Large answers.** No command of Redis takes long. An answer has the names of all changed fields,
-and the records of as many as fit into one command (scripts/since_version.lua). The others are read
-by further commands. Other commits may happen meanwhile, so these records may be newer than the
+and as many of their records as fit into one command (scripts/since_version.lua). The others are
+read by further commands. Other commits may happen meanwhile, so these records may be newer than the
 state. Therefore all changes since that state are loaded next, in the same way, until an answer is
 complete. Each field that another commit has changed is then as in the last answer, and all others
 have not changed since the first one. So the outcome is the state of the last answer.
@@ -41,7 +41,7 @@ V = TypeVar("V")
 S = TypeVar("S", bound=State[Any])
 
 CACHED: Final = 1_024
-"""The most states of each kind in the cache. The least recently stored one is dropped."""
+"""The maximum number of cached states of each kind. The least recently stored one is dropped."""
 
 REMEMBERED_MS: Final = 3_600_000
 """How long Redis remembers the last version of a deleted group, and the names of removed records.
@@ -50,13 +50,13 @@ loads the whole state.
 """
 
 READINGS: Final = 20
-"""The most loads of a large state that changes while it is read."""
+"""The maximum number of loads of a large state that changes while it is read."""
 
 FIELDS_AT_ONCE: Final = 1_000
 
 RECORDS_AT_ONCE: Final = 100
 CHARACTERS_AT_ONCE: Final = 500_000
-"""The characters that are decoded in one step, in a few ms."""
+"""The number of characters that are decoded in one step, which takes a few ms."""
 
 REMEDY: Final = "Delete the group (`lockgate delete`), and its readers build it again; or restore Redis from a backup"
 
@@ -65,9 +65,9 @@ class Records(Protocol[V, S]):
     """The encoding of one kind of values as records.
 
     Attributes:
-        of: The end of sentences about a record, such as " of its splits".
+        of: The end of a phrase in messages, such as " of its splits" after "the keys".
         part: The name of these values among the parts of a group.
-        scripts: The names of the scripts of a commit.
+        scripts: The names of the files that make up the script of a commit.
         state: The class of a state with such a value.
         nothing: The value of a group that does not exist.
     """
@@ -83,7 +83,7 @@ class Records(Protocol[V, S]):
         ...
 
     def head(self, value: V) -> str:
-        """Return the record of the value's head."""
+        """Return the encoded head of the value."""
         ...
 
     def head_from(self, name: str, text: str) -> Any:
@@ -91,19 +91,21 @@ class Records(Protocol[V, S]):
         ...
 
     def key(self, field: str) -> Any:
-        """Return the key of a field, such as that of a reader. Raises `ValueError`."""
+        """Return the key of the record in `field`. Raises `ValueError` if there is none."""
         ...
 
     def record_from(self, key: Any, text: str) -> Steps[Any]:
-        """Return the decoded record, such as a reader."""
+        """Decode the record `text` of `key`, and return it, for example a reader."""
         ...
 
     def changed(self, before: V, after: V) -> Steps[tuple[list[str], list[str]]]:
-        """Return the names of removed fields, and a flat list of changed fields and records."""
+        """Return the names of the removed fields, and a flat list in which the name of each changed
+        field is followed by its record.
+        """
         ...
 
     def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
-        """Return the value with another head and these changes by key, where None removes a key."""
+        """Return `before` with the new `head` and `changes`, in which None removes a key."""
         ...
 
 
@@ -115,8 +117,8 @@ class CachedState(Generic[V]):
         ahead_ms: Redis's clock minus this machine's monotonic one.
         continues: Whether this process's last commit made the state, so that its next one continues
             the series.
-        lost: Whether the state is of another history than the one seen before, and no commit has
-            acted upon that.
+        lost: Whether the state is from another history than the one seen before, and no commit has
+            taken that into account yet.
     """
 
     version: int
@@ -132,7 +134,9 @@ class CachedState(Generic[V]):
 
 
 class States(Generic[V, S]):
-    """All states of one kind in a Redis. `process` is the name of this process in its series."""
+    """The states of one kind of values in a Redis, with a cache. `process` identifies this process
+    in the names of its series.
+    """
 
     def __init__(
         self, records: Records[V, S], connections: Connections, clocks: ServerClocks, process: str, in_turn: InTurn
@@ -146,7 +150,7 @@ class States(Generic[V, S]):
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
-        """Return the cached state, with Redis's time by this machine's clock."""
+        """Return the cached state with an estimate of Redis's time, or None if there is none."""
         seen = self._seen.get(name)
         return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
 
@@ -157,7 +161,9 @@ class States(Generic[V, S]):
         return await self._merged(name, answer, seen, sent_ms)
 
     async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
-        """Commit the value and return None, or return what Redis has. Raises `UnknownGroup`."""
+        """Commit `value` as the successor of `state`, and return None. If Redis has another state,
+        return that one. Raises `UnknownGroup` if the group of enumerators was deleted.
+        """
         name, records, series = state.name, self._records, self._series_after(state)
         removed, written = await self._in_turn.work(records.changed(state.value, value))
         args: list[str | bytes | int] = [
@@ -201,9 +207,9 @@ class States(Generic[V, S]):
         return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
 
     def _series_after(self, state: S) -> str:
-        """Return the series of a commit upon this state: that of the state if this process's last
-        commit made it, and otherwise a new one. Call this before the commit, so that no series is
-        continued after a commit whose outcome is not known.
+        """Return the series of a commit that is based on `state`. It continues the series of the
+        state if this process's last commit made the state. Otherwise it is a new one. Call this
+        before the commit, so that no series is continued after a commit with an unknown outcome.
         """
         seen = self._seen.get(state.name)
         if seen is not None and seen.continues:
@@ -220,7 +226,7 @@ class States(Generic[V, S]):
             del self._seen[next(iter(self._seen))]
 
     async def _merged(self, name: str, answer: Sequence[Any], base: S | CachedState[V] | None, sent_ms: float) -> S:
-        """Update `base` by an answer of since_version.lua, and return and cache the state."""
+        """Return `base` updated with an answer of since_version.lua, and cache the state."""
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
         if len(answer) > 2:
@@ -239,8 +245,9 @@ class States(Generic[V, S]):
     async def _read(
         self, name: str, value: V, answer: Sequence[Any], ahead_ms: float
     ) -> tuple[V, Sequence[Any], float, bool]:
-        """Read what is missing in an answer and in those that follow. Return the value, the last
-        answer, its `ahead_ms`, and whether Redis has certainly lost the given value.
+        """Read the records that are missing in `answer`, and load later changes until an answer is
+        complete. Return the updated `value`, the last answer, its `ahead_ms`, and whether Redis has
+        certainly lost the given value.
         """
         records, changes, lost = self._records, dict[Any, Any](), False
         head: Any = None
@@ -323,5 +330,5 @@ class States(Generic[V, S]):
 
 
 def packed(words: Sequence[str]) -> bytes:
-    """Return many words as one argument, which a script reads much faster than many arguments."""
+    """Return `words` as one argument, which a script reads much faster than many arguments."""
     return msgspec.msgpack.encode(words)

@@ -1,9 +1,10 @@
 """The changes of state of a group and its readers, found by comparing the group before and after a
-turn. All functions are pure, and their cost depends only on the readers that changed.
+turn, in which commands are applied to it. All functions are pure, and their cost depends only on
+the readers that changed.
 
 Each change gets a log line, for example when a reader comes, stops, is lost or no longer waits, or
 when a group is created, configured or deleted. Watermarks are not state, because they move with
-every report, and the readers at the minimum change with them.
+every report. Nor are the readers with the lowest watermark, which change with them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,14 +74,16 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """Return the readers that differ between the groups. If `after` was made from `before`, this
-    takes time in proportion to their number.
+    """Return the readers that differ between the groups, or all readers of `after` if `before` is
+    None. If `after` was made from `before`, this takes time in proportion to their number.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Return whether only watermarks have moved, and no reader waits or is idle."""
+    """Return whether only watermarks have moved, and no reader waits or is idle. `readers` is the
+    result of `moved`.
+    """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
     if before.paused_sources is not after.paused_sources:
@@ -101,8 +104,8 @@ def changes(
     gone: Mapping[ReaderKey, Kind] = MappingProxyType({}),
 ) -> Iterator[Change]:
     """Yield the changes from `before`, which is None for a new group, to `after`. `readers` is the
-    result of `moved`, and `now_ms` the store's time of the commit. `gone` has the kind of change by
-    which a reader is gone, if it has not left by itself.
+    result of `moved`, and `now_ms` is the store's time of the commit. `gone` has the kind of change
+    for each removed reader that has not left by itself.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
@@ -204,7 +207,7 @@ def _fenced(old: Reader, new: Reader) -> _Entry:
 
 
 def _own(reader: Reader | None) -> ReportedWatermarkEvent | None:
-    """Return the reader's last report, or None if it is inherited from the previous epoch."""
+    """Return the reader's last report in its current epoch, or None if there is none."""
     if reader is None or reader.reported is None or reader.reported.epoch != reader.epoch:
         return None
     return reader.reported
@@ -248,7 +251,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
-    """Yield an entry if the reader is overdue now, if it is passed over, or if it counts again.
+    """Yield an entry for each of these that is new: the reader is overdue, passed over, or counts
+    again.
 
     With `on_max_wait: proceed` a wait that is too long begins again at once, so the reader is not
     marked as overdue.
@@ -288,7 +292,7 @@ def _of_holds(before: Group | None, after: Group, old: Reader, new: Reader, sinc
 
 
 def _holders(group: Group | None) -> list[str]:
-    """Return the first readers at the group's watermark, as SOURCE/SUBTASK."""
+    """Return up to `HOLDERS_NAMED` readers whose watermark is the group's, as SOURCE/SUBTASK."""
     if group is None:
         return []
     with_lost = group.config.on_lost_reader is OnLostReader.HOLD

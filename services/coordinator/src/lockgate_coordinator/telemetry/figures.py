@@ -19,14 +19,14 @@ class Figures:
 
     Attributes:
         states: The number of readers in each state.
-        waiting: The number of readers at the ceiling.
+        waiting: The number of readers that wait at the ceiling.
         overdue: The number of readers that have waited for longer than `max_wait_ms`.
         lowest: The lowest watermark of all readers, in ms.
         foremost: The highest watermark of an active reader, in ms, or MIN without one.
 
-    The other attributes combine the facts that readers report unless they have finished: sums of
-    rows, the least time left, the largest lag, and the rate of the slowest active reader. They are
-    None if no reader reports them.
+    The other attributes combine the `ReaderFacts` of all readers that have not finished: the sums
+    of rows, the shortest time left, the largest lag, and the rate of the slowest active reader.
+    They are None if no reader reports them.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -41,7 +41,7 @@ class Figures:
     event_time_rate: int | None = None
 
     def take(self, group: Group, reader: Reader, now_ms: int) -> str:
-        """Add one reader, and return its state."""
+        """Add the figures of one reader, and return the reader's state."""
         state, reported = state_of(group, reader, now_ms), reader.reported
         self.states[state] += 1
         self.waiting += reader.held_since is not None
@@ -109,13 +109,13 @@ class GroupFigures:
 
 @dataclass(slots=True)
 class Scrape:
-    """The figures of one scrape.
+    """The figures of one scrape by Prometheus.
 
     Attributes:
         groups: The groups that were counted.
         unreadable: The names of the groups that cannot be read.
         more_groups: Whether the store has more groups than a scrape counts.
-        complete: Whether the store answered for all of them.
+        complete: Whether the store answered for all groups.
         commits, commands, exchanges: The totals of this process so far.
     """
 

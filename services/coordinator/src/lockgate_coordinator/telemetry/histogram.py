@@ -1,4 +1,4 @@
-"""A histogram that counts a value in 0.1 µs, so that it does not slow down what it measures."""
+"""A histogram that takes 0.1 µs to count a value, so it does not slow down the measured code."""
 
 from bisect import bisect_left
 from itertools import accumulate

@@ -1,8 +1,8 @@
 """The journal, which has a log line for each change of state. Only the coordinator whose commit has
 made the change writes the line.
 
-A commit writes at most `LINES_OF_ONE_COMMIT` lines, and one that counts its further changes.
-Otherwise 10,000 readers that are lost at once would write 10,000 lines while reports wait.
+A commit writes at most `LINES_OF_ONE_COMMIT` lines, and one more line that counts the other
+changes. Otherwise 10,000 readers that are lost at once would write 10,000 lines while reports wait.
 """
 
 import logging
@@ -21,8 +21,9 @@ from lockgate_coordinator.telemetry.split_changes import split_changes
 from lockgate_coordinator.telemetry.totals import Totals
 
 LINES_OF_ONE_COMMIT = 100
-"""The most changes of a commit that get lines of their own, which take about 2 ms. A commit over
-Redis may have the commands of many requests, and each of their changes should have a line.
+"""The maximum number of changes of a commit with lines of their own, which take about 2 ms. A
+commit over Redis may have the commands of many requests, and each of their changes should have a
+line.
 """
 
 LOGGER = "lockgate.changes"
@@ -48,8 +49,9 @@ _log = logging.getLogger(LOGGER)
 
 
 class Journal(TurnListener):
-    """A listener that records what each stored turn of this process has changed: in the log, in
-    `kept` for operators to read, in `counts` by kind, and in the `totals` of each source.
+    """A listener that records the changes of each stored turn of this process. It writes them to
+    the log and to `kept`, which operators can read. It counts them in `counts` by kind, and in the
+    `totals` of each source.
     """
 
     def __init__(self, totals: Totals, kept: KeptChanges) -> None:
@@ -58,7 +60,7 @@ class Journal(TurnListener):
         self._totals = totals
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Record what the turn has changed."""
+        """Record the changes that the turn has made."""
         if turn.after is turn.before:
             return None
         readers = moved(turn.before, turn.group)
@@ -69,7 +71,7 @@ class Journal(TurnListener):
         return self._written(group, split_changes(group, source, before, after))
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Record that the group was deleted."""
+        """Record that the group was deleted, or that it has `expired`, and drop its totals."""
         self._totals.forget(group)
         why = "none of its readers had lived for long" if expired else "it was deleted by request"
         kind = Kind.GROUP_EXPIRED if expired else Kind.GROUP_DELETED
@@ -107,7 +109,7 @@ class Journal(TurnListener):
 
 
 def _operator(change: Change, commands: Sequence[Command]) -> str | None:
-    """Return the name of the operator whose command has caused the change, if there is one."""
+    """Return the name of the operator whose command has caused the change, or None."""
     if change.kind not in ACTS:
         return None
     for command in reversed(commands):

@@ -1,8 +1,8 @@
-"""The stored journal of each group, which operators read by `lockgate journal` or the dashboard.
+"""The stored journal of each group, which operators read with `lockgate journal` or the dashboard.
 
 The process that has made a commit writes the changes shortly afterwards, so that no report waits.
-If it is killed before that, the entries are lost; if it is stopped, it writes them first. While the
-store does not answer, entries wait until the next change.
+If it is killed before that, the entries are lost; if it is stopped, it writes them first. If the
+store does not answer, entries wait in memory until the next change.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from lockgate_coordinator.store.base import Store, StoreUnavailable
 from lockgate_coordinator.telemetry.changes import Change
 
 MOST_WAITING = 2_000
-"""The most entries that wait to be written, of all groups. Further ones are dropped and counted."""
+"""The maximum number of waiting entries of all groups. Further ones are dropped and counted."""
 
 ENTRY_SIZE = 4_096
-"""The most characters of an entry. The details of a longer one are cut or left out."""
+"""The maximum number of characters in an entry. The details of a longer one are cut or left out."""
 
 _SHOWN, _ITEMS = 200, 20  # characters of a text, items of a list, in an entry that is cut
 _LAST_WORD_S = 2.0
@@ -34,7 +34,9 @@ class KeptChanges:
         self._task: asyncio.Task[None] | None = None
 
     def keep(self, change: Change, by: str | None) -> None:
-        """Write the change soon. `by` is the name of the operator's token."""
+        """Queue the change, and write it soon. `by` is the name of the operator's token, or None.
+        If too many entries wait already, only count the change in `left_out`.
+        """
         if self._count >= MOST_WAITING:
             self.left_out += 1
             return
@@ -44,7 +46,7 @@ class KeptChanges:
             self._task = asyncio.get_running_loop().create_task(self._write())
 
     async def close(self) -> None:
-        """Write the remaining entries, for at most two seconds."""
+        """Finish the write in progress, then write the rest, for at most two seconds each."""
         if self._task is not None and not self._task.done():
             await asyncio.wait([self._task], timeout=_LAST_WORD_S)
         if self._waiting:
@@ -63,7 +65,7 @@ class KeptChanges:
 
 
 def entry(change: Change, by: str | None) -> str:
-    """Return the JSON of the change as a journal entry."""
+    """Return the change as a journal entry in JSON. `by` is the name of the operator's token."""
     fields: dict[str, Any] = {"kind": change.kind.value}
     if change.source is not None:
         fields["source"] = change.source

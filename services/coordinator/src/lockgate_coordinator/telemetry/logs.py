@@ -17,7 +17,7 @@ from lockgate.printable import printable
 from lockgate.watermark import instant
 
 LONGEST_TEXT = 256
-"""The most characters of a text in a field, since the owner of a reader may be longer."""
+"""The maximum number of characters of a text in a field, since a reader's owner may be longer."""
 
 EVENT_TIMES = frozenset({"watermark", "read_limit"})
 """The fields that hold event times in ms."""
@@ -45,7 +45,9 @@ class LogLevel(str, Enum):
 
 
 def install(form: LogFormat, level: LogLevel) -> None:
-    """Log to standard output. Other packages log only warnings and errors."""
+    """Set up logging to standard output, in the format `form` and from `level` up. Other packages
+    log only warnings and errors.
+    """
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines() if form is LogFormat.JSON else TextLines())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
@@ -98,7 +100,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
 
 
 def _for_a_person(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
-    """Yield the record's fields, with durations and event times in words."""
+    """Yield the name and value of each field, with durations and event times in words."""
     for key, value in _fields(record).items():
         yield (key.removesuffix("_ms") if isinstance(value, int) else key), _spoken(key, value)
 

@@ -1,5 +1,4 @@
-"""The metrics as Prometheus reads them. Each scrape builds all families from plain numbers; nothing
-is registered.
+"""The metrics in Prometheus's format. Each scrape builds them from plain numbers, not a registry.
 
 Names, units and help follow Prometheus's guide: base units, `_total` for counters,
 `_timestamp_seconds` for moments. A value that is not a number is left out, so a group without a
@@ -32,8 +31,8 @@ from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
 
 class Metrics:
-    """All metrics of one application. `store` wraps the given store and measures it, so the
-    application must use it instead. `scraping` lets one scrape run at a time.
+    """All metrics of one application. The attribute `store` wraps the given store and measures it,
+    so the application must use it instead. The lock `scraping` is for running one scrape at a time.
     """
 
     def __init__(self, store: Store) -> None:
@@ -46,7 +45,9 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
-        """Return the text and its content type. This is slow, so call it on a thread."""
+        """Return the metrics as text in a format that the header `accept` allows, and its content
+        type. This is slow, so call it on a thread.
+        """
         encode, content_type = choose_encoder(accept)
         return encode(SimpleNamespace(collect=partial(self._families, scrape))), content_type
 
@@ -64,7 +65,7 @@ class Metrics:
 
 
 Samples = Iterable[tuple[Sequence[str], float | None]]
-"""The values of a metric, each with those of its labels. None gets no series."""
+"""The values of a metric, each with the values of its labels. A value of None gets no series."""
 
 
 def _family(
@@ -156,7 +157,7 @@ _OfSource = Callable[[GroupFigures, Figures], float | None]
 
 
 def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
-    """Yield the metrics of sources. Most of them are absent if no reader reports them."""
+    """Yield the metrics of sources. Most of them are left out if no reader reports their values."""
     sources = [(group, name, source) for group in groups for name, source in group.sources.items()]
 
     def by_source(name: str, text: str, value: _OfSource, made: Callable[..., Metric] = _gauge) -> Metric:
@@ -184,7 +185,7 @@ def _sources(groups: list[GroupFigures]) -> Iterator[Metric]:
 
 
 def _assignments(scrape: Scrape) -> Iterator[Metric]:
-    """Yield how many partitions the coordinator has assigned, if any source has an enumerator."""
+    """Yield the number of assigned partitions by state, if any source has an enumerator."""
     samples = [
         ((group.name, source, state), count)
         for group in scrape.groups

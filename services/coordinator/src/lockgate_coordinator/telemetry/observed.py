@@ -24,7 +24,8 @@ STEPS = (
 
 class StoreFigures:
     """The measurements of one store by operation: the `durations` of answered calls, and the number
-    of failed ones in `errors`. `conflicts` counts commits that others had overtaken.
+    of failed ones in `errors`. `conflicts` counts commits that were refused because another one
+    came first.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class StoreFigures:
         self.conflicts = 0
 
     def measured(self, store: Store) -> Store:
-        """Return the store with measured `STEPS`."""
+        """Return a wrapper of `store` that measures the operations in `STEPS`."""
         return cast("Store", _Measured(store, {step: self._step(store, step) for step in STEPS}))
 
     def _step(self, store: Store, name: str) -> Callable[..., Awaitable[Any]]:

@@ -1,8 +1,8 @@
 """Figures of requests: how long reports take, which requests are refused and why, and how many wait
 now. They are plain numbers, because each report updates them.
 
-The middleware runs before everything else, so it also counts what the guard refuses. The
-application puts the problem type of a refused request, and the outcome of a batch, into the
+The middleware runs before everything else, so it also counts the requests that the guard refuses.
+The application puts the problem type of a refused request, and the outcome of a batch, into the
 request's scope.
 """
 
@@ -18,7 +18,9 @@ PROBLEM: Final = "lockgate.problem"
 """The key in the scope for the problem type of the answer, if the request was refused."""
 
 JUDGED: Final = "lockgate.judged"
-"""The key in the scope for a batch's accepted reports and the problems of the others."""
+"""The key in the scope for a batch's number of accepted reports, and the problem types of the
+rest.
+"""
 
 SINGLE, BATCH, PROGRESS = "single", "batch", "progress"
 POLL, STREAM = "long_poll", "stream"
@@ -43,7 +45,7 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware that measures requests, in front of all other middleware."""
+    """ASGI middleware that measures requests. It has to be in front of all other middleware."""
 
     def __init__(self, app: ASGIApp, figures: RequestFigures) -> None:
         self._app = app

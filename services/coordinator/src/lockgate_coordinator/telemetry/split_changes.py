@@ -10,7 +10,7 @@ from lockgate.enumerator.model import Enumerator, OwnedSplit, ReaderId
 from lockgate_coordinator.telemetry.changes import Change, Kind
 
 NAMED = 8
-"""The most splits that a change names. Its `count` is the number of all."""
+"""The maximum number of splits that a change names. Its `count` is the number of all its splits."""
 
 
 def split_changes(group: str, source: str, before: Enumerator | None, after: Enumerator) -> Iterator[Change]:

@@ -2,10 +2,10 @@
 or passed over.
 
 If a reader waited or was idle since its last report, the commit of its next report adds that time:
-from the old `heard_at`, or from `held_since` if that is later, to the new `heard_at`. So one
-coordinator counts each moment, once, and the sum over all coordinators lags the clock by at most
-the time between two reports. The silence before a reader is lost is not counted, because its state
-is unknown.
+from the old `heard_at`, or from `held_since` if that is later, to the new `heard_at`. So each
+moment is counted once, by one coordinator, and the sum over all coordinators lags the clock by at
+most the time between two reports. Silence before a reader is lost is not counted: its state is
+unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from lockgate.group.reader import Reader
 from lockgate.group.readers import Moved
 
 MOST_SOURCES = 10_000
-"""The most sources with totals of their own. Those of further ones are in `OTHER`."""
+"""The maximum number of sources with totals of their own. `OTHER` sums up those of the others."""
 
 OTHER = "(other)"
 """A label that is never the name of a group or source, since names have no brackets."""
@@ -39,7 +39,7 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Add what one commit has changed in these readers."""
+        """Add the times and losses of `readers`, the ones that one commit has changed."""
         for (source, _), old, new in readers:
             if old is None or new is None:
                 continue
@@ -54,12 +54,16 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drop the totals of other groups, which other replicas may have deleted."""
+        """Drop the totals of groups that are not in `groups`. Other replicas may have deleted
+        them.
+        """
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return the totals, with zeros for those of these sources that have none yet."""
+        """Return all totals, and zeros for each of `sources` that has no totals yet. Sources beyond
+        `MOST_SOURCES` are left out.
+        """
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)
         return self.by_source | {key: SourceTotals() for key in islice(without, max(0, room))}

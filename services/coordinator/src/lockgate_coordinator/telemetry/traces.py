@@ -30,8 +30,8 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """Return the tracer provider, configured by OpenTelemetry's own variables, or None if they set
-    no endpoint or the extra is not installed.
+    """Return the tracer provider, configured by OpenTelemetry's own variables in `environment`.
+    Return None if they set no endpoint or disable the SDK, or if the extra is not installed.
     """
     if (
         not any(environment.get(name) for name in ENDPOINTS)
@@ -55,7 +55,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """Return ASGI middleware that makes a span for each request."""
+    """Return `app` in ASGI middleware that makes a span for each request."""
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
     from opentelemetry.metrics import NoOpMeterProvider
 
@@ -82,8 +82,8 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
 
 
 async def end(spans: "TracerProvider") -> None:
-    """Send the remaining spans, for at most `FLUSH_S`. The thread is abandoned after that, because
-    OpenTelemetry's own timeout does not end an attempt.
+    """Send the remaining spans, for at most `FLUSH_S`. After that the sending thread is abandoned,
+    because OpenTelemetry's own timeout does not end an attempt.
     """
     flushing = threading.Thread(target=spans.force_flush, daemon=True)
     flushing.start()
