@@ -78,8 +78,8 @@ class _MainOutput(GeneratingOutput):
 
 
 class TimestampsAndWatermarks:
-    """Progressive event time, for streaming (Flink's `ProgressiveTimestampsAndWatermarks`). An
-    interval of 0 switches periodic emission off. Raises `InvalidValue` for a negative one.
+    """The event-time logic of one streaming source (Flink's `ProgressiveTimestampsAndWatermarks`).
+    An `interval_ms` of 0 switches periodic emission off. Raises `InvalidValue` if it is negative.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:

@@ -182,7 +182,9 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return what a batch up to `event_time` (ms) uses, and which event time comes next."""
+        """Look up the part of the budget that a batch up to `event_time` (ms) uses, and the lowest
+        event time that it leaves unread.
+        """
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -190,11 +192,13 @@ class LogAnswers(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the largest share of a budget that a batch up to `heads` uses; 1 is all."""
+        """Return the largest share of a budget that a batch up to `heads` uses (1.0 is all)."""
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return by source how many offsets a batch up to `heads` reads, without `blank` splits."""
+        """Return the number of offsets that a batch up to `heads` reads from each source. `blank`
+        splits are left out.
+        """
         offsets = dict(self._unread)
         for split, head in heads.items():
             backlog = self.backlogs[split]
@@ -208,8 +212,8 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time at which the records in `heads` alone exceed a budget's
-        rest, or MAX if they never do.
+        """Return the lowest event time at which the records in `heads` alone exceed the rest of a
+        budget, or MAX if they never do.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():

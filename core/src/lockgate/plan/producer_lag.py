@@ -79,8 +79,8 @@ class Shown(NamedTuple):
 
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
-        """Return the state of which `kept` returned these values. Times after `now` (wall clock in
-        ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned them.
+        """Restore a state from the values that `kept` returned. Times after `now` (wall clock in
+        ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned such values.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
             raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")
@@ -176,8 +176,8 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move all recorded times by so many ms, as the clock was moved. If it was ahead before,
-        lags looked larger by as much, and shrink.
+        """Move all recorded times by `by` ms, because the clock was moved by as much. If it was
+        ahead before, it made lags look larger, so they shrink by the same amount.
         """
         state, less = self.state, min(0, by)
         moved: dict[str, Any] = {name: add(getattr(state, name), by) for name in (*_TIMES, "hidden_since")}

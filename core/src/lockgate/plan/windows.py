@@ -91,7 +91,7 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """Return where the window of an event time (ms) ends and the next window starts (ms)."""
+        """Return the end (ms) of the window with this event time (ms), where the next starts."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:
@@ -104,7 +104,7 @@ class Windows:
 
 
 def fits(size: int) -> bool:
-    """Return whether windows of so many ms can follow the local time of a zone."""
+    """Return whether windows of `size` ms can follow the local time of a zone."""
     return size == WEEK or (size > 0 and DAY % size == 0)
 
 

@@ -49,7 +49,7 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """The row counts of a query. `state_rows` is the most rows in open windows at once."""
+    """The row counts of a query. `state_rows` is the peak number of rows in open windows."""
 
     rows: int = 0
     lost: int = 0
@@ -60,7 +60,9 @@ class Tally:
 
 
 class VirtualReader:
-    """A query between batches, with the next offset of each split, and Spark's watermark (ms)."""
+    """A simulated query, with the next offset of each split and Spark's watermark (ms) after the
+    last batch. Subclasses choose where the next batch ends.
+    """
 
     def __init__(self, load: QueryLoad, begin: int) -> None:
         self.load, self.tally = load, Tally()
@@ -135,8 +137,8 @@ class VirtualReader:
 
 
 class NativeReader(VirtualReader):
-    """Plain Spark, which divides a batch's budget among the splits by what is unread in each
-    (`KafkaMicroBatchStream.rateLimit`).
+    """Plain Spark, which divides a batch's budget among the splits in proportion to their unread
+    records (`KafkaMicroBatchStream.rateLimit`).
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
@@ -168,7 +170,7 @@ class AlignedReader(VirtualReader):
         self._caught_up: dict[str, int] = {}
 
     def draft(self, now: int) -> Draft[str]:
-        """Return how far the query would get alone at `now` (wall clock, ms)."""
+        """Return the plan that the query would make alone at `now` (wall clock, ms)."""
         ends = self.ends(now)
         backlogs = {}
         for name, end in ends.items():

@@ -29,7 +29,7 @@ from lockgate.flink.valve import StatusWatermarkValve
 
 
 class _Input:
-    """One input of an operator, as the receiver of what the input's valve lets through."""
+    """One input of an operator, which receives the output of the input's valve."""
 
     def __init__(self, operator: Operator, index: int) -> None:
         self._operator = operator
@@ -110,7 +110,7 @@ class Network:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Work until every channel is empty, including everything that is emitted on the way."""
+        """Process elements until every channel is empty, including those emitted meanwhile."""
         self.start()
         taken = 0
         while filled := [
