@@ -1,9 +1,9 @@
 """The answer to an exchange, which says what one reader has to do now.
 
-* `add_splits` has the reader's own splits that it did not name under their number. While the
-  enumerator waits for survivors of a loss, it has only those that were assigned since: another
-  reader may have got the others.
-* `no_more_splits` is set when no split can come any more, not even by the loss of another reader.
+* `add_splits` has the splits assigned to the reader that it did not name with their assignment
+  number. After the store has lost data, and until splits are assigned again, it has only those that
+  were assigned since the loss: another reader may have got the others.
+* `no_more_splits` is set if the reader can get no more splits, not even if another reader is lost.
   Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
 * `is_processing_backlog` is set if any living reader is working through a backlog. This enumerator
   does not read the logs, so the readers report it.
@@ -20,7 +20,7 @@ from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, Split
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The part of a reader's answer (`SplitAnswer`) that says what the reader has to do."""
+    """The part of a `SplitAnswer` that says what the reader has to do."""
 
     add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Wishes:
 
 
 def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_ms: int) -> Wishes:
-    """Return what a reader is to do after this exchange."""
+    """Return what `reader` has to do after its exchange `event`."""
     named = {each.split.split_id: each.assignment for each in event.held}
     assigning_in_ms = max(0, enumerator.assigning_at - now_ms)
     own = enumerator.readers.get(reader)
@@ -57,7 +57,7 @@ def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit
 
 
 def has_no_more(enumerator: Enumerator, reader: ReaderId) -> bool:
-    """Return whether no split can come to this reader any more."""
+    """Return whether this reader can get no more splits."""
     if not (enumerator.bounded and enumerator.listed) or enumerator.free:
         return False
     return not any(each.held for other, each in enumerator.readers.items() if other != reader)
@@ -68,7 +68,7 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the reader's SourceEvents above the number `seen` and since it registered."""
+    """Return the SourceEvents for the reader since it registered, with numbers above `seen`."""
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

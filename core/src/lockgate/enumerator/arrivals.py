@@ -1,26 +1,26 @@
-"""Arrivals: a split that moves from one reader to another blocks its group on the way.
+"""Arrivals: how a split limits its group while it moves from one reader to another.
 
 A split that its old reader has given back is in no report until its new reader has opened it and
 has read from it. If it was the split furthest behind, the group would run ahead meanwhile, and the
-split's records would be late wherever the readers' outputs are joined.
+split's records would be late once the readers' outputs are joined.
 
 The rule. When a reader gives up a split, the enumerator keeps the split's watermark from that
 reader's last report. The split is then *arriving* at its next reader, which counts in the group as
 if it had reported the split with that watermark (`Reader.arriving`). The split has arrived once the
-reader holds it under its number, and has reported it with a watermark or as idle. A report that
-comes along with the exchange and names no splits counts for all splits that the reader holds.
+reader names it with its assignment number, and has reported it with a watermark or as idle. A
+report that is part of an exchange and names no splits counts for all splits that the reader holds.
 
-    A holds it        A gives it back            B holds it, and has read of it
+    A holds it        A gives it back            B holds it, and has read from it
     ──────────────────┬──────────────────────────┬─────────────────────────────
     A's report has it │ B counts as if it had it │ B's report has it
 
 There is no gap: A reports the split until the exchange that gives it back is answered, and from
-then on B counts with it. A reader that restarts under its own number counts with the splits that
-its older epoch still holds.
+then on it counts for B. If a reader restarts with the same subtask number, the splits that its
+older epoch still holds count for it.
 
-What bounds the wait. A split that no reader can get, because the list no longer names it, blocks no
-reader. A split on its way to a reader that is lost goes to the next one, or blocks none if no
-reader is alive. Nor do idle splits, and splits without a known watermark, block any reader.
+Limits of the wait. A split that no reader can get, because the list of splits no longer names it,
+blocks no reader. Neither do idle splits, nor splits without a known watermark. If the next reader
+is lost, its arriving splits go to another one, or block none if no reader is alive.
 
 In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps a subtask's last
 watermark until the subtask reports again.
@@ -39,14 +39,14 @@ from lockgate.wire.split_events import SplitExchange
 
 
 class LastReports:
-    """The last reports of one source's readers about their splits. A `group` of None has none."""
+    """The last reports of a source's readers about their splits. None exist if `group` is None."""
 
     def __init__(self, group: Group | None, source: str) -> None:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return the split's watermark (ms) in the reader's last report, or None if the report does
-        not name the split, or the split blocks no reader.
+        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`, or
+        None if that report does not name the split or no reader waits for it.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
@@ -57,8 +57,9 @@ class LastReports:
         return split.watermark
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
-        """Return whether the last report of this epoch covers the split. `reports_now` is true if
-        the report came along with the exchange that lists the reader's splits.
+        """Return whether the last report of this epoch shows the split as idle, finished or with a
+        watermark. `reports_now` is true if the report is part of the present exchange; it then
+        covers all splits if it names none.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -73,8 +74,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Let a new epoch of a reader count with the splits that its older epochs hold or will get, and
-    remove older epochs that hold nothing.
+    """Make the splits that older epochs of a reader hold or will get count for its new epoch.
+    Remove older epochs that hold nothing.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -92,7 +93,7 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Remove the splits on their way to this reader that have arrived or will never arrive."""
+    """Remove arriving splits of this reader that have arrived or will never arrive."""
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -113,8 +114,9 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return, by subtask, the split furthest behind of those on their way to the reader, or None.
-    The result includes `reader` and every reader for which it may have changed.
+    """Return, by subtask, the arriving split with the lowest watermark, or None if no split is on
+    its way to that reader. The result includes `reader` and every other reader for which it may
+    have changed since `before`.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

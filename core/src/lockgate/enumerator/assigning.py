@@ -1,19 +1,20 @@
-"""Assigning: free splits go to readers, and readers give back what is above their share.
+"""How free splits are assigned to readers, and how readers give back splits above their share.
 
-The rule. `shares` says how many splits each reader gets. Splits that are finished or missing do not
-count. Fenced readers get none. The splits that they hold become free when their lease ends, and are
-reserved for the newer epoch of the same subtask.
+The rule. `shares` says how many splits each reader gets. Splits that are finished, or missing from
+the last list, do not count. Fenced readers (older epochs) get none. The splits that they hold
+become free when their lease ends, and are reserved for the newer epoch of the same subtask.
 
-* A free split goes to the subtask that had it last, if that one has room. All others go, in the
-  order of topic and partition, to the reader that has the most room for its capacity. So the splits
-  of one topic are spread over the readers.
-* A reader with more than its share has to give back the difference. Splits that it was asked for
-  already come first, then those that it was given last. Such a split (`revoked`) stays with the
-  reader until it has given it back. A reader of capacity 0 has to give back all.
+* A free split goes to the subtask that had it last, if that one is below its share. All others go,
+  in the order of topic and partition, to the reader with the most room relative to its capacity. So
+  the splits of one topic are spread over the readers.
+* A reader with more than its share has to give back the difference. Splits that it has already been
+  asked for come first, then those that were assigned to it last. Such a split is `revoked`, but
+  stays with the reader until it is given back. A reader with capacity 0 has to give back all
+  splits.
 
 Nothing is assigned before `assigning_at`, because other readers may still come and present the
-splits that they hold. Flink assigns by `addReader`, `handlePartitionSplitChanges` and
-`addSplitsBack`, and takes nothing back from a living reader.
+splits that they hold. Flink assigns splits in `addReader`, `handlePartitionSplitChanges` and
+`addSplitsBack`, and never takes one back from a living reader.
 """
 
 from heapq import heapify, heappop, heapreplace
@@ -25,7 +26,7 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Give free splits to readers, and ask readers to give back what is above their share."""
+    """Assign free splits to readers, and ask readers to give back splits above their share."""
     if work.now_ms < work.now.assigning_at:
         return
     living = dict(work.newest())
@@ -83,7 +84,7 @@ def _deal(
 
     yield from for_each(free, to_last)
     others.sort(key=lambda id: work.free[id].split.partition)
-    others.sort(key=lambda id: work.free[id].split.topic)  # and of one topic by partition, still
+    others.sort(key=lambda id: work.free[id].split.topic)  # stable: by partition within a topic
     emptiest = [(-left / capacities[subtask], subtask) for subtask, left in room.items() if left > 0]
     heapify(emptiest)
 

@@ -1,30 +1,30 @@
-"""Claims: the splits that a reader says it holds, and the rule that decides who owns them.
+"""Claims: the splits that a reader says it holds, and the rule that decides which reader owns them.
 
-A reader names a split with the number under which it was assigned. Numbers only rise, even after
-the store has lost its history, because they are taken from the clock. So of two readers that name
-the same split, the higher number is the later assignment. But a number is easily made up. A higher
+A reader names a split with the number of its assignment. Numbers only rise, even after the store
+has lost its history, because they are taken from the clock. So of two readers that name the same
+split, the higher number is the later assignment. But a reader could make up a number. So a higher
 one counts only if the store may have lost it: it must be above the numbers known from before the
 loss, and not above the beginning of the present history (`model`).
 
     the split is                            the number is                       the claim
-    in this subtask's hands                 the same, or a lost one             counts (1)
+    held by this subtask                    the same, or a lost one             counts (1)
     free                                    the same as its last, or a lost one counts (2)
-    in another's, presented after a loss    a lost one that is higher           counts (3)
-    in another's, as known from before one  a lost one                          waits (4)
-    not known, with all that there was      a lost one                          counts
+    held by another, presented after a loss a lost one that is higher           counts (3)
+    held by another, known from before one  a lost one                          waits (4)
+    unknown, as the store has lost all data a lost one                          counts
     anything else                                                               is refused
 
 (1) The same process has registered again. (2) The reader's lease has ended, and no other reader has
-    got the split since. (3) As long as a reader may still read the splits that it got before the
-    loss.
-(4) The split is in doubt until the other reader's next exchange: if that presents the split, this
-    claim is refused; if it does not, or if its lease ends, the split is free (`let_go`). The
-    presenter reads on meanwhile. So once a doubt is removed nothing is assigned for one lease: by
-    then the presenter has come again, or its lease is over (`Work.settle`).
+    got the split since. (3) Only while a reader may still read splits that it got before the loss.
+(4) The split is in doubt until the other reader's next exchange. If this presents the split, the
+    claim is refused. If it does not, or if that reader's lease ends, the split is free (`let_go`).
+    The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one lease: by
+    then the claimant has come again, or its lease is over (`Work.settle`).
 
 After a loss some claims that do not count still record their position (`_keep_position`), if their
 number is from a clock that was ahead of the store's, or if the split was listed in the lost
-commits. The split is then free, and goes to its presenter when splits are assigned again.
+commits. The split is then free, and goes to the reader that presented it when splits are assigned
+again.
 
 A reader that starts for the first time presents nothing. The exchanges of a fenced process are
 refused, so its claims have no effect. Flink has claims only with
@@ -48,7 +48,9 @@ class Claim(Enum):
 
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
-    """Assign the split to the reader at the position that counts, if the claim counts."""
+    """Decide on a claim and return the decision. If the claim counts, the split is assigned to the
+    reader, at the position that counts (`position_after`).
+    """
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)
     if holder is not None:
@@ -73,27 +75,29 @@ def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Free the reader's split at its final position, under a number that no older message has."""
+    """Free a split that the reader gives back, at its final position. It gets a new number, so that
+    older messages about it no longer count.
+    """
     if claim(work, reader, claimed) is Claim.COUNTS:
         work.give_up(reader, claimed.split.split_id, work.number())
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Record as finished a split that its reader has read up to the stopping offset."""
+    """Record that a split is finished, because its reader has read it up to the stopping offset."""
     if claim(work, reader, claimed) is Claim.COUNTS:
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the splits that the reader had before a loss and no longer names."""
+    """Free the splits that the reader had before a loss and that are not among the `named` ones."""
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
     yield from for_each(gone, lambda each: work.give_up(reader, *each))
 
 
 def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, number: int) -> Claim:
-    """Return the outcome of a claim with this number to a split that a reader holds."""
+    """Return the decision on a claim with this number to a split that `holder` holds."""
     own = holder[0] == reader[0]
     if number == held.number:
         return Claim.COUNTS if own else Claim.REFUSED
@@ -113,7 +117,7 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the number, above `last`, may be from a history that the store lost."""
+    """Return whether the number is above `last` and may come from a history that was lost."""
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

@@ -1,25 +1,25 @@
 """Discovery: a reader sends the list of a source's splits on request, or an operator sets it.
 
-The rule. The coordinator has no access to Kafka. It asks the living reader with the lowest subtask
-of those that can discover, at once and then after each of that reader's intervals. The number of a
-request is that of the previous list. A list counts only as the answer to the open request, so one
-that comes late, twice or unasked changes nothing. Each list is complete, so there are three kinds
-of splits:
+The rule. The coordinator has no access to Kafka. Of the living readers that can list the splits, it
+asks the one with the lowest subtask, at once and then at that reader's interval. A request has the
+number of the previous list. A list counts only as the answer to the open request, so one that comes
+late, twice or unasked changes nothing. Each list is complete, so there are three kinds of splits:
 
-* *New* ones. Those of the first list begin where the list says. In a later list an offset counts as
-  it is, but a symbolic position (such as *latest*) becomes *earliest*: the split has appeared
+* *New* splits. Those in the first list begin where the list says. In a later list an offset counts
+  as it is, but a symbolic position (such as *latest*) becomes *earliest*: the split has appeared
   since, so all of it is unread.
-* *Missing* ones, which the list no longer names. A reader keeps those that it holds, and no other
-  reader gets them. The next list that names them makes them ordinary splits again. One that no
-  reader ever got is removed.
-* Known ones. They keep their position, whatever the list says.
+* *Missing* splits, which the list no longer names. A reader keeps those that it holds, and no other
+  reader gets them. They are no longer missing once a list names them again. A missing split that
+  was never assigned is removed.
+* *Known* splits. They keep their position, whatever the list says.
 
 After the store has lost its history, the first list of the new history need not be the first one
 ever. So splits that were never assigned in the new history begin at *committed*, Kafka's committed
-offset, if the list says the beginning or the end. They never start at the beginning unasked.
+offset, if the list says *earliest* or *latest*. So none is read from the beginning again by
+mistake.
 
-Follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`, with
-`newDiscoveryOffsetsInitializer` = earliest. There missing splits are only logged.
+This follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`,
+with `newDiscoveryOffsetsInitializer` = earliest. Flink only logs missing splits.
 """
 
 from dataclasses import replace
@@ -36,7 +36,9 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Take the complete list of the source's splits from the reader `by`; None is an operator."""
+    """Record the complete list of the source's splits, which the reader with subtask `by` has sent,
+    or an operator has set if `by` is None.
+    """
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
     for reader in work.readers:
@@ -66,7 +68,9 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number of the request to this reader to list the splits now, or None."""
+    """Return the number of the request that asks this reader to list the splits now, or None if it
+    is not asked.
+    """
     if enumerator.static:
         return None
     living = enumerator.newest()
@@ -83,9 +87,10 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
-    """After a loss, move splits that would start at the beginning or the end to the committed
-    offset, except those that their reader presents. With `unassigned` nothing was assigned in the
-    lost history, so a position that a reader has recorded (`claims`) stays.
+    """After a loss, let splits start at the committed offset if they would start at the beginning
+    or the end. Splits that a reader presents get their position from its claim. If `unassigned` is
+    true, nothing was assigned in the lost history, so a free split keeps the position that a reader
+    has recorded (`claims`).
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:
@@ -112,7 +117,9 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the number of the last list, which is its time, or else when the history began."""
+    """Return the number of the last list, which is the time (ms) when it came. If there was none,
+    it is the time when this history began.
+    """
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

@@ -1,33 +1,35 @@
-"""The exchange: a reader states all splits that it has, and the answer all that it is to have.
+"""The exchange, in which a reader states all splits that it has, and the answer states all splits
+that it should have.
 
-Nothing depends on whether an earlier exchange was lost, came twice or came late, so a coordinator
-may be any process over the store. Five rules keep each split in one reader's hands, and its
-position where it belongs:
+Nothing depends on whether an earlier exchange was lost, came twice or came late, so any coordinator
+process that uses the store can answer. Five rules ensure that each split has one reader at most,
+and the right position:
 
-1. *Numbers.* Each assignment has a number of its own (`model`). A snapshot counts under the number
-   of the present assignment alone (`claims`), so one of a fenced reader changes nothing, and a
-   reader that makes a number up gets nothing by it.
-2. *Leases.* A split leaves a reader's hands when the reader gives it back or leaves, or when its
-   lease is over (`leases`). A split that an exchange does not name stays assigned, and is added
-   again, because the answer that added it may have been lost.
-3. *Positions* rise with each snapshot. An older message that comes late has a lower one, which is
-   left out. Only a restore, which its user wants, sets one back.
+1. *Numbers.* Each assignment has a number (`model`). A snapshot counts only with the number of the
+   present assignment (`claims`), so one from a fenced reader changes nothing, and a reader gains
+   nothing if it makes up a number.
+2. *Leases.* A reader keeps a split until it gives it back or leaves, or its lease is over
+   (`leases`). A split that an exchange does not name stays assigned, and is added again, because
+   the answer that added it may have been lost.
+3. *Positions* rise with each snapshot. An older message that comes late has a lower position, which
+   is ignored. Only a restore, which a user asks for, sets a position back.
 4. *Shares* decide how many splits each reader gets, with the fewest moves (`shares`, `assigning`).
-5. *Loss.* The store may lose what it had answered. What a reader has seen proves it: a revision or
-   a number from before this history began, or a revision above its last one. Then nothing is
-   assigned for one lease. By the end of it, every reader that holds a split from the lost history
-   has presented it, or its lease is over. One reader is enough to prove the loss, even one that
-   holds nothing. A new enumerator waits for two report intervals in any case, so that one comes.
+5. *Loss.* The store may lose commits that were already answered. A reader proves this if it has
+   seen a revision or a number from before this history began, or a revision above the present one.
+   Then nothing is assigned for one lease. By the end of that lease, every reader that holds a split
+   from the lost history has presented it, or its lease is over. One reader is enough to prove the
+   loss, even one that holds nothing. A new enumerator always waits for two report intervals, so
+   that such a reader can come.
 
-So why is no split in two readers' hands? By (2) a split is assigned to another one only after its
-owner gave it back, or has stopped by its own clock. By (5) that holds over a loss too, unless the
-loss leaves no trace: no reader that has seen the lost history comes within two intervals; the new
-history begins in the millisecond of the lost one's last commit; or what was lost are renewed leases
-alone, and no process of the coordinator remembers them.
+So why do two readers never have the same split? By (2), a split goes to another reader only after
+its owner has given it back, or has stopped by its own clock. By (5), this holds after a loss too,
+unless the loss leaves no trace. There is none if no reader that has seen the lost history comes
+within two intervals, if the new history begins in the millisecond of the lost one's last commit, or
+if only renewed leases were lost and no coordinator process remembers them.
 
 Nothing that a reader sends raises a revision or a number: both follow the store's time.
 
-Follows Flink's `SourceCoordinator`: `handleEventFromOperator` and `subtaskReset` with
+This follows Flink's `SourceCoordinator`: `handleEventFromOperator` and `subtaskReset` with
 `addSplitsBack`. Flink sends each event once, over a connection that its job manager fences.
 """
 
@@ -54,14 +56,14 @@ INTERVALS = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """An exchange's result. `stop` are splits that the reader presented but does not hold."""
+    """The result of an exchange. `stop` has splits that the reader presented but does not own."""
 
     enumerator: Enumerator
     stop: tuple[StoppedSplit, ...]
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator. It first waits for readers of a predecessor that was lost."""
+    """Return a new enumerator, which at first waits for the readers of a lost predecessor."""
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
@@ -80,8 +82,8 @@ def exchange(
     now: Now,
     reports: LastReports,
 ) -> Steps[Exchanged]:
-    """Take one exchange of a registered reader of `source`. `reports` are those of the source's
-    readers in the group. Raises `StaleEpoch`. O(readers + splits).
+    """Process one exchange of a registered reader of `source`. `reports` are the last reports of
+    the source's readers. Raises `StaleEpoch` if the subtask has a newer epoch. O(readers + splits).
     """
     now_ms, newest = now.ms, enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
@@ -102,7 +104,7 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Remove a reader that has stopped, and free its splits at the positions of the last snapshot.
+    """Remove a reader that has stopped, and free its splits at the positions of its last snapshot.
     Returns the same object if there is no such reader.
     """
     if reader not in enumerator.readers:
@@ -114,8 +116,8 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with nothing assigned for one lease, for a process that has noticed the
-    loss of the store's last commits.
+    """Return the enumerator in a new history, which assigns nothing for one lease. It is for a
+    process that has noticed that the store lost its last commits.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -123,8 +125,8 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
-    """Return the enumerator with one more SourceEvent for its readers, or the same object if it has
-    an event with this `id`.
+    """Return the enumerator with one more SourceEvent, whose JSON is `text`, for one `subtask` or
+    for all readers. Returns the same object if it has an event with this `id`.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator
@@ -160,7 +162,7 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
 
 
 def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[list[NumberedSplit]]:
-    """Take all splits that the reader presents. Returns those that it does not hold."""
+    """Process all splits that the reader presents. Returns those that it does not own."""
     stop = list[NumberedSplit]()
 
     def take(each: NumberedSplit) -> None:
@@ -179,7 +181,9 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Begin to wait for survivors if the reader has seen what this history does not have."""
+    """Assign nothing for one lease if the reader has seen a revision or a number that this history
+    does not have, because that proves a loss.
+    """
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:
         yield from _begin_again(work, config)
@@ -187,7 +191,7 @@ def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps
     numbers = (each.assignment for each in (*event.held, *event.given_back, *event.finished))
     is_older = (seen is not None and seen < now.began_at) or any(number <= now.began_at for number in numbers)
     if is_older and not now.lost_history:
-        until = min(now.survivors_until, work.now_ms + config.lease_ms)  # it counts from when it began
+        until = min(now.survivors_until, work.now_ms + config.lease_ms)  # since this history began
         work.set(lost_history=True, assigning_at=max(now.assigning_at, until))
         yield from lose_beginnings(work)
 

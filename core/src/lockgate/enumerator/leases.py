@@ -2,20 +2,21 @@
 
 The rule. A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After
 that they are free, each at the position of its last snapshot. The reader itself stops earlier: it
-counts from when it *sent* the exchange, by its own clock, and leaves a margin for the two clocks'
-rates. So the old owner has stopped before a new one starts, wherever the two clocks stand.
+counts from when it *sent* the exchange, by its own clock, and leaves a margin (r) for different
+rates of the two clocks. So the old owner has stopped before a new one starts, whatever times the
+two clocks show.
 
     sent ──────────────────────── lease_ms · (1 − r) ──► the reader stops
       received ──────────────────────────── lease_ms ──► the splits are free
 
-This lease is not that of the reader's reports (`lockgate.group.leases`). Splits and reports are
-stored apart, so a report could renew a lease that another process has just ended.
+This lease is separate from that of the reader's reports (`lockgate.group.leases`). Splits and
+reports are stored apart, so a report could renew a lease that another process has just ended.
 
-What lengthens the leases of reports lengthens these: time in which the process stood still
-(`group.now`), a clock that was put forward (`group.clock_jumps`) or back, and the silence of all
-readers, counted by exchanges. A reader's lease is lengthened by a silence only once until it is
-heard again, and never to more than one lease from now. A longer lease is always safe: the split
-waits, and no other reader has it.
+These leases are extended for the same reasons as those of reports: the process stood still
+(`group.now`), the clock was set forward (`group.clock_jumps`) or back, or no reader had an exchange
+for a while. Such a silence extends a reader's lease only once until its next exchange, and never to
+more than one lease from now. A longer lease is always safe: the split waits, and no other reader
+has it.
 """
 
 from collections.abc import Iterable
@@ -44,8 +45,8 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator that an exchange starts from: leases are longer by a silence of all
-    readers, and no time lies in the future.
+    """Return the enumerator with its times adjusted for an exchange at `now_ms`. If all readers
+    were silent for long, their leases are extended by the silence. No time is left in the future.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:
@@ -80,7 +81,7 @@ def after_jumps(enumerator: Enumerator, jumps: Iterable[ClockJump]) -> Enumerato
 
 
 def _moved(until: int, jump: ClockJump) -> int:
-    """Return the end of a wait, moved by the jump unless the wait was over before."""
+    """Return the end of a wait, moved by the jump unless the wait was over before the jump."""
     return until if until <= jump.noticed_ms - jump.by_ms else until + jump.by_ms
 
 
@@ -91,7 +92,9 @@ def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:
 
 
 def _put_back(enumerator: Enumerator, now_ms: int) -> Enumerator:
-    """Limit each reader to one whole lease after the clock was put back."""
+    """Return the enumerator after the clock was set back, with each lease limited to one whole
+    lease from now, and the wait before splits are assigned to the longest lease.
+    """
     readers = {id: replace(reader, heard_at=min(reader.heard_at, now_ms)) for id, reader in enumerator.readers.items()}
     longest = max((reader.lease_ms for reader in readers.values()), default=0)
     assigning_at = min(enumerator.assigning_at, now_ms + longest)

@@ -1,12 +1,12 @@
 """The values of a split enumerator.
 
-An `Enumerator` is an immutable value, as a group is. Each split is in one place: in one reader's
-hands (`SplitOwner.held`), free, or finished. Readers are known by subtask and epoch. Of two epochs
+An `Enumerator` is an immutable value, as a group is. Each split is in one place: held by one reader
+(`SplitOwner.held`), free, or finished. Readers are identified by subtask and epoch. Of two epochs
 of one subtask the older one is *fenced*: it gets no more splits, and keeps those that it holds
 until its lease has ended, because it may not yet have learned that it is fenced.
 
-Follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which hold
-splits without positions, since checkpoints have these.
+This follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which
+hold splits without positions, since checkpoints have these.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +20,9 @@ ReaderId = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
-    """A split that a reader holds, at the position of its last snapshot. `number` is that of its
-    assignment. `since` (ms) is when it was assigned, or if its reader presented it after a loss,
-    when the loss happened.
+    """A split that a reader holds, at the position of its last snapshot. `number` is the number of
+    its assignment. `since` is the time (ms) of the assignment. If its reader has presented it after
+    a loss, it is the time since which the reader is known to hold it.
     """
 
     split: KafkaPartitionSplit
@@ -32,8 +32,9 @@ class OwnedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
-    """A split that no reader holds. `number` is that of its last assignment, 0 if there was none.
-    `last` is the subtask that had it, and `watermark` (ms) its watermark there.
+    """A split that no reader holds. `number` is the number of its last assignment, or a newer one
+    if it was given back; 0 means never assigned. `last` is the subtask that had it last, and
+    `watermark` (ms) is the watermark that it had there.
     """
 
     split: KafkaPartitionSplit
@@ -44,11 +45,12 @@ class FreeSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOwner:
-    """One epoch of a reader. `heard_at` and `lease_ms` are those of its last exchange. It is
-    `excused` if an outage has lengthened its lease since.
+    """One epoch of a reader. Its lease is `lease_ms` long and began with its last exchange, at
+    `heard_at`. It is `excused` if a silence of all readers has extended this lease already.
 
-    `revoked` has the ids of splits that it has to give back. `events_from` is the highest number
-    given out before it came. `arriving` has the watermarks of the splits on their way to it, by id.
+    `held` has the splits that it holds, and `arriving` the watermarks (ms) of the splits on their
+    way to it, both by split id. `revoked` has the ids of splits that it has to give back. It gets
+    SourceEvents with numbers above `events_from`.
     """
 
     heard_at: int
@@ -66,8 +68,8 @@ class SplitOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
-    """A SourceEvent as JSON text, to one `subtask` or to all. `id` is the same in each repetition,
-    and empty for an event that is never repeated.
+    """A SourceEvent as JSON text, for one `subtask`, or for all if that is None. `id` is the same
+    each time the event is sent, and empty for an event that is sent only once.
     """
 
     number: int
@@ -78,7 +80,7 @@ class MailedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedEvent:
-    """A SourceEvent from a reader, as JSON text."""
+    """A SourceEvent from a reader, as JSON text, which came at `at` (ms)."""
 
     id: str
     subtask: int
@@ -90,14 +92,14 @@ class ReceivedEvent:
 class Enumerator:
     """The enumerator of one source. Times are the store's, in ms.
 
-    The history began at `began_at`: the store has everything that was given out since then. If
-    `lost_history` is true, it has lost a history from before, of which numbers up to `known_to` are
-    still known. Until `survivors_until` a reader may read splits that it got before `began_at`.
+    The present history began at `began_at`: the store has all commits since then. If `lost_history`
+    is true, it has lost commits of an earlier history, of which only numbers up to `known_to` are
+    known. Until `survivors_until`, a reader may still read splits that it got before `began_at`.
 
-    `last_number` is the highest number that was given out to an assignment or a SourceEvent.
-    Nothing is assigned before `assigning_at`. `heard_at` is the time of the last exchange of any
-    reader. `listed` is true once a list of the splits has come since `began_at`. `missing` has the
-    unfinished splits that the last list has not named.
+    `last_number` is the highest number of any assignment or SourceEvent so far. Nothing is assigned
+    before `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is
+    true once a list of the splits has come since `began_at`. `missing` has the unfinished splits
+    that the last list has not named.
     """
 
     began_at: int
@@ -121,7 +123,7 @@ class Enumerator:
     finished: Mapping[str, FreeSplit] = field(default_factory=dict)
 
     def newest(self) -> dict[int, int]:
-        """Return the newest epoch of each subtask. Those of other epochs are fenced."""
+        """Return the newest epoch of each subtask. Readers with another epoch are fenced."""
         return newest_of(self.readers)
 
     def ids(self) -> Iterator[str]:
@@ -143,8 +145,8 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """Return the split at the position that counts: the higher one, since a message may be late, or
-    the new one if it is `restored`. A symbolic position (below 0) is below every offset.
+    """Return the split whose position counts. This is the one with the higher position, because a
+    message may be late, or `new` if it is `restored`. A symbolic position is below any offset.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

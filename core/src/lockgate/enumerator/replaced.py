@@ -1,12 +1,12 @@
-"""Lost readers whose splits others have taken over: they no longer block the group.
+"""Lost readers whose splits other readers have taken over, so that they no longer block the group.
 
 With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
-that it left unread. That is true of a Spark query. But splits that an enumerator has assigned go to
-the other readers of the source when the lease is over, and these report the splits' watermarks. The
-lost reader would block the group for ever, because a process that is started in its place usually
-takes another subtask number. So a lost reader leaves the group as soon as living readers hold all
-splits that it had. A missing split is not waited for, since no reader gets it before a list names
-it again.
+that it left unread. That is right for a Spark query. But splits that an enumerator has assigned go
+to the other readers of the source when the lease is over, and these report the splits' watermarks.
+The lost reader would still block the group for ever, because a process that replaces it usually has
+another subtask number. So a lost reader leaves the group as soon as living readers hold all splits
+that it had. Missing splits do not count, because no reader gets them before a list names them
+again.
 
 In Flink a lost subtask is restarted under its own number, or its job fails.
 """
@@ -33,7 +33,7 @@ def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKe
     longer wait for a new reader. O(lost + readers + free splits).
 
     The result is empty while the former reader of any free split is unknown, and until a list of
-    the source's splits has come. After the store has lost data, it must be a new list.
+    the source's splits has come. After the store has lost data, a new list has to come.
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
     if not enumerator.listed or None in waiting:

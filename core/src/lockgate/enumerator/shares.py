@@ -1,26 +1,27 @@
 """Shares: how many splits each reader gets, with as few moves as possible.
 
-The rule. N splits are shared by capacity: of readers with capacities c, one reader's exact share is
-q = N · c / Σc. It gets ⌊q⌋ or ⌈q⌉ splits, so no reader is a whole split away from its exact share.
-The shares have to add up to N. So R = N − Σ⌊q⌋ readers get one more, out of those whose q is no
-whole number; there are always more than R of these, or R is 0.
+The rule. N splits are shared by capacity. With capacity c, a reader has the exact share q = N · c /
+Σc. It gets ⌊q⌋ or ⌈q⌉ splits, so no reader is a whole split away from its exact share. The shares
+have to add up to N. So R = N − Σ⌊q⌋ readers get one more, out of those whose q is not a whole
+number. There are more than R of these unless R is 0.
 
-*The fewest moves.* A reader keeps what it has up to its share, and the rest moves. With `has_i`
-splits in hand, Σ max(0, has_i − share_i) splits move. The floors are given, and one more for reader
-i saves one move exactly if has_i > ⌊q_i⌋. So the extra ones go to such readers first; every other
-choice moves at least as many. Among equals the greater fraction goes first, then the lower subtask.
+*The fewest moves.* A reader keeps the splits that it has up to its share, and the rest moves. If
+reader i has has_i splits, Σ max(0, has_i − share_i) splits move. All get ⌊q_i⌋ splits, and one more
+for reader i saves one move exactly if has_i > ⌊q_i⌋. So such readers get the extra splits first,
+and any other choice moves at least as many. Among these, the greater fraction of q goes first, then
+the lower subtask.
 
 Flink's `KafkaSourceEnumerator.getSplitOwner` gives partition p of a topic to reader (hash(topic) +
-p) mod parallelism. That is even within a topic, and not over several, and a reader that comes or
-goes moves almost all.
+p) mod parallelism. This is even within a topic but not across topics, and almost all splits move if
+a reader comes or goes.
 """
 
 from collections.abc import Mapping
 
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
-    """Return how many of `total` splits each reader gets, by what it `has` now. Readers of capacity
-    0 get none. O(readers · log readers).
+    """Return how many of `total` splits each subtask gets. `has` is how many it has now. Subtasks
+    with capacity 0 get none. O(readers · log readers).
     """
     whole = sum(capacities.values())
     if not whole:

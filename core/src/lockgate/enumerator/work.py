@@ -1,7 +1,8 @@
-"""Work on one enumerator: a mutable copy of its values, from which the next value is made.
+"""The mutable copy of an enumerator, from which its next value is made.
 
-Every move of a split from one place to another goes through here, so that none is ever in two
-places. Only the parts that change are copied, so the store does not write the others again.
+All moves of splits between readers, free and finished splits go through `Work`, so that no split is
+ever in two places. Only the parts that change are copied, so the store does not write the others
+again.
 """
 
 from bisect import insort
@@ -24,7 +25,8 @@ def _nothing(subtask: int, id: str) -> None:
 
 class Work:
     """The changes to the enumerator `before`, made at `now_ms`. `now` has the changed values of the
-    enumerator itself, but not yet its readers, splits and revision.
+    enumerator itself, but not yet its readers, splits and revision. `reported` returns the
+    watermark in a split's last report.
     """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
@@ -45,7 +47,7 @@ class Work:
 
     @property
     def so_far(self) -> Enumerator:
-        """The enumerator `now`, with the changed readers."""
+        """The enumerator `now` with the changed readers, but without changes to their splits."""
         return replace(self.now, readers=self.readers)
 
     @property
@@ -57,7 +59,7 @@ class Work:
         return self.now.finished if self._finished is None else self._finished
 
     def held(self, reader: ReaderId) -> Mapping[str, OwnedSplit]:
-        """Return the splits that a reader holds, by id."""
+        """Return the splits that a reader holds, by split id."""
         return self._held[reader] if reader in self._held else self.readers[reader].held
 
     def revoked(self, reader: ReaderId) -> AbstractSet[str]:
@@ -65,11 +67,11 @@ class Work:
         return self._revoked[reader] if reader in self._revoked else self.readers[reader].revoked
 
     def arriving(self, reader: ReaderId) -> Mapping[str, int]:
-        """Return the watermarks of the splits on their way to a reader, by id."""
+        """Return the watermarks (ms) of the splits on their way to a reader, by split id."""
         return self._arriving[reader] if reader in self._arriving else self.readers[reader].arriving
 
     def holder(self, id: str) -> ReaderId | None:
-        """Return the reader that holds a split, or None. Its index is built once per exchange."""
+        """Return the reader that holds a split, or None. The first call builds an index."""
         if self._holders is None:
             self._holders = {id: reader for reader in self.readers for id in self.held(reader)}
         return self._holders.get(id)
@@ -87,7 +89,9 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Let a reader hold a split that is in no other place, or renew one that it holds."""
+        """Record that a reader holds a split, which is in no other place. If the reader holds it
+        already, `held` replaces its values.
+        """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
         if was is not None and not self.is_in_doubt(held):
@@ -98,7 +102,7 @@ class Work:
             self._holders[id] = reader
 
     def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
-        """Give free splits to readers, under a new number."""
+        """Assign free splits to readers under a new number. `dealt` has pairs of reader and id."""
         if not dealt:
             return
         self._moved, self._holders = True, None
@@ -133,15 +137,15 @@ class Work:
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """End the doubt about a split. Another reader that presents it may read it for one more
-        lease, so nothing is assigned until then.
+        """End the doubt about a split, if there is any. Another reader that claims it may read it
+        for one more lease, so nothing is assigned before that is over.
         """
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
             self.set(assigning_at=until)
 
     def give_up(self, reader: ReaderId, id: str, number: int) -> None:
-        """Free a split of a reader under this number."""
+        """Free a reader's split, and record `number` as its last number."""
         watermark = self.stood_at(reader[0], id)
         self.put_free(FreeSplit(split=self.take(reader, id).split, number=number, last=reader[0], watermark=watermark))
 
@@ -150,7 +154,7 @@ class Work:
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
-        """Free a split that is in no other place. `id` saves computing the split's id."""
+        """Add a free split, which is in no other place. Passing its `id` saves computing it."""
         self._moved = True
         self._opened_free()[id or free.split.split_id] = free
 
@@ -183,8 +187,8 @@ class Work:
         return self._epochs.setdefault(subtask, [])
 
     def stood_at(self, subtask: int, id: str) -> int | None:
-        """Return the watermark (ms) with which a subtask's split counts in its group, None if it
-        blocks no reader. Splits on their way to a subtask are kept at its newest epoch.
+        """Return the watermark (ms) with which a subtask's split counts in its group, or None if no
+        reader waits for it. Splits on their way to a subtask are recorded at its newest epoch.
         """
         epochs = self.epochs(subtask)
         at = self.arriving(epochs[-1]).get(id) if epochs else None
@@ -206,8 +210,8 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return a number above all that were given out. Splits that are assigned at once share it,
-        so that numbers stay near the clock.
+        """Return a number above all earlier ones. It is the same for all changes of this `Work`, so
+        that numbers stay near the clock.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
@@ -218,7 +222,7 @@ class Work:
         self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:
-        """Return the next value. Its revision has changed if an assignment has."""
+        """Return the enumerator with all changes. A changed assignment raises its revision."""
         yield from for_each({**self._held, **self._revoked, **self._arriving}, self._close)
         return replace(
             self.now,
@@ -230,7 +234,9 @@ class Work:
         )
 
     def _forget(self, reader: ReaderId) -> None:
-        """Remove a reader. Any split on its way to it is held by an older epoch, or free."""
+        """Remove a reader whose splits have been freed. Any other split on its way to it now
+        arrives at the newest remaining epoch of its subtask.
+        """
         held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
         self._holders = None
         for opened in (self._held, self._revoked, self._arriving):
@@ -241,7 +247,7 @@ class Work:
             self.arrive(epochs[-1], {id: at for id, at in arriving.items() if id not in held})
 
     def _close(self, reader: ReaderId) -> None:
-        """Store the changes to a reader's splits in its value."""
+        """Apply the changes to a reader's splits to its entry in `readers`."""
         owner = self.readers[reader]
         revoked = frozenset(self._revoked[reader]) if reader in self._revoked else owner.revoked
         self.readers[reader] = replace(owner, held=self.held(reader), revoked=revoked, arriving=self.arriving(reader))

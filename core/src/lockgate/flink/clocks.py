@@ -1,7 +1,7 @@
 """Clocks and timers that are passed as arguments, since nothing in this package reads a wall clock.
 
 A `RelativeClock` counts nanoseconds since an arbitrary start. `ProcessingTime` counts milliseconds,
-and calls back at a set time. A `PausableClock` hides the time in which its owner could make no
+and calls back at a set time. A `PausableClock` leaves out the time in which its owner could make no
 progress (Flink's `PausableRelativeClock`), so a split that alignment pauses, or a source under back
 pressure, does not become idle.
 """
@@ -26,7 +26,7 @@ class Timer(Protocol):
     """A timer that was set."""
 
     def cancel(self) -> None:
-        """Stop the timer: it does not fire again. A second call changes nothing."""
+        """Stop the timer, so that it does not fire again. A second call changes nothing."""
 
 
 class ProcessingTime(RelativeClock, Protocol):
@@ -39,7 +39,7 @@ class ProcessingTime(RelativeClock, Protocol):
         """Call `callback` once, at `at_ms`, or soon if that time has passed."""
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` every `period_ms`, first in `period_ms` from now."""
+        """Call `callback` every `period_ms`, for the first time after one period."""
 
 
 class PausableClock:
@@ -69,7 +69,7 @@ class PausableClock:
         self._pauses += 1
 
     def resume(self) -> None:
-        """End one pause. Raises `WrongState` when the clock is running."""
+        """End one pause. Raises `WrongState` if the clock is running."""
         if not self._pauses:
             raise WrongState("the clock is running: resume() needs a pause() before it")
         self._pauses -= 1

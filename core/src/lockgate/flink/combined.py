@@ -2,9 +2,9 @@
 `IndexedCombinedWatermarkStatus`).
 
 The combined watermark is the minimum over the active parts. When all parts are idle it is the
-maximum over all, since there is no part to wait for. It only rises. Without any part neither the
-watermark nor the idleness changes. Unlike in the valve, a part that comes back behind the others is
-in the minimum at once, and cannot lower it.
+maximum over all, since there is no part to wait for. It only rises. Without any part, neither the
+watermark nor the idleness changes. A part that becomes active again behind the others counts at
+once, unlike in the valve, but it cannot lower the combined watermark.
 
 A change costs O(log n). Only the removal of the highest part scans the others.
 """
@@ -26,7 +26,7 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """Take a watermark, and end idleness. Returns True if it was above the part's own."""
+        """End idleness, and raise the watermark to `timestamp`. Returns False if it is no rise."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -52,7 +52,7 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """Return a new part, active and at MIN, which keeps the combined watermark from rising."""
+        """Add and return an active part at MIN, which keeps the combined watermark from rising."""
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -67,7 +67,7 @@ class CombinedWatermarkStatus:
             self._highest = None
 
     def update(self) -> bool:
-        """Combine the parts, and set `idle`. Returns True if the combined watermark rose."""
+        """Set `watermark` and `idle` from the parts. Returns True if the watermark rose."""
         if not self._parts:
             return False
         minimum = self._active.lowest()
@@ -110,7 +110,9 @@ class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
         self._inputs = [self.add() for _ in range(inputs)]
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """Take a watermark. Returns True if the combined one rose. Raises `UnknownName`."""
+        """Set the watermark of the input `index`. Returns True if the combined one rose. Raises
+        `UnknownName` if there is no such input.
+        """
         self._input(index).set_watermark(timestamp)
         return self.update()
 

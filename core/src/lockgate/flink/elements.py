@@ -1,5 +1,5 @@
 """The elements of a stream: records, and between them watermarks, statuses, latency markers and
-record attributes (Flink's `StreamElement`). A channel carries them in one order.
+record attributes (Flink's `StreamElement`). A channel keeps their order.
 """
 
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class WatermarkOutput(Protocol):
     """The receiver of a generator's watermarks and idleness (Flink's `WatermarkOutput`)."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark. The receiver drops one that does not rise."""
+        """Take a watermark (ms). The receiver drops it if it is not above the last one."""
 
     def mark_idle(self) -> None:
         """Mark the output idle, so that receivers do not wait for it until it is active again."""

@@ -21,11 +21,11 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Take an event that the source has just passed on."""
+        """Handle an event that the source has just passed on. This may emit a watermark."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit the watermark, if there is one. It is called at each interval."""
+        """Emit the watermark, if there is one. This is called at each interval."""
 
 
 class NoWatermarks(WatermarkGenerator):
@@ -39,9 +39,9 @@ class NoWatermarks(WatermarkGenerator):
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
-    """A generator for events that come up to `delay` after a later one: the watermark is the
-    highest event time − delay − 1. It emits on every periodic call, MIN before the first event. The
-    delay counts in whole milliseconds. Raises `InvalidValue` for a negative or too large delay.
+    """A generator for events that are at most `delay` out of order. Its watermark is the highest
+    event time − delay − 1, with the delay in whole milliseconds. It emits on every periodic call,
+    MIN before the first event. Raises `InvalidValue` for a negative or too large delay.
     """
 
     only_highest_counts = True

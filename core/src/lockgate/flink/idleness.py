@@ -1,18 +1,20 @@
-"""Idleness: a generator without events is marked idle, and nothing waits for it (Flink's
-`WatermarksWithIdleness`). Without idleness one empty partition stops the event time of a whole job.
+"""Idleness: the output of a generator without events is marked idle, so that nothing waits for it
+(Flink's `WatermarksWithIdleness`). Without idleness one empty partition stops the event time of a
+whole job.
 
-1. Only the periodic probes look at the time. A probe that finds an event since the last probe
-   resets the timer. The first *quiet* probe starts the timer; the event itself does not. A later
-   probe finds the output idle when strictly more than the timeout has passed since the start. So
-   idleness takes at least three probes after an event, or two if there has never been one.
-2. Idleness is announced once per quiet spell. Meanwhile the inner generator is not asked.
+1. Only the periodic probes (`on_periodic_emit`) look at the time. A probe that finds an event since
+   the last probe resets the timer. The first *quiet* probe starts the timer; the event itself does
+   not. A later probe finds the output idle when strictly more than the timeout has passed since the
+   start. So idleness takes at least three probes after an event, or two if there has never been
+   one.
+2. The output is marked idle once per quiet spell. Meanwhile the inner generator is not called.
 3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
-4. The clock must not run while the split could not have been read (`clocks.PausableClock`).
+4. The clock must not run while the split cannot be read (`clocks.PausableClock`).
 5. A timer that starts when the clock shows exactly 0 has not started, since Flink keeps 0 for "not
    running". It starts one probe later.
 
-In an alignment group silence alone proves nothing, so idle splits are something else there
-(`lockgate.plan.model`).
+In an alignment group, silence alone does not prove that nothing is to come, so idle splits are
+defined differently there (`lockgate.plan.model`).
 """
 
 from lockgate.duration import Duration
@@ -69,7 +71,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.is_idle_now = False
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Probe once: mark the output idle, or let the inner generator emit."""
+        """Mark the output idle after enough quiet, else let the inner generator emit."""
         if not self.timer.check_if_idle():
             self.inner.on_periodic_emit(output)
         elif not self.is_idle_now:

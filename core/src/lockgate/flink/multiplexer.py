@@ -1,18 +1,20 @@
-"""The multiplexer combines the watermarks of many splits into one output (Flink's
+"""The multiplexer, which combines the watermarks of many splits into one output (Flink's
 `WatermarkOutputMultiplexer`), so that a split that lags limits the source's watermark.
 
-An *immediate* output (per-event emission) is combined at once, a *deferred* one (periodic emission)
-with `on_periodic_emit`, so that a round over a thousand splits combines once. The rules:
+An *immediate* output (per-event emission) is combined at once. A *deferred* one (periodic emission)
+is combined in `on_periodic_emit`, so that a round over a thousand splits combines only once. The
+rules:
 
-1. `emit_watermark` makes the output active, and tells the listener so every time. If the watermark
-   rose, the listener gets it next. An immediate output then combines, if the watermark rose and is
-   above the combined one.
-2. `mark_idle` and `mark_active` tell the listener every time. An immediate output always combines.
-3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle, each
-   time, since the receiver filters. It never sends `mark_active`: a rising watermark means the
-   same.
+1. `emit_watermark` makes the output active, and reports this to the listener every time. If the
+   watermark rose, the listener gets it next. If it is also above the combined one, an immediate
+   output then combines.
+2. `mark_idle` and `mark_active` are reported to the listener every time. An immediate output always
+   combines.
+3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle. This
+   is sent every time, because the receiver drops repetitions. `mark_active` is never sent, because
+   a rising watermark means the same.
 4. `register` and `unregister` combine nothing. Without any output the last combined state remains.
-5. The handle of an unregistered output still tells the listener, and may still cause a combination.
+5. The handle of an unregistered output still calls the listener, and may still cause a combination.
    Its value no longer counts.
 """
 
@@ -23,7 +25,7 @@ from lockgate.flink.source_output import WatermarkUpdateListener
 
 
 class _Output:
-    """A handle for writing to an output. An `immediate` one combines at each watermark."""
+    """A handle for writing to an output. An `immediate` one combines at each change."""
 
     __slots__ = ("_immediate", "_multiplexer", "_name", "_part")
 

@@ -7,7 +7,8 @@ output then pass through a final filter, which lets only rising watermarks throu
 
 1. A record is passed on before the watermark that it causes. The listener receives a watermark
    before the stream does.
-2. The stream's watermark is the higher one of main and splits. (A reader uses one or the other.)
+2. The stream's watermark is the higher one of the main output and the combined splits. (A reader
+   uses one or the other.)
 3. The stream is idle while both halves, main and splits, are idle. Both start idle. A watermark
    that reaches a half ends its idleness, even if the final filter drops the watermark.
 4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.
@@ -102,7 +103,7 @@ class TimestampsAndWatermarks:
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Emit at each interval. Raises `WrongState` if this has begun already."""
+        """Start to emit at each interval. Raises `WrongState` if this has started already."""
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
@@ -134,7 +135,7 @@ class TimestampsAndWatermarks:
             clock.resume()
 
     def back_pressure(self, started: bool) -> None:
-        """Pause all clocks while the stream downstream cannot take more."""
+        """Pause all clocks if back pressure has `started`, else resume them."""
         if started == self._back_pressured:
             return
         self._back_pressured = started
@@ -145,7 +146,7 @@ class TimestampsAndWatermarks:
                 clock.resume()
 
     def clock_for_split(self, split_id: str) -> PausableClock:
-        """Return a clock for a new split. It is paused if there is back pressure."""
+        """Create and return the clock of a new split. It is paused if there is back pressure."""
         clock = PausableClock(self._time)
         if self._back_pressured:
             clock.pause()

@@ -1,5 +1,5 @@
-"""One output of a source with its generator, and the filter where all outputs of the source meet.
-`lockgate.flink.outputs` puts these parts together.
+"""One output of a source with its generator, and the final filter that all outputs of the source
+share. `lockgate.flink.outputs` puts these parts together.
 """
 
 from typing import Protocol
@@ -11,10 +11,10 @@ from lockgate.watermark import MIN
 
 
 class WatermarkUpdateListener(Protocol):
-    """A listener that gets the decisions of the event-time logic before the stream does."""
+    """A listener for the watermarks and the idleness that the event-time logic determines."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """Handle a rise of the source's watermark."""
+        """Handle a rise of the source's watermark, before the stream receives it."""
 
     def update_idle(self, idle: bool) -> None:
         """Handle the source becoming idle or active, after the stream has received it."""
@@ -33,7 +33,7 @@ class SourceOutput(Protocol):
     """The receiver of a reader's records (Flink's `SourceOutput`)."""
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """Take a record, with the timestamp it came with."""
+        """Take a record and its own timestamp (ms), such as the one in Kafka."""
 
     def emit_watermark(self, timestamp: int) -> None:
         """Take a watermark that the reader itself emits."""
@@ -46,7 +46,7 @@ class SourceOutput(Protocol):
 
 
 class ReaderOutput(SourceOutput, Protocol):
-    """The main output, which also makes the outputs per split (Flink's `ReaderOutput`)."""
+    """The main output, which also creates an output for each split (Flink's `ReaderOutput`)."""
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
         """Return the split's output. Two calls for one split return the same output."""
@@ -67,7 +67,7 @@ class RisingWatermarks:
         self._idle = False
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Pass a watermark on if it rises: first to the listener, last to the stream."""
+        """Pass a watermark on if it rises, first to the listener and then to the stream."""
         if timestamp <= self._highest:
             return
         self._highest = timestamp
@@ -92,8 +92,8 @@ class RisingWatermarks:
 
 
 class IdleWhenBothAre:
-    """One half of a stream, main or all splits together. The stream is idle only while the `other`
-    half is idle too (Flink's `IdlenessManager`).
+    """One half of a source's stream: the main output, or all splits together. The stream is idle
+    only while the `other` half is idle too (Flink's `IdlenessManager`).
     """
 
     def __init__(self, underlying: WatermarkOutput) -> None:
@@ -125,7 +125,9 @@ class IdleWhenBothAre:
 
 
 class GeneratingOutput:
-    """An output with a generator behind it (Flink's `SourceOutputWithWatermarks`)."""
+    """An output that generates watermarks (Flink's `SourceOutputWithWatermarks`). Those per event
+    go to `on_event`, and those per interval to `periodic`.
+    """
 
     def __init__(
         self,
@@ -142,7 +144,7 @@ class GeneratingOutput:
         self._generator = generator
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """Pass the record on with its event time. Then the generator gets it."""
+        """Pass the record on with its event time, and then give it to the generator."""
         event_time = self._assign_timestamp(value, timestamp)
         self.records.emit(Record(value, event_time))
         self._generator.on_event(value, event_time, self._on_event)

@@ -20,7 +20,7 @@ _NUMBERS = struct.Struct(">iqq")
 
 
 def encode_modified_utf8(text: str) -> bytes:
-    """Return `text` encoded, without its length. Unpaired surrogates are written as they are."""
+    """Return `text` in modified UTF-8, without its length. Unpaired surrogates are written, too."""
     units = text.encode("utf-16-be", "surrogatepass")
     out = bytearray()
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -35,8 +35,8 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """Return the text. Raises `UnreadableBytes` for `field` where Java's `readUTF` fails."""
-    if data.isascii() and 0 not in data:  # most often, and then a hundred times faster
+    """Return the text of `data`. Raises `UnreadableBytes` for `field` if Java's `readUTF` fails."""
+    if data.isascii() and 0 not in data:  # the usual case, and a hundred times faster
         return data.decode("ascii")
     units = bytearray()
     at = 0
@@ -73,7 +73,9 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """Return the split; `version` is ignored. Raises `UnreadableBytes`, `InvalidValue`."""
+        """Return the split of these bytes; `version` is ignored. Raises `UnreadableBytes`, or
+        `InvalidValue` for an invalid offset.
+        """
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]
         topic = self._part(data, _LENGTH.size, length, "topic")
         numbers = self._part(data, _LENGTH.size + length, _NUMBERS.size, "partition and offsets")

@@ -7,7 +7,7 @@ For Kafka a split is one partition of one topic, from one offset up to another (
                       older state, and read from its position)
     stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever); never EARLIEST
 
-A stopping offset before the starting one is a split without records.
+If the stopping offset is before the starting one, the split has no records.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class KafkaPartitionSplit:
 
     @property
     def is_migrated(self) -> bool:
-        """Return whether the starting offset was taken over from an older state."""
+        """Whether the starting offset was taken over from an older state."""
         return self.starting_offset == MIGRATED
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split while it is read. `current_offset` is checked when it becomes a split again."""
+    """A split while it is read. `current_offset` is not checked before `to_split`."""
 
     __slots__ = ("current_offset", "split")
 
@@ -98,7 +98,7 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split from the current offset on. Raises `InvalidValue` if it is invalid."""
+        """Return the split from the current offset on. Raises `InvalidValue` if that is invalid."""
         split = self.split
         return KafkaPartitionSplit.as_flink(
             split.topic, split.partition, self.current_offset, split.raw_stopping_offset

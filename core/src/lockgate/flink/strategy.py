@@ -1,5 +1,6 @@
 """A watermark strategy: the generator, the event time, the idle timeout and the alignment (Flink's
-`WatermarkStrategy`). It creates the generators of a source, one for each split, with its own clock.
+`WatermarkStrategy`). It creates the generators of a source, one for each split, each with its own
+clock.
 
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5))
     strategy = strategy.with_idleness(Duration.of(seconds=60))
@@ -33,7 +34,8 @@ def record_timestamp(value: object, timestamp: int) -> int:
 @dataclass(frozen=True, slots=True)
 class AlignmentParameters:
     """The group of a source, how far the source may be ahead, and how often it reports. With a
-    drift of MAX the source is not aligned. Raises `InvalidValue` for a negative drift or interval.
+    drift of MAX, the source is not aligned. Raises `InvalidValue` for a negative drift, or an
+    interval of 0 or less.
     """
 
     group: str | None

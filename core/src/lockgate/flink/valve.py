@@ -10,14 +10,16 @@ as in Flink 2.3:
    watermark is dropped.
 2. A channel is *aligned*, i.e. takes part in the minimum, with two exceptions. An idle channel is
    not aligned. A channel that was idle is aligned again once it has reached the watermark that the
-   valve sent last (exactly is enough).
+   valve sent last (equal is enough).
 3. The valve sends the minimum over its aligned channels when that is above the watermark that it
    sent last. Without an aligned channel it sends nothing.
-4. A channel becomes idle while others are active. The minimum is taken again only if this channel's
-   watermark is exactly the one that was sent last, since it may have held back the others.
-5. The last active channel becomes idle. If its watermark is the one that was sent last, the maximum
-   over all channels goes out, since there is no channel to wait for. Then IDLE goes out.
-6. A channel becomes active. This by itself never sends a watermark. ACTIVE goes out if the whole
+4. If a channel becomes idle while others are active, the minimum is taken again only if this
+   channel's watermark is exactly the one that was sent last, since it may have held back the
+   others.
+5. When the last active channel becomes idle and its watermark is the one that was sent last, the
+   maximum over all channels is sent, since there is no channel to wait for. Then, in any case, IDLE
+   is sent.
+6. When a channel becomes active, this alone never sends a watermark. ACTIVE is sent if the whole
    valve was idle.
 
 A watermark costs O(log n), because channels' watermarks never fall.
@@ -30,7 +32,7 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """A valve for this number of `channels`. Raises `InvalidValue` if it is negative."""
+    """A valve from input `channels` to `output`. Raises `InvalidValue` for a negative number."""
 
     def __init__(self, channels: int, output: DataOutput) -> None:
         if channels < 0:

@@ -1,5 +1,5 @@
-"""The plan of one batch: how far each split is read, so that no row is late. The heart of lockgate.
+"""The plan of one batch, which decides how far each split is read so that no row is late.
 
-Used by the Spark client's planner. The theory is in `lockgate.plan.model`, and for users in
-`docs/how-it-works.md`.
+The Spark client's planner makes such plans. The theory is in `lockgate.plan.model`, and for users
+in `docs/how-it-works.md`.
 """

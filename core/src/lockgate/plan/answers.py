@@ -1,13 +1,14 @@
-"""The answers of the logs to one plan of a query, and the search that asks for them.
+"""The look-ups in the logs that one plan of a query needs, and the search that makes them.
 
-Each answer is a request to the broker, so it is kept. Logs are asked in this order:
+Each look-up is a request to the broker, so its answer is kept. They come in this order:
 
 1. the first unread record of each split (`heads`);
-2. where each split passes some event times (`cut`), until the search has its target;
-3. the highest event times in the logs, once the budgets reach beyond what the clock allows.
+2. the first record of each split above an event time (`cut`), for one event time after the other
+   until the search has its target;
+3. the highest event times in the logs, if the budgets reach further than the clock allows.
 
-`lockgate.plan.draft` then makes the plan from these answers. Answers that are `closed` ask nothing
-more: a missing one raises `Unasked`, and the caller may ask for it.
+`lockgate.plan.draft` then makes the plan from these answers. `closed` answers make no more
+look-ups: a missing answer raises `Unasked`, and the caller may `add` it.
 """
 
 import copy
@@ -20,11 +21,13 @@ from lockgate.plan.model import Backlog, Bounds, Head, Limit, Split, SplitLog
 from lockgate.plan.search import AIM, MOST_PROBES, Curve, Cut, Found, greatest_within
 
 MOST_LOOK_UPS = MOST_PROBES + 7
-"""The most look-ups of a plan: heads, highest event times, a search in two parts, and the cuts."""
+"""The maximum number of look-ups in a plan: heads, highest times, a search in two parts, cuts."""
 
 
 class Unasked(LookupError):
-    """Closed answers lack the cut at `event_time` (ms), or the highest times if that is None."""
+    """Raised if closed answers lack the cut at `event_time` (ms), or the highest event times if
+    `event_time` is None.
+    """
 
     def __init__(self, event_time: int | None) -> None:
         super().__init__("the logs were not asked for this")
@@ -33,8 +36,9 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The log's answers so far. `cuts` maps an event time to the first records above it, and to the
-    last event time with the same ones. Batches may end at the `confirmed` event times.
+    """The log's answers so far. `cuts` maps an event time (ms) to a pair: the last event time with
+    the same answer, and the first records above it. Closed answers let a batch end only at the
+    `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -44,11 +48,12 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The answers that one draft needs. Creating them asks the log, whose errors pass through.
+    """The answers that one draft needs. The constructor asks the log, and passes its errors on.
 
-    `budgets` are offsets per batch and source, None for no limit. `learned` is the `curve` of the
-    previous answers. `heads` has the first unread record of each split, and `first` is their lowest
-    event time, MAX if there is none. `found` and `horizon` are the results of the search, ms.
+    `budgets` are the maximum offsets per batch of each source, or None for no limit. `learned` is
+    the `curve` of the previous answers. `heads` has the first unread record of each split, and
+    `first` is the lowest event time (ms) among them, or MAX if there are none. The search sets
+    `found`, its result, and `horizon`, the query's own part of the ceiling (ms).
     """
 
     def __init__(
@@ -78,7 +83,9 @@ class LogAnswers(Generic[Split]):
         self.cut(self.found.target)
 
     def closed(self) -> "LogAnswers[Split]":
-        """Return the same answers without the log, with the cut at the target confirmed."""
+        """Return these answers without the log, so that they make no more look-ups. A batch may end
+        at the target of their search.
+        """
         closed = copy.copy(self)
         closed._log = None
         closed._asked.confirmed.add(self.found.target)
@@ -90,8 +97,8 @@ class LogAnswers(Generic[Split]):
         log: SplitLog[Split],
         confirm: Callable[[int, Mapping[Split, Head]], bool],
     ) -> None:
-        """Ask the log for the missing answer. `confirm` is called with an event time (ms) and its
-        cut, and the log is asked again until it returns True.
+        """Look up the answer that `lacking` names in `log`, and keep it. A cut is passed to
+        `confirm` with its event time (ms), and is looked up again until `confirm` returns True.
         """
         asking = copy.copy(self)
         asking._log = log
@@ -110,7 +117,9 @@ class LogAnswers(Generic[Split]):
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
-        """Return each split's first unread record above `event_time` (ms). Each cut is kept."""
+        """Return each split's first unread record above `event_time` (ms), and keep the answer.
+        Raises `Unasked` if it is not known and these answers are closed.
+        """
         if event_time < self.first:
             return self.heads
         if event_time == watermark.MAX:
@@ -126,7 +135,9 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the cut at a batch's end. Closed answers raise `Unasked` unless confirmed."""
+        """Return the cut at `event_time` (ms), where a batch ends. Raises `Unasked` if these
+        answers are closed and the cut is not confirmed.
+        """
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
         return self.cut(event_time)
@@ -141,7 +152,7 @@ class LogAnswers(Generic[Split]):
 
     @property
     def limit(self) -> Limit:
-        """The reason why the query alone would read no further."""
+        """The reason why the query alone, without its group, would read no further."""
         if self.found.target < self.horizon:
             return Limit.BUDGET
         return Limit.HORIZON if self.cut(self.found.target) else Limit.END
@@ -229,31 +240,33 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's own ceiling by the clock alone, which takes no look-up."""
+        """Return the query's own ceiling (ms) by the clock alone, which needs no look-up."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which no record can come, by the producer's lag."""
+        """Return the event time (ms) below which no record can come, by clock and producer lag."""
         backlog = self.backlogs[split]
         return watermark.add(
             backlog.known_until, -(self.bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """Return h(s) for the query itself. If few records of the split were seen, that assumes a
-        larger out-of-orderness than the value for the group, which uses the observed one.
+        """Return h(s) (ms) for the query's own ceiling. While few records of the split have been
+        seen, this assumes a larger out-of-orderness than the watermark for the group does.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
 
     def end_watermark(self, split: Split, disorder: int) -> int:
-        """Return h(s), or only the clock's part of it while the highest event times are unknown."""
+        """Return h(s) (ms) for this `disorder` (ms). While the highest event times are unknown, it
+        is h(s) by the clock alone.
+        """
         by_clock = watermark.add(self.by_clock(split), -1)
         highest = None if self._asked.highest is None else self._asked.highest.get(split)
         return by_clock if highest is None else max(by_clock, highest - disorder - 1)
 
 
 def _lowest(heads: Mapping[Split, Head]) -> int:
-    """Return the event time (ms) of the first of these records, or MAX if there are none."""
+    """Return the lowest event time (ms) of these records, or MAX if there are none."""
     return min((head.event_time for head in heads.values()), default=watermark.MAX)

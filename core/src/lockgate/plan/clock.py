@@ -3,22 +3,21 @@ records that are stamped ahead of it.
 
 **Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but has no
 date. So plans use the monotonic clock plus the last good difference of the two. If that difference
-changes by more than `LEAP_MS` between two looks, the wall clock has jumped. A jump that is undone
-within `STOOD_MS` has no effect. One that lasts longer is accepted: the clock was set, or the
-machine was suspended, and its monotonic clock with it. A smaller difference means that the clocks
+changes by more than `LEAP_MS` between two calls of `look`, the wall clock has jumped. A jump that
+is undone within `STOOD_MS` has no effect. One that lasts longer is accepted: the clock was set, or
+the machine was suspended, and its monotonic clock with it. A smaller change means that the clocks
 run unevenly, and is accepted at once.
 
 **Records.** If a record was appended between two looks but is stamped later than the second one,
-the driver's clock is behind, or the producer's is ahead. If this is so for `SHOWN_MS` with every
-record of every producer seen lately, by `AHEAD_MS` or more, then the driver's clock is taken to be
-behind by the least of these differences. One producer on time is enough to trust the driver's
-clock.
+the driver's clock is behind, or the producer's is ahead. If every record of every recent producer
+is ahead by `AHEAD_MS` or more for `SHOWN_MS`, then the driver's clock is taken to be behind by the
+smallest of these differences. So one producer on time is enough to trust the driver's clock.
 
-Records outweigh a jump. If records have come since a jump was noticed, plans keep the time at which
-these were on time, and then follow the records. So neither a jump that no producer shares nor the
-correction of a wrong driver's clock changes a plan. The guarantees hold with any clock, because a
-horizon compares event times with lags that were measured by the same clock. If the clock moves, the
-times recorded by it have to be moved by as much (`moved`).
+Records outweigh a jump. If records have come since a jump was noticed, accepting the jump does not
+change the time of plans; from then on, the records decide. So neither a jump that no producer
+shares nor a correction of the driver's wrong clock changes a plan. The guarantees hold with any
+clock, because a horizon compares event times with lags that were measured by the same clock. If the
+clock moves, times that were recorded by it have to be moved by the same amount (`moved`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -27,27 +26,28 @@ from dataclasses import dataclass
 from lockgate.plan.model import Split
 
 LEAP_MS = 1_000
-"""If the difference between the clocks changes by more between two looks, that is a jump."""
+"""If the difference between the clocks changes by more between two looks, the clock has jumped."""
 
 UNEVEN = 0.001
-"""How much faster or slower one clock may run than the other."""
+"""The share by which one clock may run faster or slower than the other."""
 
 STOOD_MS = 60_000
-"""A jump is accepted once it has lasted for so long."""
+"""The time for which a jump has to last until it is accepted."""
 
 AHEAD_MS = 10_000
-"""Records that are ahead of the clock by less delay a plan by no more than that."""
+"""The smallest lead of records that is corrected. A smaller one delays plans by less than this."""
 
 SHOWN_MS = 10_000
-"""How long each record has to be ahead."""
+"""The time for which all records have to be ahead until the clock is corrected."""
 
 _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says nothing
 
 
 @dataclass(slots=True)
 class _Shown:
-    """The least lead (ms) of one producer's records over the wall clock: `low` in the present
-    period of `SHOWN_MS`, and `before` in the previous one.
+    """The smallest lead (ms) of one producer's records over the wall clock: `low` in the present
+    period of `SHOWN_MS`, which began at `began`, and `before` in the previous one. Its last records
+    were shown at `at`. Times are by the monotonic clock.
     """
 
     at: int
@@ -61,8 +61,8 @@ class _Shown:
 
 
 class PlanClock:
-    """The clock of one run. Judged by the records, the wall clock is `behind` ms behind, or ahead
-    if that is negative. `moved` is how far (ms) this clock has been moved so far.
+    """The clock of one run. According to the records, the wall clock is `behind` ms behind, or
+    ahead if that is negative. `moved` (ms) is how far this clock has been moved in total.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,9 @@ class PlanClock:
         return 0 if self._jump is None or self._base is None else self._jump[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
-        """Return the time (ms) for plans, from the wall clock and the monotonic clock."""
+        """Return the time (ms) for plans, from the wall clock and the monotonic clock. A jump that
+        has lasted long enough is accepted.
+        """
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
         if self._base is None or abs(difference - self._base) <= LEAP_MS + UNEVEN * since:
@@ -90,8 +92,9 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Take in by how many ms each producer's records were ahead of this clock at the last look,
-        below 0 if they were behind. They must have been appended since the look before that one.
+        """Correct the clock by new records. `ahead` has the lead (ms) of each producer's records
+        over this clock at the last `look`, which is negative if they were behind. They must have
+        been appended since the `look` before that one.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)
@@ -120,7 +123,9 @@ class PlanClock:
             self.moved += by
 
     def _weigh(self) -> None:
-        """Set `behind` to the least difference that the records have shown."""
+        """Set `behind` to the smallest lead that the records have shown, if the change is large
+        enough, and add the change to `moved`.
+        """
         lately = [shown for shown in self._shown.values() if self._ticks - shown.at <= _REMEMBERED_MS]
         if not any(shown.before is not None for shown in lately):
             return

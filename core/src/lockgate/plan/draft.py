@@ -1,5 +1,5 @@
-"""The draft of a plan: how far a query would get alone, and what it reads under the group's
-ceiling. `lockgate.plan.model` has the rule.
+"""The draft of a plan: how far a query would read without its group, and what it reads under the
+group's ceiling. The rule is in `lockgate.plan.model`.
 """
 
 import copy
@@ -15,7 +15,7 @@ from lockgate.plan.search import Found
 class Draft(Generic[Split]):
     """A plan of one query's next batch, made without the group's ceiling.
 
-    `watermarks` (ms) are those of each split before the batch. `horizon` (ms) is the query's own
+    `watermarks` has each split's watermark (ms) before the batch. `horizon` (ms) is the query's own
     part of the ceiling. `limit` is the reason why the query alone would read no further.
     """
 
@@ -49,19 +49,20 @@ class Draft(Generic[Split]):
         return min(self._own.target, max(self.answers.ask_highest().values(), default=watermark.MIN))
 
     def reported_watermarks(self) -> dict[Split, int]:
-        """Return the watermarks for the group. If a split is read to its end, the last records
-        count, too.
+        """Return each split's watermark (ms) for the report to the group. If a split is read to its
+        end, this looks up the highest event times, because the last records count as well.
 
-        A plan can use the clock for such splits, but a group cannot: its watermark would fall back
-        to the clock's bound, and block each reader with a backlog for all of `idle_timeout`.
+        A plan can use the clock alone for such splits, but a group cannot. Its watermark would fall
+        back to the clock's bound, and readers with a backlog would wait for a whole `idle_timeout`.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()
         return {split: self._watermark(split) for split in self._backlogs}
 
     def extended(self, event_time: int) -> "Draft[Split]":
-        """Return the draft with `event_time` (ms, within the horizon) as its target, if that is
-        higher and within the budgets. The search may have ended with 99 % of a budget.
+        """Return a draft with the target `event_time` (ms, within the horizon) if that is higher
+        and within the budgets, else this draft. There may be room, because the search is content
+        with 99 % of a budget.
         """
         own = self._own
         if own.target >= event_time or own.overfull is not None or self.answers.use(self.answers.cut(event_time)) > 1:
@@ -71,8 +72,8 @@ class Draft(Generic[Split]):
         return extended
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan under the group's max desired watermark (ms), or under another `ceiling`
-        whose limit is `limit_there`.
+        """Return the plan under `ceiling` (ms), the group's max desired watermark or a lower event
+        time. If that is below the target of the draft, the plan's limit is `limit_there`.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -131,7 +132,9 @@ class Draft(Generic[Split]):
         return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """Return the ends of a batch of one timestamp that is larger than the budget."""
+        """Return the ends of a batch that reads only part of one timestamp, because its records
+        exceed the budget. `heads` are the first records after it.
+        """
         left = dict(self._budgets)
         ends = {}
         for split, backlog in self._backlogs.items():
@@ -143,7 +146,9 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to splits that cannot be aligned, in proportion."""
+        """Give the rest of each budget to the splits that cannot be aligned, in proportion to their
+        unread offsets. This changes `ends`.
+        """
         for source, budget in self._budgets.items():
             of_source = {split: each for split, each in self._backlogs.items() if each.source == source}
             blank = {split: each.offsets for split, each in of_source.items() if split in self.answers.blank}

@@ -1,14 +1,14 @@
 """Producers that are so far behind that no split waits for them.
 
-A split that appends blocks the others by its last event time, however far behind the clock that is.
-If a producer writes seconds instead of milliseconds, that is 1970, and the others would never be
-read again. So a split no longer blocks the others if both conditions are true:
+A split whose producer appends blocks the others at its last event time, however far behind the
+clock that is. If a producer writes seconds instead of milliseconds, this is in 1970, and the others
+would never be read again. So a split no longer blocks the others if both conditions are true:
 
-* Its producer is *far*: it has shown, by a record that came while the query looked, that it is
-  further behind the clock than `bound`, a day or more. A backlog shows nothing, so a replay is not
-  affected, however old its records are.
-* The next record of every split that is not far is more than `bound` above its own. While a job
-  fills old records into all partitions these are close together, and stay aligned.
+* Its producer is *far*: a record that was appended while the query ran was further behind the clock
+  than `bound`, which is a day or more. A backlog does not count, so a replay is not affected,
+  however old its records are.
+* The next record of every split that is not far is more than `bound` above its own. If a job writes
+  old records to all partitions, these are close together and stay aligned.
 
 The rows of such a split are late, as they are without alignment.
 """
@@ -22,7 +22,7 @@ FAR_MS = 86_400_000
 
 def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
     """Return the splits of `far` that no longer block the others. `times` has the event time (ms)
-    of each split's next record, or of its last one if it has read all but still appends.
+    of each split's next record, or of its last one if all are read but the producer still appends.
     """
     others = min((time for split, time in times.items() if split not in far), default=None)
     if others is None:

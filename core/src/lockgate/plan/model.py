@@ -1,49 +1,51 @@
-"""The planner: how far each split of a query may be read in its next batch. The heart of lockgate.
+"""The planner, which decides how far each split of a query is read in the next batch.
 
-**The rule.** For the splits `s` of one query, each with a position, an end at the broker and a
-budget of offsets per source, choose the greatest event time `T ≤ C` that stays within every budget,
-`cost(T) ≤ B < cost(T + 1 ms)`, and read each split up to its first record above `T`. So all splits
-are aligned in event time at every batch boundary. If one timestamp alone exceeds the budget,
-several batches read it, so the query makes progress whenever the ceiling allows it.
+**The rule.** Each split `s` of a query has a position and an end at the broker, and each source has
+a budget of offsets. Choose the highest event time `T` that is not above the ceiling `C` (below) and
+stays within every budget, `cost(T) ≤ B < cost(T + 1 ms)`. Read each split up to its first record
+above `T`. So all splits are aligned in event time at every batch boundary. If the records of one
+timestamp exceed the budget, several batches read them, so the query makes progress whenever the
+ceiling allows it.
 
-**Horizon.** A split's log *now* does not hold everything that will come, because a live producer
-may lag. With `t` the wall clock before the broker was asked and `disorder` the out-of-orderness
-inside a split,
+**Horizon.** A split's log does not yet have all records, because a live producer may lag. Let `t`
+be the wall clock before the broker was asked, and `disorder` the out-of-orderness inside a split.
+Then
 
     h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
 
-is the watermark of a split that is read to its end: no record at or below it is still to come, if
-the records of a split are at most `disorder` out of order and are appended at most `lag(s)` after
-their event time: `idle_timeout`, or what the split's own producer has shown
+is the watermark of a split that is read to its end. No record at or below it is still to come if
+the records of a split are at most `disorder` out of order, and are appended at most `lag(s)` after
+their event time. This lag is `idle_timeout`, or learned from the split's own producer
 (`lockgate.plan.producer_lag`). So
 
     C = min(the group's max desired watermark, max_drift + min over all s of h(s))
 
-A backlog itself bounds nothing (the same batch reads it up to `T`), but its *end* does: a slow live
-split holds back the others, whenever it is polled. In a replay `t − lag(s)` is far above
-everything, so finished and empty splits hold back no other split.
+The records of a backlog do not limit `C`, because the same batch reads them up to `T`. The *end* of
+the log does, so a slow live split always holds back the others. In a replay `t − lag(s)` is far
+above all records, so finished and empty splits hold back no other split.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
 above h(s) ≥ T − max_drift (its split was read to the end). Both are above Spark's watermark if
-`max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` checks it) and part of h(s), and
-`lag(s)` does not enter, since an idle split goes on bounding C by the clock.
+`max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` checks this), and h(s) allows for it.
+`lag(s)` does not appear in this condition, because an idle split still limits C by the clock.
 `tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows that rows are
 lost once a bound is broken, even by 1 ms.
 
-**The watermark of a split**, in reports and everywhere, is the event time of its first unread
-record − 1 − disorder if it has one, else h(s). So no split with a backlog reports MIN, and a gap in
-event time is crossed. A split that is `far_behind` has h(s) in any case.
+**The watermark of a split**, in reports and everywhere else, is the event time of its first unread
+record − 1 − disorder if there is one, else h(s). So no split with a backlog reports MIN, and the
+watermark rises across a gap in event time. The watermark of a split that is `far_behind` is always
+h(s).
 
-**Records without a credible event time** (stamped 2099, or not at all) take no part: they are read
-with the next credible record. A split without any credible unread record has the watermark h(s),
-and is read with the rest of the budget, in proportion, as in plain Spark.
+**Records without a credible event time** (stamped 2099, or not at all) are left out: they are read
+together with the next credible record. A split without any credible unread record has the watermark
+h(s), and gets a share of the rest of the budget, as in plain Spark.
 
 **Steps.** The planner is pure: the clock is an argument, and a `SplitLog` answers its questions.
-`answers` asks the log and searches for `T` with few look-ups (`lockgate.plan.search`). `Draft` is
-how far the query would get alone. Once the reader has reported that, `Draft.plan(ceiling)` keeps to
-the group's ceiling. Flink has no such part: it pauses splits that are already ahead
-(`SourceOperator.checkSplitWatermarkAlignment`).
+`answers` asks the log and searches for `T` with few look-ups (`lockgate.plan.search`). `Draft` has
+the target that the query would have without its group. Once the reader has reported that,
+`Draft.plan(ceiling)` plans under the group's ceiling. Flink has no such planner: it pauses splits
+that are already ahead (`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -59,13 +61,14 @@ Split = TypeVar("Split", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """The unread part of one split: offsets `position` (next to be read) up to `end` (exclusive).
+    """The unread part of one split of `source`: the offsets from `position` (the next one to read)
+    to `end` (exclusive).
 
-    The log has shown every append up to the wall clock `known_until` (ms), which is before the
-    broker was asked. The split has had nothing unread since `caught_up_since` (ms), None while it
-    has. Its producer may be `lag_bound` (ms) behind the clock, and later records may be `disorder`
-    (ms) out of order; if these are None, `Bounds` has the values. If it is `far_behind`, its unread
-    records hold back no other split (`lockgate.plan.far_behind`).
+    `known_until` is the wall clock (ms) before the broker was asked, so all appends up to then are
+    known. `caught_up_since` is the wall clock (ms) since which nothing has been unread, or None if
+    something is. The producer may be `lag_bound` (ms) behind the clock, and later records may be
+    `disorder` (ms) out of order. If one of these is None, `Bounds` has the value. If the split is
+    `far_behind`, it holds back no other split (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -83,16 +86,16 @@ class Backlog:
 
 
 class Head(NamedTuple):
-    """A record in a split's log, as its offset and its event time in ms."""
+    """The offset and the event time (ms) of a record in a split's log."""
 
     offset: int
     event_time: int
 
 
 class SplitLog(Protocol[Split]):
-    """The unread part of each split's log as one plan sees it. Every call may ask the broker.
+    """The logs of all splits as one plan sees them. Every call may ask the broker.
 
-    A result leaves out splits without such a record, and records without a credible event time.
+    Results leave out records without a credible event time, and splits without a matching record.
     """
 
     @property
@@ -106,12 +109,14 @@ class SplitLog(Protocol[Split]):
         """Return each split's first unread record with an event time above `event_time` (ms)."""
 
     def highest(self) -> Mapping[Split, int]:
-        """Return the highest event time (ms) below each split's end, read or unread."""
+        """Return the highest event time (ms) below each split's end, of read and unread records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The user's promises and limits, in ms. Raises `InvalidValue` when one is out of range."""
+    """The drift (ms) that plans allow, and the producer lag and out-of-orderness (ms) that they
+    assume. Raises `InvalidValue` if one is negative or `max_drift` is not above `disorder`.
+    """
 
     max_drift: int
     idle_timeout: int
@@ -140,35 +145,35 @@ class PlannedState(Enum):
 
 
 class Limit(Enum):
-    """The reason why a plan goes no further."""
+    """The reason why a plan reads no further."""
 
     BUDGET = "budget"
     GROUP = "group"  # the group's max desired watermark
     HORIZON = "partition"  # a partition of this query that may still bring older records
     SLICE = "slice"  # the end of a window, in event-time slices
-    END = "end"  # nothing: all there is will be read
+    END = "end"  # no limit: everything is read
 
 
 class SplitPlan(NamedTuple):
-    """One split in a plan, which reads the offsets from `position` to `end` (exclusive).
-    `watermark` (ms) is the split's before the batch.
+    """The part of a plan for one split, which is read from the offset `position` to `end`
+    (exclusive). `watermark` (ms) is the split's watermark before the batch.
     """
 
     position: int
     end: int
     state: PlannedState
     watermark: int
-    next: "Head | None"  # the first record that is left unread, where it is known
+    next: "Head | None"  # the first record that is left unread, if it is known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Generic[Split]):
-    """The next batch, as the offsets that it reads. Times are in ms."""
+    """The plan of the next batch: the offsets that it reads from each split. Times are in ms."""
 
-    # T: no record above it is read (one timestamp larger than the budget: the last ms that is read
-    # whole)
+    # T: no record above it is read. If one timestamp exceeds the budget, it is the last ms of which
+    # all records are read.
     target: int
-    ceiling: int  # C: what the plan had to stay under
+    ceiling: int  # C: the target is not above it
     limit: Limit
     splits: Mapping[Split, SplitPlan]
     look_ups: int

@@ -2,30 +2,30 @@
 
 **What a producer shows.** A plan looks at a split at wall clock `t` and sees where its log ends.
 The first record after that end, with event time `e`, was appended after `t`. So its producer was at
-least `t − e` behind the clock. A horizon needs exactly this figure: with a bound of `t − e` or more
-at that look, the record could not have come late. A producer on time shows 0, however long a plan
-takes. A producer that commits every five minutes shows five minutes.
+least `t − e` behind the clock. A horizon needs exactly this figure: if that plan had assumed a lag
+of `t − e` or more, the record could not have been late. A producer on time shows 0, however long a
+plan takes. A producer that commits every five minutes shows five minutes.
 
-**The bound** of a split is the lag that its producer has shown, and a quarter more (`MARGIN`). It
-is never below the drift: a lower bound would only let records through that are stamped ahead of the
-clock.
+**The bound** of a split is the lag that its producer has shown plus a quarter (`MARGIN`). It does
+not fall below the drift, because the horizon would then be above the clock, where only records
+stamped in the future are.
 
     bound(s) = max(max_drift − grace, 1.25 · shown(s) + disorder)
 
 * *Remembered*: the greatest lag counts in full for an hour, then its weight halves every hour.
 * *Silent*: a split that has brought nothing for a minute holds back the others by `limit` at most.
-  Otherwise a split that once resumed half an hour late would cost all others half an hour.
+  Otherwise a split that once resumed half an hour late would delay all others by half an hour.
 * *Single absurd records*: a record that is older than a previous one in its own log, by more than
-  `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice. One
-  beyond `far`, a day or more, is not remembered.
+  `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice within
+  an hour. One beyond `far`, a day or more, is not remembered.
 * *Hidden*: an open transaction hides the records after it. The longer it is open, the further
   behind these will be.
 
-The `grace` is for records that are stamped between the look at the clock and the broker's answer,
-or in a group until the others learn of the next look. They are on time.
+The `grace` allows for records that are on time but stamped after a plan has read the clock: until
+the broker answers, or in a group until the others learn of the next plan.
 
-**Memory.** All that is known of a producer is one `Shown`, so that a restarted run can go on from
-it. A split that no plan has looked at for an hour is no longer `known`: its producer may have
+**Memory.** All that is known of a producer is kept in one `Shown`, from which a restarted run can
+go on. A split that no plan has looked at for an hour is no longer `known`: its producer may have
 changed, and records from that time show nothing of its lag. The caller decides how to treat a split
 that is not `known`.
 """
@@ -43,22 +43,22 @@ MARGIN = 1.25
 ACTIVE_MS = 60_000
 REMEMBERED_MS = 3_600_000
 GRACE_MS = 100
-_GROWTH = 1.125  # a memory that is short by less still covers, with MARGIN, all that was shown
+_GROWTH = 1.125  # a remembered lag that is too low by less is still enough, because of MARGIN
 _TIMES = ("shown_at", "beyond_at", "looked_at", "met_at", "moved_at")
 _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken for a fault
 
 
 class Shown(NamedTuple):
-    """All that is known of one split's producer. Times are wall clocks in ms, MIN for never.
+    """All that is known of one split's producer. Times are by the wall clock in ms, MIN for never.
 
     The producer is `known` if it has shown a lag, or was found silent. `shown` is the greatest
-    remembered lag (ms), which was shown at `shown_at`, and `last` is the lag that was shown last. A
-    lag beyond the limit was last shown at `beyond_at`.
+    remembered lag (ms), which was shown at `shown_at`, and `last` is the lag that was shown last.
+    At `beyond_at`, a lag beyond the limit was shown that did not count yet.
 
-    The first look at the log was at `met_at`, and the last one at `looked_at`, when the log ended
-    at `end` (-1 before the first look). The end was last seen to move at `moved_at`. `highest` is
-    the highest event time of a first unread record. Records after the end have been hidden since
-    `hidden_since`, which is MAX if there are none.
+    A plan first looked at the log at `met_at`, and last at `looked_at`, when the log ended at `end`
+    (-1 before the first look). The log was last seen to grow at `moved_at`. `highest` is the
+    highest event time (ms) that a first unread record has had. Records after the end have been
+    hidden since `hidden_since`, which is MAX if there are none.
     """
 
     known: bool = False
@@ -74,7 +74,7 @@ class Shown(NamedTuple):
     hidden_since: int = MAX
 
     def kept(self) -> list[bool | int]:
-        """Return the values of all fields, in order."""
+        """Return the values of all fields in order, as `restored` takes them."""
         return list(self)
 
     @classmethod
@@ -94,8 +94,8 @@ class Shown(NamedTuple):
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Return whether a run that begins with this state waits long enough for all that `later`
-        has shown. Lags up to `slack` (ms) need not be remembered.
+        """Return whether a run that starts from this state waits long enough for all lags that the
+        newer state `later` remembers. Lags up to `slack` (ms) need not be remembered.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -121,12 +121,12 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Take in a plan's look at `now` (wall clock in ms, before the broker was asked), when the
-        split was read up to `position` and its log ended at `end`. Returns the lag (ms, 0 or more)
+        """Record what a plan saw at `now` (wall clock in ms, before the broker was asked): the
+        split was read up to `position`, and its log ended at `end`. Returns the lag (ms, 0 or more)
         that the producer has shown since the last look, or None.
 
-        `first` is the first unread record. Records may be `disorder` (ms) out of order. Since
-        `hidden_since` (wall clock, ms) records after the end are hidden.
+        `first` is the first unread record, or None. Records may be `disorder` (ms) out of order.
+        `hidden_since` is the wall clock (ms) since which records after the end are hidden, or None.
         """
         before = self.state
         met = before.end >= 0
@@ -146,7 +146,7 @@ class ProducerLag:
         return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
-        """Take in a lag (ms) that a record showed at `now`. Returns the lag, 0 or more."""
+        """Record a lag (ms) that a record showed at `now`. Returns it, or 0 if it is negative."""
         lag, state = max(0, lag), self.state
         self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
@@ -158,11 +158,13 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Ignore the next records as a sign of lag, because they are hidden for now."""
+        """Drop the recorded end of the log, so that the next look shows no lag. Records after it
+        are hidden for now.
+        """
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
-        """Record that the split was watched but has brought nothing."""
+        """Record that the split was watched but has brought no records, so that it is `known`."""
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
@@ -172,7 +174,7 @@ class ProducerLag:
 
     @property
     def known(self) -> bool:
-        """Return whether the producer has shown a lag, or was found silent."""
+        """Whether the producer has shown a lag, or was found silent."""
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
@@ -185,7 +187,7 @@ class ProducerLag:
 
     @property
     def silent_since(self) -> int | None:
-        """The wall clock (ms) when the log last grew, or None if it never did."""
+        """The wall clock (ms) at which the log was last seen to grow, or None if it never was."""
         return None if self.state.moved_at == MIN else self.state.moved_at
 
     @property
@@ -199,11 +201,11 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer still appends, more than `bound` ms behind the clock."""
+        """Return whether the producer still appends, but more than `bound` ms behind the clock."""
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
-        """Return whether the log has grown lately."""
+        """Return whether the log was seen to grow within `ACTIVE_MS` before `now`."""
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
@@ -217,5 +219,7 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """Return the bound (ms) for the horizon: `expected`, but at least what the drift allows."""
+        """Return the lag (ms) that the horizon assumes: `expected`, but at least `max_drift` −
+        `grace`. At most half of `max_drift` is taken off.
+        """
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

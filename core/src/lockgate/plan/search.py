@@ -2,16 +2,16 @@
 
 Each look-up asks the broker for the first record of every split above one event time, so the number
 of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
-needs; it never falls as `T` rises. A look-up also yields two more event times. Up to the lowest one
-that is left unread, `use` does not change, so gaps cost nothing. And from some event time on, the
-next record of each split is enough to exceed the rest of the budget: with many splits of few
-records, that alone almost ends the search.
+needs; it never falls as `T` rises. A look-up also yields two more event times. One is the lowest
+event time left unread: `use` does not change below it, so gaps cost nothing. The other is the
+lowest event time at which the next records of the splits alone exceed the rest of the budget. With
+many splits of few records, it almost ends the search.
 
-The search begins with the curve of the last plans (`Curve`). It follows the straight line between
-the two nearest known points, and halves the interval if interpolation neither halved it nor came
-close. Now and then it tries the very next event time, which ends the search if many records share
-one. Dense feeds take one or two look-ups. After `MOST_PROBES` the batch is smaller than it could
-be.
+The search begins with a guess from the curve of the last plans (`Curve`). Then it interpolates
+between the two nearest known points, and halves the interval if interpolation neither halved it nor
+came close. Now and then it tries the lowest unread event time, which ends the search if many
+records share it. Dense feeds take one or two look-ups. After `MOST_PROBES` it stops, and the batch
+is smaller than it could be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -26,15 +26,15 @@ from lockgate import watermark
 GOOD_ENOUGH = 0.99
 AIM = 0.995
 MOST_PROBES = 16
-MOST_POINTS = 32  # that a curve keeps
+MOST_POINTS = 32  # of a curve
 _CLOSE = 0.1  # of a budget: a line that missed by less is likely to hit with its next try
 _PATIENT = 4  # look-ups: after so many, coming close no longer counts
 _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """The result of a search, the event time `target` (ms) to read up to. If 1 ms more would exceed
-    the budget, `overfull` is that event time, else None.
+    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is the next
+    millisecond if that is known to exceed the budget, else None.
     """
 
     target: int
@@ -42,9 +42,9 @@ class Found(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The result of one look-up at `event_time` (ms). A `use` of 1.0 is the whole budget. `next` is
-    the lowest event time left unread (ms), or MAX if there is none. `full` is the lowest event time
-    (ms) that is known to exceed the budget, or MAX.
+    """The result of one look-up at `event_time` (ms). `use` is the part of the budget that a batch
+    up to it needs (1.0 is all). `next` is the lowest event time (ms) left unread, or MAX if there
+    is none. `full` is the lowest event time (ms) known to exceed the budget, or MAX.
     """
 
     event_time: int
@@ -55,8 +55,8 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The expected `use`, before any look-up. `points` are pairs of event time (ms) and use, in
-    rising order of both. Only differences count.
+    """The expected `use` by event time, before any look-up. `points` are pairs of event time (ms)
+    and use, both in rising order. Only differences between uses have a meaning.
     """
 
     points: tuple[tuple[int, float], ...]
@@ -83,7 +83,7 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return the event time (ms) at which a batch from `low` has reached this `use`."""
+        """Return the event time (ms) at which a batch that begins at `low` reaches this `use`."""
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):
@@ -113,9 +113,10 @@ def greatest_within(
     """Return the greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that
     uses at least 99 % of the budget.
 
-    `low` must be within the budget. With `low >= high` the result is `high`, without a look-up.
-    After `most` look-ups, or once `enough()` is true, the search ends with any event time that uses
-    some of the budget. If there is none yet, one more look-up finds the lowest.
+    `look` makes a look-up, first at `guess` (ms). `low` must be within the budget. If `low` is not
+    below `high`, the result is `high`, without a look-up. After `most` look-ups, or once `enough()`
+    is true, the search ends with any event time that uses some of the budget. If `most` look-ups
+    have found none, one more tries the lowest unread event time.
     """
     if low >= high:
         return Found(high, None)
@@ -131,7 +132,7 @@ def greatest_within(
         if probes >= most:
             return Found(under.event_time, None) if under.use > 0 else _least(look, under, high)
         if over is not None and probes % 6 == 4:
-            probe = under.next  # many records may share it: then what is below is the answer
+            probe = under.next  # if many records share it, the answer is just below it
         else:
             probe = guess if probes == 0 else _further(low, under) if over is None else _between(under, over, halve)
         probe = max(under.event_time + 1, min(probe, broken - 1))
@@ -145,21 +146,21 @@ def greatest_within(
 
 
 def _raised(cut: Cut, high: int) -> Cut:
-    """Return the same cut, but at the greatest event time that has the same result."""
+    """Return the same cut at the highest event time up to `high` (ms) that has the same result."""
     return cut._replace(event_time=max(cut.event_time, min(cut.next - 1, high)))
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """Return the lowest unread event time, for a search that has found nothing within the budget.
-    If that exceeds the budget, too, it is `overfull`.
+    """Look up the lowest unread event time, for a search that has found none within the budget. If
+    this one exceeds the budget as well, it is the `overfull` of the result.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)
 
 
 def _further(low: int, under: Cut) -> int:
-    """Return the next probe while no upper bound is known, by the density so far, but at least
-    twice as far as the last probe.
+    """Return the next event time (ms) to try while no upper bound is known. It follows from the
+    density so far, but is at least twice as far from `low` as the last one.
     """
     distance = under.event_time - low
     promised = distance * AIM / under.use if under.use > 0 else 0.0

@@ -1,25 +1,24 @@
-"""Batches that end where windows do (`lockgate.plan.windows`), so that each window is whole without
-any state.
+"""Batches that end at the end of a window (`lockgate.plan.windows`), so that queries get whole
+windows without keeping any state.
 
 **The rule.** A plan whose target would be `T` ends instead at the start of the window that contains
 `T + 1`. So a batch holds one or more whole windows, as the budget allows. In three cases it cannot
 reach the end of the window that has the first unread record:
 
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
-  once the time up to which the logs have shown everything is `idle_timeout` past its end.
+  once everything in the logs is known up to `idle_timeout` after its end.
 * The window exceeds the *budget*. The batch reads as much of it as the budget allows. The slices of
   batches that share a window are not `whole`.
 * The *group's ceiling* is lower. While the group waits for another reader, the query waits until it
   may read the rest of the window. While the group waits for the query itself, no other reader can
-  raise the ceiling, so the query reads up to it. With a drift of at least a window that does not
-  happen.
+  raise the ceiling, so the query reads up to it. This does not happen if `max_drift` is at least as
+  long as a window.
 
-**Whole** means that this batch has all records of the windows from `start` to `end` that are ever
-read, except stragglers: records that are out of order across the cut and come later.
+A slice is **whole** if its batch has all records of the windows from `start` to `end` that are ever
+read. Only stragglers may be missing: records out of order that come after the batch.
 
-**Torn windows**, of which a part was deleted or read before, are kept apart: no batch holds a torn
-window together with one that may be whole. The logs show up to where windows are torn
-(`whole_from`).
+A window is **torn** if part of it was deleted or read before. No batch holds a torn window together
+with one that may be whole: `whole_from` is the start of the first one that is not torn.
 """
 
 from dataclasses import dataclass
@@ -32,9 +31,9 @@ from lockgate.plan.windows import Windows
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The event times from `start` to `end` (exclusive), ms. It is `whole` if a window begins at
-    both, and no other batch has a part of its windows. It is `unfinished` if the batch ends within
-    its last ms, because that ms exceeds the budget.
+    """The event times (ms) of a batch, from `start` to `end` (exclusive). It is `whole` if windows
+    begin at both, and no other batch has a part of its windows. It is `unfinished` if the records
+    of its last ms exceed the budget, so that the next slice begins with the same ms.
     """
 
     start: int
@@ -50,7 +49,8 @@ class Slice:
 def plan_slice(
     draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
-    """Return the plan under the group's ceiling (ms) that ends where a window does.
+    """Return the plan of a batch that ends at the end of a window if it can, under the group's
+    `ceiling` (ms).
 
     `holds_group` is true if no reader is behind this query. `whole_from` is the start (ms) of the
     first window that is not torn. A batch that begins before it also ends before it.
@@ -73,8 +73,8 @@ def plan_slice(
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
-    """Return the slice that a plan's batch covers. `first` is the event time (ms) of the first
-    unread record, `before` the previous slice, or None if there is none.
+    """Return the slice that the batch of `plan` covers. `first` is the event time (ms) of the first
+    record that was unread before it. `before` is the previous slice, or None if there is none.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

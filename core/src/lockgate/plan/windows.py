@@ -1,17 +1,17 @@
 """The starts and ends of event-time windows, in the local time of a time zone.
 
-**The rule.** A window is a part of a day that divides it, counted from local midnight; a day; or a
-week from Monday on. So it has the rows that a table partitioned by `date_trunc`, `hour` or a date
-has in one partition, in that zone. Where clocks are changed, days have 23 or 25 hours, and an hour
-of the day can be missing.
+**The rule.** A window is a week that begins on Monday, a day, or one of the equal parts of a day,
+counted from local midnight. So it has the same rows as one partition of a table that is partitioned
+by `date_trunc`, `hour` or a date in that zone. When clocks change, a day has 23 or 25 hours, and an
+hour of the day can be missing.
 
 **When clocks go back**, an hour of local time occurs twice. If a batch ended between the two, the
-next batch would overwrite the first hour by the second. So a window ends only where no later
-instant repeats an earlier local time. The hour that occurs twice is one window of two hours. With
-windows of half an hour all four are one window.
+next batch would overwrite the first hour with the second. So a window ends only at an instant after
+which no earlier local time occurs again. The hour that occurs twice is one window of two hours. Its
+four half hours are one window, too, if windows last half an hour.
 
-**Without a zone** a window of any size is a multiple of its size since 1970-01-01T00:00Z, as in
-Spark's `window()` and in Flink.
+**Without a zone**, windows may have any size, and begin at multiples of it since 1970-01-01T00:00Z,
+as in Spark's `window()` and in Flink.
 
 The caller passes the zone's changes, so this module reads no time zone database.
 """
@@ -38,11 +38,11 @@ class Zone:
     changes: tuple[tuple[int, int], ...] = ()
 
     def local(self, instant: int) -> int:
-        """Return the local time at an instant, as ms since 1970-01-01T00:00 of the same clocks."""
+        """Return the local time at `instant` (ms), as ms since 1970-01-01T00:00 local time."""
         return instant + self._offset(bisect_right(self.changes, instant, key=itemgetter(0)))
 
     def first(self, local: int) -> int:
-        """Return the first instant at which the clocks show `local` or more."""
+        """Return the first instant (ms) at which the local time is `local` (ms) or later."""
         at = bisect_left(self.changes, local - DAY, key=itemgetter(0))
         begin = local - DAY
         while at < len(self.changes) and max(begin, local - self._offset(at)) >= self.changes[at][0]:
@@ -51,7 +51,9 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the local times around `local` that occur twice, as (begin, end), or None."""
+        """Return the begin and the end (ms) of the local times that occur twice, if `local` (ms) is
+        between them, else None.
+        """
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
             bisect_right(self.changes, local + DAY, key=itemgetter(0)),
@@ -69,8 +71,8 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows of `size` ms in the local time of `zone`, or multiples of the size without a zone.
-    Raises `InvalidValue` if the two do not fit.
+    """Windows of `size` ms in the local time of `zone`. Without a zone they begin at multiples of
+    the size. Raises `InvalidValue` if windows of this size cannot follow the zone.
     """
 
     size: int

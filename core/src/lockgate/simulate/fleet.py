@@ -1,15 +1,15 @@
-"""The queries of one group in virtual time.
+"""A simulation of the queries of one group in virtual time.
 
 **The model.** Each query plans, reads, and plans again, as in Spark. Plans are made by the real
-code: the query's draft (`lockgate.plan.draft`) has the watermark and the reach that are reported to
-the group, and the group's turn (`lockgate.group.turn`) returns the ceiling. A batch takes
-`overhead_ms` and the time of its records, and counts when it is done, as in Spark's progress. A
-query that may read nothing plans again when the ceiling has moved, or after `POLL_MS`. Queries read
-in parallel at full speed, since they do not share a machine.
+code: the query's draft (`lockgate.plan.draft`) has the watermark and the proposed target (`reach`)
+that are reported to the group, and the group's turn (`lockgate.group.turn`) returns the ceiling. A
+batch takes `overhead_ms` plus the time for its records, and counts when it is done, as in Spark's
+progress. A query that has nothing to read plans again when the ceiling has moved, or after
+`POLL_MS`. Queries read in parallel at full speed, since they do not share a machine.
 
-**What is left out.** Reports and announcements take `ANNOUNCE_MS`. Nothing fails, no lease ends,
-brokers answer at once. Records of a split are in order of event time; a query's out-of-orderness
-only lowers its watermark.
+**Simplifications.** A new ceiling reaches the other queries after `ANNOUNCE_MS`. Nothing fails, no
+lease ends, and brokers answer at once. Records of a split are in order of event time; a query's
+out-of-orderness only lowers its watermark.
 """
 
 import heapq
@@ -34,17 +34,18 @@ POLL_MS = 1_000
 ANNOUNCE_MS = 50
 LEASE_MS = 10**15
 MOST_STEPS = 2_000_000
-"""The most plans in one simulation. A workload that takes more is described wrongly."""
+"""The maximum number of plans in one simulation. A workload that needs more is rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
     """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
 
-    `peak_drift_ms` is the largest difference, after any batch, between the last event times read
-    from a query's unfinished splits. `peak_lead_ms` is how far a batch read beyond another query's
-    first unread record, at most. `state_rows` adds up each query's most rows in open windows.
-    `seconds` passed until the last query was done. `longest_wait_ms` is from a live record's append
+    Of all `rows` that were read, `lost` came late. `peak_drift_ms` is the largest difference, after
+    any batch, between the last event times read from a query's unfinished splits. `peak_lead_ms` is
+    the furthest that a batch read beyond another query's first unread record. `state_rows` is the
+    sum of the queries' peak numbers of rows in open windows. `seconds` is the virtual time until
+    the last query was done. `longest_wait_ms` is the longest time from the append of a live record
     to the end of its batch.
     """
 
@@ -77,8 +78,8 @@ def native(workload: Workload, progress: Callable[[float], None] = lambda _: Non
 
 
 def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome under alignment. Raises `InvalidValue` unless `max_drift` (ms) is above
-    each query's out-of-orderness.
+    """Return the outcome with `max_drift` (ms). `progress` is as in `native`. Raises `InvalidValue`
+    unless `max_drift` is above each query's out-of-orderness.
     """
     for query in workload.queries:
         if max_drift <= query.disorder_ms:
@@ -106,7 +107,7 @@ def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None
 
 
 class _Group:
-    """The fleet's alignment group, which takes turns as in a coordinator."""
+    """The alignment group of the queries, which processes reports as a coordinator does."""
 
     def __init__(self, workload: Workload, max_drift: int) -> None:
         # A query may have any name, a source may not.
@@ -126,7 +127,9 @@ class _Group:
     def report(
         self, reader: VirtualReader, at: int, reach: int | None, now: int, *, finished: bool = False
     ) -> tuple[int, bool]:
-        """Return the ceiling after a report, and whether the report has moved it."""
+        """Report the watermark `at` and the proposed target `reach` (ms) of a reader. Returns the
+        ceiling (ms) after that, and whether the group's revision has changed.
+        """
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(
             subtask=0, epoch=self._epochs[name], watermark=at, reach=reach, idle=finished, finished=finished
@@ -140,8 +143,8 @@ class _Group:
 
 
 class _Timeline(Generic[R]):
-    """The order in which readers act. Iterating yields each reader that is to plan, with the time
-    (wall clock, ms). The caller then calls `reads` or `look_again` for it.
+    """The order in which readers act. Iterating yields each reader that has to plan next, with the
+    virtual time (wall clock, ms). The caller then calls `reads` or `look_again` for it.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
@@ -178,14 +181,16 @@ class _Timeline(Generic[R]):
         raise InvalidValue("workload", f"it takes more than {MOST_STEPS:,} plans: give larger batches or a trigger")
 
     def reads(self, reader: R, ends: Mapping[str, int], now: int) -> None:
-        """Begin the reader's batch up to these offsets."""
+        """Begin a batch of the reader up to the offsets `ends`, and schedule its end."""
         self._batches[reader] = now, ends
         unread = [first for each in self._readers if each is not reader and (first := each.first_unread()) is not None]
         self._lead = max([self._lead, *(reader.highest_in(ends) - first for first in unread)])
         self._at(reader, now + max(1, round(reader.seconds(ends) * 1000)))
 
     def look_again(self, reader: R, now: int) -> None:
-        """Record that the reader has nothing to read for now, or has read all."""
+        """Schedule the next plan of a reader that has nothing to read now. If it has read
+        everything, record that it is done.
+        """
         if reader.is_done:
             reader.tally.done_at = now
         else:

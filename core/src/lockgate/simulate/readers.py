@@ -1,9 +1,9 @@
-"""One query in virtual time: its positions in its splits, and what Spark does with the rows.
+"""A simulated query, with its positions in its splits and the rows that Spark would drop.
 
-`NativeReader` shares a batch's budget as Spark does, `AlignedReader` reads what `lockgate.plan`
-plans. Both count late rows by Spark's rule: a batch's watermark comes from all batches before it,
-and closes windows when the batch ends. A row is late, and lost, if its window was closed by the
-previous batch (Spark's `watermarkPropagator`).
+`NativeReader` divides a batch's budget among splits as Spark does, and `AlignedReader` reads what
+`lockgate.plan` plans. Both count late rows by Spark's rule: a batch's watermark comes from all
+batches before it, and closes windows when the batch ends. A row is late, and lost, if its window
+was closed by the previous batch (Spark's `watermarkPropagator`).
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from lockgate.watermark import MIN
 
 
 class VirtualLog:
-    """The unread part of each split's log, as the planner's `lockgate.plan.model.SplitLog`."""
+    """The simulated logs of all splits, as a `lockgate.plan.model.SplitLog` for the planner."""
 
     def __init__(self, splits: Mapping[str, SplitLoad], positions: Mapping[str, int], ends: Mapping[str, int]) -> None:
         self._splits, self._positions, self._ends = splits, positions, ends
@@ -79,7 +79,7 @@ class VirtualReader:
 
     @property
     def is_done(self) -> bool:
-        """Return whether the query has read everything that its splits will ever hold."""
+        """Whether the query has read everything that its splits will ever hold."""
         return all(self.positions[name] >= split.records for name, split in self.splits.items())
 
     def seconds(self, ends: Mapping[str, int]) -> float:
@@ -87,7 +87,9 @@ class VirtualReader:
         return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
 
     def read(self, ends: Mapping[str, int], now: int) -> None:
-        """Record a batch up to these offsets, done at `now` (wall clock, ms)."""
+        """Record a batch up to the offsets `ends`, which is done at `now` (wall clock, ms). This
+        updates positions, tally and watermark.
+        """
         cutoff = self._cutoff(self._closed)
         for name, end in ends.items():
             split, position = self.splits[name], self.positions[name]
@@ -114,7 +116,9 @@ class VirtualReader:
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return the spread (ms) of the event times last read from the unfinished splits."""
+        """Return the difference (ms) between the highest and the lowest event time that was read
+        last from the unfinished splits.
+        """
         times = [
             split.time(self.positions[name] - 1)
             for name, split in self.splits.items()
@@ -151,7 +155,7 @@ class NativeReader(VirtualReader):
         budget = self.load.budget
         if budget is None or total <= budget:
             return ends
-        # at least one record of each split that has any, as Spark takes them
+        # Spark takes at least one record of each split that has any
         return {
             name: min(end, self.positions[name] + (max(1, budget * unread[name] // total) if unread[name] else 0))
             for name, end in ends.items()
@@ -159,7 +163,7 @@ class NativeReader(VirtualReader):
 
 
 class AlignedReader(VirtualReader):
-    """A query that reads what `lockgate.plan` plans."""
+    """A query whose batches are planned by `lockgate.plan`."""
 
     def __init__(self, load: QueryLoad, begin: int, max_drift: int) -> None:
         super().__init__(load, begin)

@@ -1,8 +1,8 @@
-"""The outcomes of a workload under plain Spark and a range of `max_drift`, and the advice which one
-to use.
+"""The outcomes of a workload under plain Spark and with several values of `max_drift`, and the
+advice on which one to use.
 
 **The advice.** Only drifts under which no row is lost are considered. One of them reads fastest,
-and one makes live records wait least. The advice is the smallest drift that comes near to both
+and one makes live records wait least. The advice is the smallest drift that comes close to both
 (`FAST_ENOUGH`), because a smaller drift leaves more of the delay for producers that are later than
 before. If every drift loses rows, the only advice is a longer watermark delay.
 """
@@ -21,7 +21,7 @@ DEFAULT_SHARES = (1, 2, 5, 10, 20, 60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The outcomes of one workload: under plain Spark, and under each `max_drift`."""
+    """The outcomes of one workload: under plain Spark, and with each `max_drift`."""
 
     native: RunOutcome
     aligned: tuple[RunOutcome, ...]
@@ -44,7 +44,9 @@ class Sweep:
 
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
-    """Return the drifts (ms) to try: shares of the shortest delay, above the out-of-orderness."""
+    """Return the values of `max_drift` (ms) to try: fractions of the shortest delay, and twice that
+    delay, if they are above the out-of-orderness.
+    """
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)
     drifts = {delay // share for share in DEFAULT_SHARES} | {2 * delay}
@@ -52,8 +54,8 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
-    """Return the outcomes of plain Spark and of each drift (ms). `progress` is called with the
-    share done, 0 to 1. Raises `InvalidValue` if there is no drift, or one is too small.
+    """Return the outcomes under plain Spark and with each of the `drifts` (ms). `progress` is
+    called with the share done, 0 to 1. Raises `InvalidValue` if there is none or one is too small.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

@@ -1,4 +1,4 @@
-"""The workload of a simulation: queries, their splits, and what each split holds.
+"""The workload of a simulation: queries, their splits, and the records of each split.
 
 A split's log is described rather than listed, as stretches of records that are evenly spaced in
 event time. So a split of a million records costs as much as one of ten.
@@ -11,11 +11,11 @@ from typing import NamedTuple
 from lockgate.errors import InvalidValue
 
 MOST_KINDS = 64
-"""A query with more splits is simulated with similar ones merged."""
+"""If a query has more splits than this, similar ones are merged for the simulation."""
 
 
 class Stretch(NamedTuple):
-    """Some `records` of a split, evenly spaced from `first` to `end` (exclusive), in ms."""
+    """A number of `records` of a split, evenly spaced from `first` to `end` (exclusive), in ms."""
 
     records: int
     first: int
@@ -64,7 +64,7 @@ class SplitLoad:
         return sum(stretch.records for stretch in self.stretches)
 
     def time(self, offset: int) -> int:
-        """Return the event time (ms) of the record at an offset that the log holds."""
+        """Return the event time (ms) of the record at `offset`, which the log must hold."""
         for stretch in self.stretches:
             if offset < stretch.records:
                 return stretch.time(offset)
@@ -76,19 +76,19 @@ class SplitLoad:
         return sum(stretch.up_to(event_time) for stretch in self.stretches)
 
     def end_at(self, wall: int) -> int:
-        """Return the log's end at a wall clock (ms)."""
+        """Return the log's end offset at the wall clock `wall` (ms)."""
         return self.records if self.lag_ms is None else self.up_to(wall - self.lag_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLoad:
-    """One query: what it reads, how fast, and how Spark's watermark treats its rows.
+    """One query of a workload: its splits, its speed and its watermark.
 
     A batch has `budget` records at most (`maxOffsetsPerTrigger`), or any number if that is None. It
-    takes `overhead_ms` and the time of its records at `records_per_second`, and batches begin at
-    least `trigger_ms` apart. `delay_ms` is that of `withWatermark`. `window_ms` is the length of
-    the windows; if it is 0, each row is late by its own time. `idle_timeout_ms` and `disorder_ms`
-    are those of `Alignment`.
+    takes `overhead_ms` plus the time for its records at `records_per_second`, and batches begin at
+    least `trigger_ms` apart. `delay_ms` is the delay of `withWatermark`. `window_ms` is the length
+    of the windows; if it is 0, a row is late if its own time is not above the watermark.
+    `idle_timeout_ms` and `disorder_ms` are idle timeout and out-of-orderness of `Alignment`.
     """
 
     name: str
@@ -118,11 +118,12 @@ class QueryLoad:
         return sum(split.records for split in self.splits)
 
     def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
-        """Return the same load in about `most` splits, by merging splits of the same span and lag.
+        """Return the same load in about `most` splits, by merging splits with the same span of
+        event times and the same lag.
 
-        A plan cuts all splits at one event time, and Spark shares a batch in proportion to what is
-        unread. So splits of one span advance alike, whatever their density. Only the drift between
-        two consecutive records of sparse splits is lost.
+        A plan cuts all splits at one event time, and Spark divides a batch in proportion to unread
+        records. So splits with one span advance alike, whatever their density. Only the drift
+        caused by gaps between the records of sparse splits is lost.
         """
         if len(self.splits) <= most:
             return self
@@ -151,8 +152,8 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
 
 
 def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
-    """Yield the splits with their spans and lags rounded to a grid of so many parts. Spans are
-    rounded outwards, but stay within the first and the last end of all.
+    """Yield the splits with their spans and lags rounded to a grid of `parts` parts. Spans are
+    rounded outwards, but stay between the first and the last event time of all splits.
     """
     filled = [split for split in splits if split.stretches]
     least = min(split.stretches[0].first for split in filled)
@@ -170,7 +171,7 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """The queries of one group, which is `joint` or strict. They start at the wall clock
-    `start_ms`. If that is None, they start once all records that are not live are there.
+    `start_ms`. If that is None, `begin` derives it from the splits.
     """
 
     queries: tuple[QueryLoad, ...]
@@ -190,7 +191,10 @@ class Workload:
 
     @property
     def begin(self) -> int:
-        """The wall clock (ms) at which the queries start."""
+        """The wall clock (ms) at which the queries start: `start_ms` if it is set, else the lowest
+        event time of live splits. Without live splits it is a time when all splits have been idle
+        for their timeout.
+        """
         if self.start_ms is not None:
             return self.start_ms
         live = [

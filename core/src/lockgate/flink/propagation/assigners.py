@@ -1,7 +1,7 @@
 """The operator that assigns event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`).
 
-Timestamps are assigned again. Watermarks from upstream are dropped, except MAX, which is the end of
-the input. Statuses from upstream are dropped. The watermarks that go out only rise.
+Each record gets a new timestamp. Watermarks from upstream are dropped, except MAX, which is the end
+of the input. Statuses from upstream are dropped. The watermarks that go out only rise.
 """
 
 from lockgate.errors import InvalidValue
@@ -14,8 +14,8 @@ from lockgate.watermark import MAX
 
 
 class TimestampsAndWatermarksOperator(Operator):
-    """An operator that assigns event time by a strategy. With an interval of 0 the generator is
-    asked per event only. Raises `InvalidValue` for a negative one.
+    """An operator that assigns event times and watermarks by a `strategy`. If `interval_ms` is 0,
+    the generator emits only per event. Raises `InvalidValue` if it is negative.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:

@@ -1,8 +1,8 @@
 """Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`).
 
 A channel keeps its elements in order. A record goes to the channels that its partitioner returns. A
-watermark and a status go to *every* channel. A latency marker goes to each channel in turn. A
-status is announced only when it changes, and an idle output announces no watermark.
+watermark and a status go to *every* channel. Each latency marker goes to one channel, in turn. A
+status is sent only when it changes, and an idle output sends no watermark.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ def by(key: Callable[[object], int]) -> Partitioner:
 
 
 class ChannelOutput:
-    """One connection of an operator's output."""
+    """The connection of an operator's output to the channels of its receivers."""
 
     def __init__(self, channels: Sequence[Channel], partition: Partitioner) -> None:
         self._channels = channels

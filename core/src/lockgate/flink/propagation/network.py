@@ -1,10 +1,10 @@
 """A network of operators, which runs in one thread and in a known order.
 
-Each task runs one operator. Between tasks lie channels, one from each sender to each receiver. Each
-input of a task has a valve over its channels, which decides on watermarks and statuses; everything
-else goes from the channel to the operator. The order within a channel is always kept. The next
-channel is a choice (`choose`), by default one after the other. Event time must be the same for any
-choice.
+Each task runs one operator. Channels connect tasks, one from each sender to each receiver. Each
+input of a task has a valve, which combines the watermarks and statuses of its channels. All other
+elements go directly from the channel to the operator. The order within a channel is always kept.
+`choose` picks the channel to process next, by default each in turn. Event time must not depend on
+the choice.
 
     network = Network()
     left, right = network.source("left"), network.source("right")
@@ -49,7 +49,9 @@ class Task:
         operator.setup(self.output)
 
     def open(self) -> None:
-        """Create the valves over the channels, which have all been added by now."""
+        """Create a valve over the channels of each input, which have all been added by now, and
+        open the operator.
+        """
         self._valves = [
             StatusWatermarkValve(len(channels), _Input(self.operator, index))
             for index, channels in enumerate(self.channels)
@@ -57,7 +59,7 @@ class Task:
         self.operator.open()
 
     def take(self, index: int, at: int) -> None:
-        """Take one element out of a channel."""
+        """Process one element from channel `at` of input `index`."""
         element = self.channels[index][at].popleft()
         if isinstance(element, Watermark):
             self._valves[index].input_watermark(at, element.timestamp)
@@ -85,7 +87,7 @@ class Network:
         return task
 
     def source(self, name: str) -> Task:
-        """Add a task whose output is fed from outside (`task.output`)."""
+        """Add a task whose `output` receives elements from outside the network."""
         return self.add(name, Operator())
 
     def connect(
@@ -105,7 +107,7 @@ class Network:
             sender.output.connections.append(ChannelOutput(channels, partition))
 
     def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
-        """Send the output of these tasks out of the network, too."""
+        """Send the output of these tasks to `output` as well, outside the network."""
         for sender in senders:
             sender.output.connections.append(output)
 
@@ -125,7 +127,7 @@ class Network:
             task.take(index, at)
 
     def start(self) -> None:
-        """Open every task, once. `run` calls it."""
+        """Open every task, unless this was done before. `run` calls it."""
         if not self._started:
             self._started = True
             for task in self.tasks.values():

@@ -1,5 +1,5 @@
-"""Operators, which process records each in its own way, and watermarks by one rule (Flink's
-`AbstractStreamOperator`).
+"""The base of operators, which process records in different ways but watermarks by one rule
+(Flink's `AbstractStreamOperator`).
 
     a watermark arrives → the inputs' watermarks are combined → if that rose: due timers fire, then
     the watermark goes on
@@ -8,8 +8,8 @@ With one input a watermark is taken as it comes. With several, the operator's ev
 minimum of the inputs that are not idle. The operator becomes idle when all inputs are, and active
 again with the first.
 
-To write one, derive from `Operator`: `process` handles a record, and `on_event_time` a timer.
-`self.output` exists from `setup` on.
+To write an operator, derive from `Operator`: `process` handles a record, and `on_event_time` a
+timer. `self.output` exists from `setup` on.
 """
 
 from lockgate.errors import InvalidValue
@@ -19,7 +19,7 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """An operator that passes records on. Raises `InvalidValue` for less than one input."""
+    """The base class of operators. It passes records on. Raises `InvalidValue` for no input."""
 
     output: DataOutput
 
@@ -31,11 +31,11 @@ class Operator:
         self._combined = IndexedCombinedWatermarkStatus(inputs)
 
     def setup(self, output: DataOutput) -> None:
-        """Take the output. This is called once, before anything else."""
+        """Set the output. This is called once, before anything else."""
         self.output = output
 
     def open(self) -> None:
-        """Begin. This is called once, when the network starts."""
+        """Start the operator. This is called once, when the network starts."""
 
     def take(self, index: int, element: StreamElement) -> None:
         """Handle an element on input `index`. Markers and attributes are passed on."""
@@ -49,7 +49,7 @@ class Operator:
             self.output.emit(element)
 
     def process(self, index: int, record: Record) -> None:
-        """Take a record on input `index`."""
+        """Process a record on input `index`. By default it is passed on."""
         self.output.emit(record)
 
     def on_event_time(self, timer: EventTimer) -> None:
@@ -69,6 +69,6 @@ class Operator:
             self.output.emit(status)
 
     def advance(self, watermark: int) -> None:
-        """Move event time to `watermark`: due timers fire, then the watermark goes on."""
+        """Move event time to `watermark` (ms): fire the due timers, then pass the watermark on."""
         self.timers.advance(watermark)
         self.output.emit(Watermark(watermark))

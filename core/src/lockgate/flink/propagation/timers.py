@@ -1,10 +1,10 @@
 """Event-time timers (Flink's `InternalTimerService`).
 
-A timer is set for an event time, under a key and a namespace (the operator's own distinction, a
-window for instance). It fires once the watermark reaches its time. All due timers fire *before* the
-watermark goes on, so that nothing they emit is late downstream. They fire in the order of their
-times, and equal times in the order in which they were set, which Flink leaves open. A timer that is
-set meanwhile, and is due already, fires in the same round.
+A timer is set for an event time, under a key and a namespace (chosen by the operator, for instance
+a window). It fires once the watermark reaches its time. All due timers fire *before* the watermark
+goes on, so that nothing they emit is late downstream. They fire in the order of their times. Timers
+with equal times fire in the order in which they were set, which Flink leaves open. If a timer is
+set meanwhile and is due already, it fires in the same round.
 """
 
 import heapq

@@ -1,5 +1,5 @@
-"""A source's splits in a checkpoint: each split's bytes, after the version that wrote them (Flink's
-`SimpleVersionedSerialization`).
+"""The splits of a source in a checkpoint: the bytes of each split after a header with the
+serializer's version (Flink's `SimpleVersionedSerialization`).
 
     int version │ int length │ the split's bytes          big endian
 """

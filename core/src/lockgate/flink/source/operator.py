@@ -1,9 +1,9 @@
 """The operator that runs a source (Flink's `SourceOperator`).
 
-It polls a reader, gives the records their event time and watermarks, and obeys its coordinator.
-Alignment acts on two levels, which are independent of each other. Each *split* that is ahead is
-paused in the reader (`lockgate.flink.source.pausing`). The *whole source* waits when its own
-watermark, as sampled, is ahead. The operating modes:
+It polls a reader, assigns event times and watermarks, and obeys its coordinator. Alignment acts on
+two levels, which are independent of each other. Each *split* that is ahead is paused in the reader
+(`lockgate.flink.source.pausing`). The *whole source* waits when its own watermark, as sampled, is
+ahead. The operating modes:
 
     OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
              │                                   │  │                                │
@@ -12,11 +12,12 @@ watermark, as sampled, is ahead. The operating modes:
              ▼                                      ▼
     SOURCE_DRAINED or SOURCE_STOPPED ──emit_next──► DATA_FINISHED
 
-While it waits it does not poll, and it is not available. A record that was polled already still
-goes out. At each alignment interval it takes a sample, checks both levels, and then reports its
-*latest* watermark, not the oldest sample. It reports MAX if it is idle, and nothing while it has no
-watermark. It obeys alignment events even if its own strategy does not ask for alignment; then it
-does not report. Once its data is finished, each further call reports MAX.
+While the source waits, the operator does not poll the reader and is not available. A record that
+was polled already is still emitted. At each alignment interval it takes a sample, checks both
+levels, and then reports its *latest* watermark, not the oldest sample. It reports MAX if it is
+idle, and nothing while it has no watermark. It obeys alignment events even if its own strategy does
+not ask for alignment; then it does not report. Once its data is finished, each further call of
+`emit_next` reports MAX.
 
 Time, timers and the connection to the coordinator are arguments.
 """
@@ -71,7 +72,7 @@ class SourceOptions:
     """The settings of a source operator, with Flink's defaults.
 
     `buffer_size` is the number of watermark samples, per split and for the source. With
-    `allow_unaligned_splits` a reader may be unable to pause splits.
+    `allow_unaligned_splits`, a reader that cannot pause splits is accepted.
     """
 
     auto_watermark_interval_ms: int = 200
@@ -122,13 +123,13 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Take a snapshot's splits, before `open`. Raises `UnreadableBytes`, `WrongState`."""
+        """Restore a snapshot. Raises `UnreadableBytes`, or `WrongState` after `open`."""
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)
 
     def open(self) -> None:
-        """Make the reader, give it the restored splits, register, and start."""
+        """Create the reader, give it the restored splits, register it, and start it."""
         options = self._options
         reader = self._make_reader(ReaderContext(options.subtask, options.parallelism, options.host, self._send))
         self._reader = reader
@@ -139,7 +140,9 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """End the data at once. With `drain`, downstream event time then goes to its end."""
+        """End the data at once. With `drain`, event time downstream then goes to its end. Returns a
+        signal that is set when the operator has finished.
+        """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
             self._wake_up.set()
@@ -148,12 +151,12 @@ class SourceOperator(Generic[S]):
         return self.finished
 
     def finish(self) -> None:
-        """End the operator: all data has been processed."""
+        """End the operator after all data has been processed, and set `finished`."""
         self._event_time.stop_periodic_emission()
         self.finished.set()
 
     def close(self) -> None:
-        """Release everything, also after a failure."""
+        """Release all resources, also after a failure."""
         self._event_time.stop_periodic_emission()
         # Until here a source that has ended goes on reporting MAX, so that it limits no other
         # source.
@@ -175,7 +178,7 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Poll the reader, if the mode allows it. Raises `WrongState` for another output."""
+        """Poll the reader, if the mode allows it. Raises `WrongState` if `output` has changed."""
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
             raise WrongState("a source operator writes to one output: this is another one")
         if self.mode is OperatingMode.OUTPUT_NOT_INITIALIZED:
@@ -202,13 +205,15 @@ class SourceOperator(Generic[S]):
         return AVAILABLE
 
     def back_pressure(self, started: bool) -> None:
-        """Pause the clocks of idleness while the stream downstream takes no records."""
+        """Pause the clocks of idleness if back pressure has `started`, else resume them."""
         self._event_time.back_pressure(started)
 
     # -- the coordinator --
 
     def handle_event(self, event: object) -> None:
-        """Obey the coordinator. Raises `InvalidValue`, `CannotPause`, `UnreadableBytes`."""
+        """Handle an event from the coordinator. Raises `InvalidValue` for any other event or a
+        split that is known already, `CannotPause`, or `UnreadableBytes`.
+        """
         if isinstance(event, WatermarkAlignmentEvent):
             self.max_desired_watermark = event.max_watermark
             self.check_watermark_alignment()
@@ -227,7 +232,9 @@ class SourceOperator(Generic[S]):
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
-        """Let the whole source wait, or read again, according to its oldest sample."""
+        """Make the whole source wait if its oldest sample is above the max desired watermark, else
+        let it read again.
+        """
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
             self._waiting = Signal()
@@ -251,7 +258,7 @@ class SourceOperator(Generic[S]):
         self.idle = idle
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """Pause the split, if it is ahead now."""
+        """Record the split's watermark, and pause the split if it is ahead now."""
         self.splits.rose(split_id, watermark)
         self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
@@ -324,7 +331,7 @@ class SourceOperator(Generic[S]):
             self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
 
     def _or_woken(self, signal: Signal) -> Signal:
-        """Return `signal`, or the operator's own wake-up (by `stop`). One wake-up serves all calls
+        """Return a signal that is set when `signal` is, or when `stop` is called. Calls share one
         until it is set: otherwise each call would add a callback to `signal`.
         """
         if signal.is_set:

@@ -73,33 +73,33 @@ class AddSplitEvent(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class NoMoreSplitsEvent:
-    """The news that the reader gets no more splits."""
+    """The notice that the reader gets no more splits."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignmentEvent:
-    """The limit `max_watermark`, beyond which no subtask may read, as in Flink."""
+    """The limit `max_watermark` (ms), beyond which no subtask may read, as in Flink."""
 
     max_watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedWatermarkEvent:
-    """The subtask's watermark, as in Flink, or MAX if it is idle or finished."""
+    """The subtask's watermark (ms), as in Flink, or MAX if it is idle or finished."""
 
     watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class SourceEventWrapper:
-    """An event of the source's own, for its reader or its enumerator."""
+    """A source-specific event, for the source's reader or its enumerator."""
 
     event: object
 
 
 @dataclass(frozen=True, slots=True)
 class IsProcessingBacklogEvent:
-    """The news that the source begins, or ends, to work through a backlog."""
+    """The notice that the source begins or ends the processing of a backlog."""
 
     backlog: bool
 

@@ -1,15 +1,15 @@
-"""The decision which splits of a source are paused, without the pausing itself (Flink's
+"""The decision on which splits of a source are paused, without the pausing itself (Flink's
 `SourceOperator` and `WatermarkSampler`).
 
 A split is ahead when its watermark is above the maximum that the coordinator announced. One jump of
 the watermark must not pause the split at once. So the watermark is sampled at each alignment
-interval into a ring of `buffer_size` samples, all MIN at first. The *oldest* sample counts; with a
-ring of 0 the latest value does. The rules:
+interval into a ring of `buffer_size` samples, all MIN at first. The *oldest* sample counts. With a
+`buffer_size` of 0, the latest watermark counts. The rules:
 
-1. A split is paused when its oldest sample is above the maximum (equal goes on). It is resumed when
-   its oldest sample no longer is.
-2. An idle split is neither paused nor resumed. When it stops being idle it may be paused at once.
-   It is resumed at the next check at the earliest.
+1. A split is paused when its oldest sample is above the maximum, but not if it is equal. It is
+   resumed when its oldest sample is no longer above the maximum.
+2. An idle split is neither paused nor resumed. When it becomes active again, it may be paused at
+   once. It is resumed at the next check at the earliest.
 3. The reader gets all changes in one call.
 
 One deviation from Flink: all state of a finished split is dropped. Flink drops its samples, but
@@ -37,11 +37,11 @@ class WatermarkSampler:
 
     @property
     def oldest(self) -> int:
-        """The oldest sample, or the latest watermark if there is no ring."""
+        """The oldest sample, or the latest watermark if the ring has no samples."""
         return self._samples[0] if self._samples else self.latest
 
     def sample(self) -> None:
-        """Add a sample, and drop the oldest one."""
+        """Add the latest watermark as a sample, and drop the oldest sample."""
         self._samples.append(self.latest)
 
 
@@ -72,7 +72,7 @@ class SplitAlignment:
         self.idle: set[str] = set()
 
     def add(self, split_id: str) -> None:
-        """Add a split. One that exists already starts again."""
+        """Add a split. If it exists already, its samples start again at MIN."""
         self.samplers[split_id] = WatermarkSampler(self._buffer_size)
 
     def finish(self, split_id: str) -> None:
@@ -106,7 +106,7 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """Return the change that pauses this one split, if it is ahead."""
+        """Return the change that pauses this one split if it is ahead, else an empty change."""
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum
         return (
@@ -114,6 +114,6 @@ class SplitAlignment:
         )
 
     def apply(self, change: PauseOrResume) -> None:
-        """Record that the reader has made a change."""
+        """Record that the reader has carried out a change."""
         self.paused.update(change.pause)
         self.paused.difference_update(change.resume)

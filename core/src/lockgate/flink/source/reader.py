@@ -1,9 +1,9 @@
 """The reader that a source operator runs, and its signal for new records (Flink's `SourceReader`).
 
 `poll_next` gives at most one record to the output. Its result says whether there are more records,
-none for now, or none ever. After "none for now" the operator asks for `availability`: a `Signal`
-that the reader sets once it has a record. A reader that cannot be woken sets `ask_again_ms`, the
-time until the next try.
+none for now, or none ever again. After "none for now" the operator asks for `availability`, a
+`Signal` that the reader sets once it has a record. If the reader cannot set it, the signal has
+`ask_again_ms`, the time until the next try.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class DataInputStatus(Enum):
 
 
 class Signal:
-    """An event that happens once, and then calls its callbacks, in the order in which they came."""
+    """An event that happens once, and then calls its callbacks in the order they were added."""
 
     __slots__ = ("_waiting", "ask_again_ms", "is_set")
 
@@ -44,9 +44,7 @@ class Signal:
         self._waiting: list[Callable[[], None]] = []
 
     def set(self) -> None:
-        """Record that the event has happened, and call the callbacks. A second call changes
-        nothing.
-        """
+        """Call the callbacks, because the event has happened. A second call changes nothing."""
         self.is_set = True
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
@@ -78,7 +76,7 @@ class ReaderContext:
         self.send(RequestSplitEvent(self.host))
 
     def send_source_event(self, event: object) -> None:
-        """Send an event of the source's own to its enumerator."""
+        """Send a source-specific event to the source's enumerator."""
         self.send(SourceEventWrapper(event))
 
 
@@ -86,14 +84,14 @@ class SourceReader(Protocol, Generic[S]):
     """The interface of a reader of splits."""
 
     def start(self) -> None:
-        """Begin. This is called once, after registration."""
+        """Start the reader. This is called once, after its registration."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
         """Give at most one record to `output`."""
 
     def availability(self) -> Signal:
         """Return a signal that is set when there is a record to poll. If it is not set yet, it will
-        be set later, or it says when to ask again.
+        be set later, or has the time after which to ask again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None: ...
@@ -104,7 +102,7 @@ class SourceReader(Protocol, Generic[S]):
         """Pause some splits, and resume others. Raises `CannotPause` if this reader cannot."""
 
     def handle_source_event(self, event: object) -> None:
-        """Take an event of the source's own, from its enumerator."""
+        """Handle a source-specific event from the source's enumerator."""
 
     def snapshot(self, checkpoint_id: int) -> Sequence[S]:
         """Return the unfinished splits, each starting at its next record."""
@@ -116,4 +114,4 @@ class SourceReader(Protocol, Generic[S]):
         """Handle an aborted checkpoint."""
 
     def close(self) -> None:
-        """Release everything. No more calls follow."""
+        """Release all resources. No more calls follow."""

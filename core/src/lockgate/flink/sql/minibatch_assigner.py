@@ -1,9 +1,9 @@
 """SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
 
 If operators process small batches of rows, a watermark is the signal to process one. So the
-assigner passes on one watermark for each interval of event time: the highest so far, from 0 on,
-when it reaches the end of the current window, start + interval − 1. `finish` always sends it. After
-MAX every further watermark sends MAX again, as in Flink.
+assigner passes on one watermark for each interval of event time. It sends the highest watermark so
+far, at least 0, once this reaches the end of the current interval, start + interval − 1. `finish`
+always sends it. After MAX, every further watermark sends MAX again, as in Flink.
 """
 
 from lockgate.errors import InvalidValue

@@ -2,10 +2,10 @@
 (`lockgate.flink.generators`).
 
 * Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first, because time
-  alone waits too long when there are many rows, and a count when there are few.
+  alone waits too long when there are many rows, and a count alone when there are few.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark.
-* `PreserveWatermarks`: none of its own. A plain `lockgate.flink.propagation.operators.Operator`
-  does the same.
+* `PreserveWatermarks` generates no watermarks of its own. A plain
+  `lockgate.flink.propagation.operators.Operator` does the same.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ class BoundedOutOfOrderTimestamps(WatermarkGenerator):
     """A generator whose watermark is the highest time seen − delay. Nothing more is subtracted, so
     a row exactly `delay` late counts as late.
 
-    It emits by time, and after `every_rows` rows unless that is None. Raises `InvalidValue` for a
-    negative delay or a count below 1.
+    It emits at each interval, and after every `every_rows` rows unless that is None. Raises
+    `InvalidValue` for a negative delay or a count below 1.
     """
 
     def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
@@ -48,14 +48,16 @@ class BoundedOutOfOrderTimestamps(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderTimestamps):
-    """A generator whose watermark is the highest time seen − 1: that time may come again."""
+    """A generator whose watermark is the highest time seen − 1, since that time may come again."""
 
     def __init__(self, every_rows: int | None = None) -> None:
         super().__init__(Duration.of(ms=1), every_rows)
 
 
 class Punctuated(PunctuatedWatermarks):
-    """A generator that emits a row's time if it rises, or the result of `watermark_of`."""
+    """A generator that emits the result of `watermark_of` for each row. Without `watermark_of`, it
+    emits a row's time if that is the highest so far.
+    """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:
         super().__init__(watermark_of or self._if_it_rises)

@@ -2,19 +2,19 @@
 `WatermarkAssignerOperator`). It replaces the watermarks from upstream. The rules:
 
 1. The expression gives a row's watermark. For `ts - INTERVAL …` this is time − delay, *without* the
-   − 1 of the DataStream form, and it wraps around below 64 bits. The row is passed on before its
+   − 1 of the DataStream form, and it wraps around beyond 64 bits. The row is passed on before its
    watermark.
 2. Watermarks start at 0, so a negative one is never emitted. They only rise.
 3. A row emits a watermark that is more than an interval above the last one, since the timer may be
    late under load. Any other watermark waits for the timer. With an interval of 0 every rise emits.
-4. Of interval and idle timeout, if only one is above 0, that is the timer's period. If the two are
-   more than five times apart, the smaller one is. Otherwise it is a fifth of the smaller one, at
-   least 1 ms.
+4. If only one of interval and idle timeout is above 0, this is the timer's period. If one is more
+   than five times the other, the period is the smaller one. Otherwise it is a fifth of the smaller
+   one, at least 1 ms.
 5. The stream is idle when no row came for `idle_timeout` or longer (*not* strictly longer, unlike
    the DataStream form). The clock is paused under back pressure. A row ends idleness. Statuses from
-   upstream go on, and count.
-6. Of the watermarks from upstream only MAX goes on, once: the end of the input. `finish` sends it
-   too.
+   upstream are passed on, and become the stream's own.
+6. Of the watermarks from upstream, only MAX is passed on, once, as the end of the input. `finish`
+   sends it too.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ RowWatermark = Callable[[Record], int | None]
 
 
 def wrapped(value: int) -> int:
-    """Return `value` as Java's long holds it, modulo 2⁶⁴. Elsewhere arithmetic saturates."""
+    """Return `value` wrapped around to 64 bits, as in Java's long. Other arithmetic saturates."""
     return (value + 2**63) % 2**64 - 2**63
 
 
@@ -48,7 +48,7 @@ def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWat
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
-    """Return the timer's period (rule 4). Raises `InvalidValue` if neither is above 0."""
+    """Return the timer's period (ms, rule 4). Raises `InvalidValue` if neither is above 0."""
     positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
     if not positive:
         raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
@@ -59,7 +59,7 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
 
 
 class WatermarkAssigner(Operator):
-    """The watermark assigner. With 0, `idle_timeout_ms` or `interval_ms` is switched off."""
+    """The watermark assigner. A value of 0 switches `interval_ms` or `idle_timeout_ms` off."""
 
     def __init__(
         self, watermark_of: RowWatermark, time: ProcessingTime, *, interval_ms: int, idle_timeout_ms: int
