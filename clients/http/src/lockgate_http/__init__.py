@@ -1,6 +1,6 @@
 """The parts that lockgate's clients share: calls to the coordinator, and the membership of a reader
-in its group. `lockgate_spark` and `lockgate_reader` are built on this package, and users import
-those. Schedulers use `wait_until`.
+in its group. Users import `lockgate_spark` or `lockgate_reader`, which are built on this package.
+Schedulers use `wait_until`.
 """
 
 from lockgate_http.config import Coordinator

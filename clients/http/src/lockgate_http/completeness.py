@@ -3,17 +3,17 @@ wait`, as pure functions of what the coordinator's inspection shows.
 
 **The promise.** A scheduler that starts a job for the hour before 10:00 needs to know that no
 record of that hour is still to come. The group's watermark alone does not say so: it is made for
-waiting, so it leaves out readers for which no query should wait. Here each of them counts.
+waiting, so it leaves out readers for which no query should wait. Here every reader has to pass.
 
 **The rule.** A group has passed `until` if each of its readers has read everything before `until`
 (its watermark is `until` - 1 ms or above), and no reader is missing:
 
-* A *lost* reader, and one that is *passed over* after a long wait, count by their own watermarks,
-  under `on_lost_reader: exclude` too. Their unread records are still in Kafka.
-* A *parked* or *paused* reader counts by its watermark, as it does in the group.
-* A *finished* reader counts by the last watermarks of its partitions, since a query that is stopped
-  in the middle of a backlog is finished as well. Without partitions (a gated query) nothing shows
-  how far it has read.
+* A *lost* reader, and one that is *passed over* after a long wait, are judged by their own
+  watermarks, under `on_lost_reader: exclude` too. Their unread records are still in Kafka.
+* A *parked* or *paused* reader is judged by its watermark, as it is in the group.
+* A *finished* reader is judged by the last watermarks of its partitions, since a query that is
+  stopped in the middle of a backlog is finished as well. Without partitions (a gated query) nothing
+  shows how far it has read.
 * An *idle* reader or partition has read all its records, and its producer is silent. Its own
   watermark does not rise without new records, so it has also passed once the coordinator's clock is
   `max_drift` above `until`. Spark's readers already apply such a bound in the watermarks that they
@@ -21,11 +21,11 @@ waiting, so it leaves out readers for which no query should wait. Here each of t
 * A reader that has *registered* but not reported has not passed, nor has a partition that is
   assigned to no reader, nor an expected source without a reader, nor a group without readers.
 * A group that is younger than a lease has not passed. A coordinator that has lost its memory
-  creates the group again with the first reader that comes back, and the others need a moment.
+  creates the group again with the first reader that comes back, before the others have come back.
 
 While a partition moves within Kafka's own consumer group, it is in no report, and the rule does not
 notice that it is missing. A watermark may fall again: a query can return from an older checkpoint.
-What it then reads again, it had read before.
+The records that it then reads again had been read before.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ from lockgate.watermark import MAX, MIN
 Json = dict[str, Any]
 
 REASONS = 3
-"""The maximum number of reasons that a `Standing` has in words."""
+"""The maximum number of reasons that a `Standing` names."""
 
 _ASLEEP = ("lost", "finished", "parked")
 """The states of readers that do not look for new records."""
@@ -47,8 +47,8 @@ _ASLEEP = ("lost", "finished", "parked")
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not, and `more` is the number of other reasons. After `due_ms` more ms,
-    the passage of time alone may change the answer. None means that it cannot.
+    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is the time (ms)
+    after which the answer may change without a new report, or None if it cannot.
     """
 
     passed: bool
@@ -71,20 +71,20 @@ class _Obstacle:
 
 
 def is_below(alignment: Json, until: int) -> bool:
-    """Return whether a group's event `alignment` alone shows that it has not passed `until`."""
+    """Return whether the event `alignment` shows that its group has not passed `until` (ms)."""
     return bool(alignment["group_watermark"] < until - 1)
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the standing if the event `alignment` alone shows that the group has not passed."""
+    """Return the standing of a group whose event `alignment` shows that it has not passed."""
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
     return Standing(False, alignment["revision"], tuple(reasons))
 
 
 def standing(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> Standing:
-    """Return the standing of a group from all its readers with their partitions. `readers` are by
-    source, and `until` is in ms.
+    """Return whether a group has passed `until` (ms), as a `Standing`. `group` is its inspection,
+    and `readers` has all its readers with their partitions, by source.
     """
     found = list(_obstacles(group, readers, until))
     due = [each.due_ms for each in found]
@@ -118,8 +118,8 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
 
 
 def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
-    """Return why a reader has not passed, or None if it has. `clock` is the event time (ms) that
-    idle partitions have passed by the coordinator's clock.
+    """Return why a reader has not passed, or None if it has. `clock` is the event time (ms) up to
+    which idle partitions count as read, by the coordinator's clock.
     """
     name, state = reader_name(reader), reader["state"]
     if state == "registered":

@@ -1,4 +1,4 @@
-"""Durations in options, given as a text such as `"10 minutes"`, a timedelta, or a number of ms."""
+"""Durations in options: a string such as `"10 minutes"`, a timedelta, or a number of ms."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """Return `ms` exactly, in the form of options and `withWatermark`: "5 minutes 31 seconds"."""
+    """Return exactly `ms` as text for options and `withWatermark`: "5 minutes 31 seconds"."""
     parts, rest = [], ms
     for unit, size in _MS.items():
         count, rest = divmod(rest, size)

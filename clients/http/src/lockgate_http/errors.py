@@ -1,6 +1,7 @@
 """The errors that all clients share.
 
-An unreachable coordinator alone is not an error: the reader waits (see `group.outage`).
+If the coordinator is unreachable, no error is raised at first, and the reader waits
+(`group.outage`).
 """
 
 from lockgate.errors import LockgateError
@@ -26,7 +27,7 @@ class CoordinatorRefused(AlignmentError):
 
 
 class AccessDenied(CoordinatorRefused):
-    """Raised if the coordinator rejects the token, or if its role or groups do not suffice."""
+    """Raised if the token is rejected, or if the role or groups of the token do not suffice."""
 
 
 class CoordinatorUnavailable(AlignmentError):

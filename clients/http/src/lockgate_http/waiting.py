@@ -35,8 +35,8 @@ LOOKS_APART_S = 2.0
 LOG_AGAIN_S = 60.0
 
 PASSING = (Unreachable, NotRegistered)
-"""Errors that may pass. A coordinator without a store has no group after a restart, until a reader
-registers again.
+"""The errors after which another look may succeed. A coordinator that keeps groups in memory has
+none after a restart, until a reader registers again.
 """
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -45,8 +45,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def wait_until(coordinator: Coordinator, event_time: datetime, timeout: Duration = "30 minutes") -> bool:
     """Wait until all readers of a group have read everything before an event time.
 
-    Lost, stopped and missing readers count, so the data before `event_time` is complete as far as
-    [the group can promise](../operations.md#wait-for-complete-data).
+    The call also waits for lost, stopped and missing readers, so the data before `event_time` is
+    complete as far as [the group can promise](../operations.md#wait-for-complete-data).
 
     Args:
         coordinator: The coordinator's address and the group. The token needs the role `read`.
@@ -58,8 +58,8 @@ def wait_until(coordinator: Coordinator, event_time: datetime, timeout: Duration
 
     Raises:
         ConfigurationError: `event_time` has no time zone, or `timeout` is invalid.
-        AlignmentError: The group does not exist, or the coordinator cannot be reached. Once it has
-            answered, this is raised only if it lasts until `timeout`.
+        AlignmentError: The group does not exist, or the coordinator cannot be reached. After the
+            first answer, such an error is raised only if it persists until `timeout`.
 
     """
     until, timeout_s = event_time_ms(event_time), milliseconds("wait_until(timeout)", timeout) / 1000
@@ -96,7 +96,7 @@ def wait(
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
     why the group has not passed, each time that these may have changed. All errors of the first
-    look are raised. Later on, an error in `PASSING` is raised only if it lasts until the end.
+    look are raised. Later on, an error in `PASSING` is raised only if it persists until the end.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()

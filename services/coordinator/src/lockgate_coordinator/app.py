@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """A FastAPI application that can have middleware in front of it. Middleware that is added to
-    FastAPI runs inside its error handling, which alone costs more than all other work on a report.
-    So reports are answered in front of both.
+    """A FastAPI application that can have middleware in front of it. FastAPI runs its own
+    middleware inside its error handling, which alone costs more than all other work on a report. So
+    reports are answered by middleware in front of FastAPI.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -67,8 +67,8 @@ def create_app(
     clock: Callable[[], float] = monotonic,
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
-    """Return the application that serves the groups in `store`. It closes the store when it shuts
-    down. `app.state` has its `coordinator`, `settings` and `metrics`.
+    """Return the application that serves the groups in `store`. The application closes the store
+    when it shuts down. `app.state` has its `coordinator`, `settings` and `metrics`.
 
     `clock` returns monotonic seconds, for the token file and rate limits. `spans` gets a span for
     each request, and is flushed at the end. Raises `InvalidTokens` if a token is invalid.

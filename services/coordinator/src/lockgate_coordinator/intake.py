@@ -32,8 +32,9 @@ _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with both limits, and with `answer_whole` for the application. No
-    limit applies once a request is complete, however long its answer takes.
+    """uvicorn's HTTP protocol with limits on the headers and the duration of a request, and with
+    `answer_whole` for the application. No limit applies once a request is complete, however long
+    its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -7,7 +7,8 @@ continue. If the new files are invalid, nothing changes.
 
 **Removed authorities.** A client that resumes a session does not show its certificate again, so a
 client of a removed authority could still connect. Therefore sessions cannot be resumed if client
-certificates are required. This takes TLS 1.3: earlier versions can resume them without a ticket.
+certificates are required. This requires TLS 1.3, because earlier versions can resume sessions
+without a ticket.
 """
 
 import logging

@@ -48,7 +48,7 @@ class Stale(AlignmentError):
 
 
 class Busy(CoordinatorRefused):
-    """Raised if another owner has registered this reader, and its lease has not expired."""
+    """Raised if this reader is registered by another owner, whose lease has not expired."""
 
 
 class NotACoordinator(CoordinatorRefused):
@@ -113,7 +113,9 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in a document. Raises AttributeError or ValueError if it has none."""
+        """Return the problem in a decoded document. Raises AttributeError or ValueError if there is
+        none.
+        """
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

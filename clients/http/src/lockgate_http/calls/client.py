@@ -1,8 +1,8 @@
 """The client of the coordinator, with one method per route.
 
 Every call ends within `Coordinator(timeout)`, even if the server hangs. A failure that may pass is
-retried within that time. After that the caller may repeat the call, because every request describes
-a state that is still true.
+retried within that time. After that the caller may repeat the call. This is safe, because a request
+states what is true now, and not what has changed.
 """
 
 import json
@@ -56,7 +56,9 @@ Report = tuple[str, ReportedWatermarkEvent]
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The newest epoch of a reader, the run that registered it, and its state, such as `lost`."""
+    """The newest epoch of a reader, the owner and the attributes with which it was registered, and
+    the state of the reader, such as `lost`.
+    """
 
     epoch: int
     owner: str
@@ -74,7 +76,9 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The group's alignment after many reports, and the errors of rejected reports by index."""
+    """The answer to a batch of reports: the group's alignment event, and the errors of the rejected
+    reports by their index in the batch.
+    """
 
     alignment: Event
     rejected: Mapping[int, AlignmentError]
@@ -83,8 +87,8 @@ class Reported:
 class CoordinatorClient(Connection):
     """The connection to one coordinator, for one group. Each call takes `timeout_s` at most.
 
-    Calls raise `NotRegistered` if there is no such group, and calls about one reader also if it is
-    not registered. They raise `Stale` if the reader has a newer epoch.
+    Calls raise `NotRegistered` if there is no such group, and calls about one reader also if that
+    reader is not registered. They raise `Stale` if the reader has a newer epoch.
     """
 
     def __init__(
@@ -123,10 +127,12 @@ class CoordinatorClient(Connection):
             after = {"after": page["next"]}
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """Open a new epoch of a reader. Raises `CoordinatorRefused` if another owner holds it.
+        """Open a new epoch of a reader. Raises `CoordinatorRefused` if another owner holds the
+        reader.
 
-        A retry after a lost answer opens one more epoch, and the last answer counts. If the
-        coordinator applies the lost request later, that epoch is the newest: see `registered`.
+        If an answer is lost, the retry opens another epoch, and its answer has that epoch. If the
+        coordinator applies the first request after the retry, the epoch of the first one is the
+        newest. `registered` returns it.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
         return self._message(RegistrationAnswer, answer)
@@ -193,8 +199,8 @@ class CoordinatorClient(Connection):
 
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
         """Yield the revision of one reader's splits, now and after each change. Yield infinity if
-        an event does not state it, and None for heartbeats and other events. Raises `Unstreamed`
-        like `events`.
+        an event about splits has no revision, and None for heartbeats and other events. Raises
+        `Unstreamed` like `events`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
@@ -203,7 +209,9 @@ class CoordinatorClient(Connection):
                 yield _revision_in(block[1]) if block is not None and is_of_splits else None
 
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[tuple[bytes, bytes] | None, None]:
-        """Yield the name and the data of each event of a stream, and None for each heartbeat."""
+        """Yield the name and the data of each event of a stream, and None for each piece of data
+        that arrives, such as a heartbeat.
+        """
         headers = {"Accept": "text/event-stream"}
         async with self.open("GET", path, headers=headers, **request) as answer:
             if answer.status_code != 200:
@@ -253,7 +261,7 @@ class CoordinatorClient(Connection):
         return self._decoded(lambda: from_json(Event, json.loads(data)))
 
     def _decoded(self, decode: Callable[[], T]) -> T:
-        """Return the result of `decode`. Raises `NotACoordinator` if that fails."""
+        """Return the result of `decode`. Raises `NotACoordinator` if `decode` fails."""
         try:
             return decode()
         except (ValueError, LookupError, TypeError, AttributeError) as error:

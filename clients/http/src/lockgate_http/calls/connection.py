@@ -4,8 +4,8 @@ httpx limits the time of each read, not of the whole call. A server that sends o
 could block a caller for ever, and `query.stop()` with it. So requests are tasks on an event loop in
 a separate thread, and the deadline cancels a task in any phase. `interrupt` cancels it at once.
 
-A forked process inherits the object but not the thread. There every call raises an error that says
-so, and `close` does not touch the parent's sockets.
+A forked process inherits the object but not the thread. In that process every call raises an error
+that explains this, and `close` does not touch the parent's sockets.
 """
 
 import asyncio
@@ -107,7 +107,8 @@ class Connection:
     @asynccontextmanager
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
         """Send one request, and yield its answer before the body is read. If a new token is
-        refused, repeat the request with the previous one. Raises `Unreachable` without an answer.
+        refused, repeat the request with the previous one. Raises `Unreachable` if there is no
+        answer.
         """
         try:
             own = request.pop("headers", {})
@@ -214,8 +215,8 @@ def _why(error: BaseException) -> str:
 
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
-    """Run `task`, and return its result and its error, one of which is None. A raised error would
-    be printed by asyncio if the caller has gone.
+    """Run `task`, and return its result and its error, one of which is None. The error is returned,
+    because asyncio would print a raised one if the caller has gone.
     """
     try:
         return await task(), None

@@ -56,8 +56,9 @@ class Access:
 
 
 class ShownCredentials:
-    """The credentials for one coordinator, for use from one thread. They follow changes of their
-    files. `tls` is for httpx's `verify`. Raises `ConfigurationError` if a file cannot be used.
+    """The credentials for one coordinator, for use from one thread. They are read again when their
+    files change. `tls` is the value for httpx's option `verify`. Raises `ConfigurationError` if a
+    file cannot be used.
     """
 
     def __init__(self, access: Access) -> None:

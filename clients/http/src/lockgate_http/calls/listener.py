@@ -30,8 +30,9 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 
 class Listener:
-    """A listener that calls `tell` with each event, including old ones, and `gone` if the group
-    does not exist. A stream may be silent for `silence_s` after its first event.
+    """A listener that calls `tell` with each event that arrives, even if its revision is not new,
+    and `gone` if the group does not exist. After its first event, a stream may be silent for
+    `silence_s` seconds.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class Listener:
                 await self._pace.sleep(pause_s(failures, self._pace.chance(), asked_wait_s))
 
     async def _follow(self) -> bool:
-        """Read the stream until the server ends it, and return whether it brought anything new."""
+        """Read the stream until the server ends it, and return whether any of its events had a new
+        revision.
+        """
         within_s, news, ended = self._client.timeout_s, False, object()
         async with aclosing(self._client.events()) as events:
             while True:

@@ -46,8 +46,8 @@ class Agreement:
 
 
 def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
-    """Return the source's name in a group: `chosen`, or the user's `name`, or `otherwise`. In the
-    last two, characters that the protocol does not allow become `-`.
+    """Return the source's name in a group: the first of `chosen`, `name` and `otherwise` that is
+    set. In the last two, characters that the protocol does not allow become `-`.
     """
     made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
     return chosen or (made if NAME.match(made) else "-" * len(made))

@@ -11,8 +11,8 @@ coordinator's store had jumped. So such news counts only
 
 * while the last answered report is younger than a lease,
 * if it has the `config_version` of that answer: a group that is created again has another one, and
-* if its `group_watermark` is not above the lowest watermark that the query has sent: the lowest
-  reader of a group is not above this query.
+* if its `group_watermark` is not above the lowest watermark that the query has sent: the watermark
+  of a group that includes this query cannot be higher.
 
 After any other news the query reports at once, and takes its ceiling from the answer. (A reader
 that an operator evicts learns of the eviction from the answer to its next report.)
@@ -30,9 +30,9 @@ _NEVER = -1e9
 @dataclass(slots=True)
 class Ceiling:
     """The answers that one query has received. `source` is the query's name in the group, `event`
-    is the newest event that counts, and `version` is the `config_version` of the last answer. The
-    lease may have begun at `answered_at` (seconds, monotonic), when the last answered report was
-    sent.
+    is the newest event that counts, and `version` is the `config_version` of the last answer.
+    `answered_at` (monotonic seconds) is the time at which the last answered report was sent. The
+    lease began then or later.
     """
 
     source: str
@@ -54,8 +54,8 @@ class Ceiling:
 
     def asks(self, lowest: int = watermark.MAX) -> None:
         """Record that a report is being sent, so that its answer does not replace newer news that
-        arrives first. `lowest` is the lowest watermark (ms) in the report, among the readers
-        that count.
+        arrives first. `lowest` is the lowest watermark (ms) in the report, without those of idle
+        readers.
         """
         self._news, self._lowest = None, lowest
 

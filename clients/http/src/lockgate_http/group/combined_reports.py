@@ -16,7 +16,7 @@ from typing import Protocol
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_http.calls.client import CoordinatorClient, Report
 
-PATIENCE_S = 0.5  # at the end of a query, with a call that is under way
+PATIENCE_S = 0.5  # how long a query that ends waits for a call in progress
 _MOST_SPLITS = 20_000  # in one request: some 2.5 MB, where the coordinator takes 4
 
 
@@ -39,8 +39,8 @@ class Member(Protocol):
         """Record that the last event may no longer hold, so the query has to report at once."""
 
     def renew_lease(self) -> None:
-        """Send the query's last report again, because it has not reported for long. Do nothing if
-        the query is about to report by itself.
+        """Repeat the query's last reports, so that its lease does not end. Do nothing if the query
+        is making a plan, because the plan reports too.
         """
 
 
@@ -128,8 +128,8 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Hold `lock` during the `with` block. If `in_a_hurry`, wait for `PATIENCE_S` and then
-    interrupt the calls of `client` in progress, which their callers repeat.
+    """Hold `lock` during the `with` block. If `in_a_hurry`, and `lock` is still held after
+    `PATIENCE_S`, interrupt the calls of `client` in progress. Their callers repeat them.
     """
     patience_s = PATIENCE_S if in_a_hurry else -1.0
     while not lock.acquire(timeout=patience_s):

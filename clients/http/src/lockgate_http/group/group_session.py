@@ -4,9 +4,9 @@
 it, and the last one closes it. A forked process begins without one. One request carries the reports
 of several queries (`combined_reports`).
 
-**The keeper** is a thread. While a query's own thread is in a long batch, the keeper repeats its
-last report once a sixth of a lease has passed. That report is still true, because a query reads
-further only with its next plan.
+**The keeper** is a thread. While a query's own thread is in a long batch, the keeper repeats the
+query's last report once a sixth of a lease has passed. That report is still true, because a query
+reads further only with its next plan.
 
 **News of the group** comes in answers and by the stream (`listener`), and is passed to every query
 at once. Each query decides whether it may use the news (`ceiling`).
@@ -94,7 +94,7 @@ class GroupSession:
             self._members = (*self._members, member)
 
     def leave(self, member: Member) -> None:
-        """Remove the member. The session is closed with its last member."""
+        """Remove the member, and close the session if nothing else in this process uses it."""
         with self.changed:
             self._members = tuple(other for other in self._members if other is not member)
         with _open_lock:
@@ -129,7 +129,9 @@ class GroupSession:
         return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
 
     def _listen(self) -> None:
-        """Start listening at the first answer, because before that there may be no group."""
+        """Start the listener, if it does not run yet. Call this after the first answer, because
+        before that the group may not exist.
+        """
         if not self._listens:
             self._listens = True
             self.client.begin(Listener(self.client, self.tell, self._gone).listen)

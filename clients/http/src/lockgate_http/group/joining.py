@@ -46,8 +46,8 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Warn about similar names if the group does not exist. Raises `ConfigurationError` if the
-    query may not create the group.
+    """Warn if there are groups with names similar to that of a group that does not exist. Raises
+    `ConfigurationError` if the query may not create the group.
     """
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
@@ -66,7 +66,9 @@ def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
 
 
 def _near(client: CoordinatorClient, group: str) -> list[str]:
-    """Return similar names among those that the token may see, or none if they cannot be listed."""
+    """Return up to three similar names of groups that the token may see, or none if the groups
+    cannot be listed.
+    """
     try:
         return get_close_matches(group, client.groups_from(group[0]), 3, 0.7)
     except AlignmentError as error:

@@ -35,8 +35,8 @@ log = logging.getLogger("lockgate")
 class Membership:
     """The readers of one query run in one group, where reader `i` is source `i` of the query.
 
-    Thread-safe. Closing it leaves `session`. `coordination` is the read limit that the last plan
-    followed.
+    Thread-safe. `close` and `leave` also leave `session`. `coordination` is the read limit that the
+    last plan followed.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Membership:
 
     @property
     def joint(self) -> bool:
-        """Whether the group uses proposed targets (`reach`), or this is not known yet."""
+        """Whether the group uses proposed targets (`reach`). True if this is not known yet."""
         config = self._session.config
         return config is None or config.catch_up is CatchUp.JOINT
 
@@ -106,9 +106,9 @@ class Membership:
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
         """Report the query's sources, by subtask, and return the ceiling (ms) for the next plan.
 
-        No report is sent if no other reader waits for the change and the update interval has not
-        passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable` if an outage
-        should stop the query.
+        No report is sent if nothing has changed for which other readers wait, and the update
+        interval has not passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable`
+        if an outage should stop the query.
         """
         outage = self._session.outage
         # the keeper asks, so that no plan waits for it
@@ -139,8 +139,8 @@ class Membership:
 
     def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
         """End the membership. With `statuses` the readers report that they are finished. If the
-        query `returns`, as a scheduled one does, and `park` is set, they keep counting for that
-        long instead. Without `statuses` their leases run out.
+        query `returns`, as a scheduled one does, and `park` is set, they keep blocking the group
+        for that long instead. Without `statuses` their leases run out.
 
         This takes at most the coordinator's `timeout` and a second, even if calls are in progress.
         """
@@ -183,7 +183,9 @@ class Membership:
         self._reporting.in_doubt = True
 
     def renew_lease(self) -> None:
-        """Report on the keeper's thread, unless a plan is being made, which reports by itself."""
+        """Repeat the last reports on the keeper's thread, unless the query is making a plan,
+        because the plan reports too. An error is raised at the next plan.
+        """
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -197,7 +199,9 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """End the membership with one last request, and log `otherwise` if that fails."""
+        """Call `last`, which sends the last request, and end the membership. Log `otherwise` if the
+        call fails.
+        """
         with self._session.changed:
             if self._closed.is_set():
                 return
@@ -292,8 +296,8 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Report, and retry if the end of another query interrupted that. Raises `Interrupted` at
-        the end of this one.
+        """Report, and retry if another query interrupted the call in order to end. Raises
+        `Interrupted` if this query ends.
         """
         while True:
             try:

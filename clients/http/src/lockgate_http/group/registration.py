@@ -20,8 +20,8 @@ log = logging.getLogger("lockgate")
 
 
 class Registration:
-    """The readers of one run of a query. `epochs` are by subtask. They are empty before the readers
-    are registered, and after the coordinator has forgotten them.
+    """The readers of one run of a query. `epochs` has the readers' epochs by subtask. It is empty
+    before the readers are registered, and after the coordinator has forgotten them.
     """
 
     def __init__(
@@ -62,7 +62,10 @@ class Registration:
         self.check_config()
 
     def _refuse_new_group(self) -> None:
-        """Apply `new_group="refuse"` if the coordinator was unreachable before the query ran."""
+        """Raise `ConfigurationError` if the group does not exist and `new_group` is "refuse".
+        `check_coordinator` cannot notice this if the coordinator is unreachable before the query
+        runs.
+        """
         if self._coordinator.new_group != "refuse" or self._session.config is not None:
             return
         try:
@@ -90,8 +93,8 @@ class Registration:
                 )
 
     def check_config(self) -> None:
-        """Compare the group's configuration with the query's, once for each change. Raises
-        `ConfigurationError` if they disagree at the start. Later a disagreement is only a warning.
+        """Compare the group's configuration with the query's, at the start and after each change.
+        Raises `ConfigurationError` if they disagree at the start, and later only logs a warning.
         """
         config, before = self._session.config, self._checked
         if config is None or config is before:
@@ -106,7 +109,9 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Adopt newer epochs of this run. Raises `Fenced` if another run has registered one."""
+        """Adopt newer epochs of this run, or clear `epochs` if a reader is no longer registered.
+        Raises `Fenced` if another run has registered a newer epoch.
+        """
         try:
             newest = self._session.client.registered(self._source)
         except NotRegistered:

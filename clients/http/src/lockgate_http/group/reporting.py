@@ -40,20 +40,20 @@ class Reporting:
 
     @property
     def lowest(self) -> int:
-        """The lowest watermark (ms) of the sources that count in the group, or MAX."""
+        """The lowest watermark (ms) of the sources that are not idle, or MAX without one."""
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: _Statuses, park_ms: int | None) -> None:
         """Make the next reports the last ones of this run, without proposed targets. The readers
-        continue to count for `park_ms`, or are finished if that is None.
+        keep blocking the group for `park_ms`, or are finished if that is None.
         """
         self.statuses, self._facts = dict(statuses), _facts_of(statuses)
         self._ended, self._park_ms = True, park_ms
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
         """Return whether a report is due, because `after_s` seconds have passed since `answered_at`
-        or because of doubt. None is due if the batch takes longer than `max_batch_s`.
+        or because `in_doubt` is set. None is due if the batch takes longer than `max_batch_s`.
         """
         if now - self._planned_at > self._max_batch_s:
             return False
@@ -88,11 +88,11 @@ class Reporting:
         ]
 
     def answered(self) -> None:
-        """Record that the coordinator has what was sent."""
+        """Record that the coordinator has received the reports that `events` returned last."""
         self._answered = self._sent
 
     def forget_answered(self) -> None:
-        """Record that the coordinator has nothing of the new epoch yet."""
+        """Record that the coordinator has received no report of the new epoch yet."""
         self._answered = {}, {}
 
 

@@ -1,4 +1,6 @@
-"""Errors of requests that are refused before they reach the service. No error text has a token."""
+"""Errors of requests that are refused before they reach the service. No error text contains a
+token.
+"""
 
 from lockgate.duration import spoken_s
 

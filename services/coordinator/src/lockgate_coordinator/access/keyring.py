@@ -30,7 +30,7 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """The valid tokens, from a TOML `file` and from the text `listed` (`role=token,…`). `clock`
+    """The valid tokens, from a TOML `file` and from the string `listed` (`role=token,…`). `clock`
     returns monotonic seconds. Raises `InvalidTokens`.
     """
 

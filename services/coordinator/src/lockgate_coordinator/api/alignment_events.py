@@ -58,8 +58,8 @@ async def events(
 
 
 def _revision(last_event_id: str | None) -> int:
-    """Return the revision in a `Last-Event-ID`. For a missing or malformed ID return one below all
-    others, so that the stream begins with the current event.
+    """Return the revision in a `Last-Event-ID`. For a missing or malformed ID, return a revision
+    below all others, so that the stream begins with the current event.
     """
     return (
         int(last_event_id)

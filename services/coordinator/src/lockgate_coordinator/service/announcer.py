@@ -11,9 +11,9 @@ takes one short request to the store. A group without watchers has no follower.
 If the store loses its latest commits, revisions that were already announced are lost too. The next
 check then gives the group a higher revision, so that watchers get the current event.
 
-No events are queued. A woken watcher takes the newest event, and a busy one finds it when it comes
-back. So a slow watcher misses only outdated events, uses no memory for them, and does not delay the
-others.
+No events are queued. A woken watcher takes the newest event. A watcher that is still sending takes
+it afterwards. So a slow watcher misses only outdated events, uses no memory for them, and does not
+delay the others.
 """
 
 import asyncio

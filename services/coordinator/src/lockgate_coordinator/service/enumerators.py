@@ -1,9 +1,10 @@
 """The split enumerators of groups: exchanges of readers, lists of splits, and SourceEvents.
 
 An exchange takes two commits. The first one is to the group. It checks the reader's epoch, records
-its report or renews its lease, and makes the event. The second one is to the enumerators. It
-changes the assignments, which have leases of their own (`lockgate.enumerator.leases`). So an older
-epoch is refused before it changes a split, and a report alone does not write the enumerators.
+its report or renews its lease, and computes the group's event. The second one is to the
+enumerators. It changes the assignments, which have leases of their own
+(`lockgate.enumerator.leases`). So an older epoch is refused before it changes a split, and a report
+alone does not write the enumerators.
 
 Each process commits the exchanges of a group one after another. If another process commits in
 between, the store refuses the commit, and the exchange is repeated with the newer state.
@@ -36,7 +37,7 @@ from lockgate_coordinator.store import Store
 from lockgate_coordinator.store.base import LoadedSplits
 
 Arrivals = Mapping[int, Arriving | None]
-"""For each subtask, the split furthest behind of those on their way to it, or None without one."""
+"""For each subtask, the slowest of the splits that are on their way to it, or None if none is."""
 
 Edit = Callable[[LoadedSplits, Enumerator | None], Steps[Enumerator | None]]
 """A function that returns a source's enumerator as it is after a change. It returns None or the
@@ -173,8 +174,8 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit `change`, again with the newer state if the store refuses it. Return the source's
-        enumerator before and after the change, and the store's time in ms.
+        """Commit `change`. If the store refuses the commit, repeat it with the newer state. Return
+        the source's enumerator before and after the change, and the store's time in ms.
         """
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = Attempts(self._persistence, f"the splits of group {name!r}")

@@ -17,7 +17,7 @@ from lockgate_coordinator.telemetry.figures import Figures, GroupFigures, Scrape
 from lockgate_coordinator.telemetry.totals import OTHER
 
 MOST_GROUPS = 1_000
-"""The maximum number of groups that are counted. These are the first ones by name."""
+"""The maximum number of groups in a scrape. These are the first ones by name."""
 
 MOST_SOURCES_OF_A_GROUP = 100
 """The maximum number of a group's sources with their own figures. `OTHER` combines the others."""

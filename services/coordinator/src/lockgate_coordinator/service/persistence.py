@@ -8,7 +8,7 @@ and its readers would be lost although they report.
 After `REFUSALS` refusals, each further attempt carries a reservation. The store keeps it even if it
 refuses the attempt, and the commits of all other processes wait meanwhile. A reservation lasts
 twice as long as the last attempt took, so that the next attempt arrives in time. It ends with that
-attempt. If the process dies, it delays the others once, for that long.
+attempt. If the process dies, its reservation delays the others once, for that long.
 
 A commit that does not succeed within `WITHIN_S` fails with `StoreUnavailable`. The process is then
 not ready, so that clients use another one, which may be nearer to the store.
@@ -63,8 +63,8 @@ class Attempts:
 
     def refused(self, *, overtaken: bool = True) -> None:
         """Count a refused attempt and update `reserve_ms`. If the store still has the version on
-        which the commit was based, `overtaken` is False and the refusal does not count. Raises
-        `StoreUnavailable` once the attempts have taken `WITHIN_S` seconds.
+        which the commit was based, `overtaken` is False, and the refusal does not count towards
+        `REFUSALS`. Raises `StoreUnavailable` once the attempts have taken `WITHIN_S` seconds.
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:

@@ -19,7 +19,7 @@ UP_MS = 60_000
 def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
     """Return a sentence that names the readers for which the group waits, and the read limit.
     `missing` has the expected sources that have not reported. `observes` is true if the limit is
-    only shown.
+    shown, but not enforced.
     """
     if missing:
         return f"All readers wait for the first report of {_listed(missing)}, expected by the configuration."
@@ -88,8 +88,8 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return a sentence that lists lost readers that no longer count. `names` has the first few of
-    the `count` readers.
+    """Return a sentence that lists lost readers, for which the group no longer waits. `names` has
+    the first few of the `count` readers.
     """
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."

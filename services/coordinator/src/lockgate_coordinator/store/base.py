@@ -95,7 +95,8 @@ class State(Generic[V]):
 
     Attributes:
         confirmed: Whether it comes from the store, and not from this process's cache.
-        series: The series of commits that made the version (`histories`). Empty in memory.
+        series: The series of commits that made the version (`histories`). Empty for a store in
+            memory.
         jumps: The jumps of the store's clock by which the next commit has to move the group's times
             (`lockgate.group.clock_jumps`).
         lost: Whether the store has lost commits that this process had made or seen.
@@ -140,8 +141,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """A range of journal entries, with ids above `after` and below `before`. An empty text sets no
-    bound. An id has the form MS-NUMBER, in which MS is the store's time.
+    """A range of journal entries, with ids above `after` and below `before`. An empty string sets
+    no bound. An id has the form MS-NUMBER, in which MS is the store's time.
     """
 
     after: str = ""
@@ -171,8 +172,8 @@ class Store(Protocol):
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
         """Delete the group, even if it cannot be read, and return the number of its readers. With
         `only`, delete it only if it still has the version of that state. `act` identifies the
-        request. If it has already deleted a group of this name, a newer group is not deleted. If
-        nothing was deleted, return the reason.
+        request. If the same request has already deleted a group of this name, a newer group is not
+        deleted. If nothing was deleted, return the reason.
         """
         ...
 
@@ -216,7 +217,9 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return a sentence on each setting that may lose groups. Return None without an answer."""
+        """Return a sentence on each setting that may lose groups, or None if the store does not
+        answer.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -213,8 +213,8 @@ def _distrusted(error: Exception) -> str | None:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the text of a redis-py error, and a remedy if there is one. The text has no settings
-    of a connection in it.
+    """Return the text of a redis-py error, and a remedy if there is one. The text contains no
+    connection settings.
     """
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):

@@ -2,8 +2,8 @@
 one with the splits that have no reader, and one for each reader. So an exchange writes two small
 records, however many splits the source has.
 
-The head of all of them has the format. A coordinator refuses enumerators of a newer format than its
-own, because it could assign a split to two readers if it misread them.
+The enumerators of a group share one head, which has the format. A coordinator refuses enumerators
+of a newer format than its own, because it could assign a split to two readers if it misread them.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Loading, caching and committing of values in Redis, which transfers only their changes.
+"""Loading, caching and committing of values in Redis. Only their changes are transferred.
 
 A group is one value. The enumerators of its sources are another one, which has the same kinds of
 keys and the same scripts, but a version and a series of its own. A value is stored in a hash, as a
@@ -95,7 +95,7 @@ class Records(Protocol[V, S]):
         ...
 
     def record_from(self, key: Any, text: str) -> Steps[Any]:
-        """Decode the record `text` of `key`, and return it, for example a reader."""
+        """Decode `text`, the record of `key`, and return it, for example as a `Reader`."""
         ...
 
     def changed(self, before: V, after: V) -> Steps[tuple[list[str], list[str]]]:
@@ -245,9 +245,9 @@ class States(Generic[V, S]):
     async def _read(
         self, name: str, value: V, answer: Sequence[Any], ahead_ms: float
     ) -> tuple[V, Sequence[Any], float, bool]:
-        """Read the records that are missing in `answer`, and load later changes until an answer is
-        complete. Return the updated `value`, the last answer, its `ahead_ms`, and whether Redis has
-        certainly lost the given value.
+        """Read the records that are missing from `answer`, and load later changes until an answer
+        is complete. Return the updated `value`, the last answer, its `ahead_ms`, and whether Redis
+        has certainly lost the given value.
         """
         records, changes, lost = self._records, dict[Any, Any](), False
         head: Any = None
@@ -322,7 +322,7 @@ class States(Generic[V, S]):
         return self._logged(UnreadableGroup(name, reason, REMEDY))
 
     def _logged(self, error: UnreadableGroup) -> UnreadableGroup:
-        """Return the error. Log it if it is the first one of its group."""
+        """Log the error, unless its group is already known to be unreadable, and return it."""
         if error.name not in self._unreadable:
             self._unreadable.add(error.name)
             log.warning("%s", error)

@@ -4,7 +4,8 @@ the readers that changed.
 
 Each change gets a log line, for example when a reader comes, stops, is lost or no longer waits, or
 when a group is created, configured or deleted. Watermarks are not state, because they move with
-every report. Nor are the readers with the lowest watermark, which change with them.
+every report. For the same reason, it is no change of state if another reader has the lowest
+watermark.
 """
 
 from collections.abc import Iterator, Mapping
@@ -75,7 +76,8 @@ class Change:
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
     """Return the readers that differ between the groups, or all readers of `after` if `before` is
-    None. If `after` was made from `before`, this takes time in proportion to their number.
+    None. If `after` was made from `before`, this takes time in proportion to the number of changed
+    readers.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
@@ -251,8 +253,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
-    """Yield an entry for each of these that is new: the reader is overdue, passed over, or counts
-    again.
+    """Yield an entry for each of these changes: the reader becomes overdue, it is passed over, or
+    it counts for the group's watermark again.
 
     With `on_max_wait: proceed` a wait that is too long begins again at once, so the reader is not
     marked as overdue.

@@ -25,8 +25,8 @@ class Figures:
         foremost: The highest watermark of an active reader, in ms, or MIN without one.
 
     The other attributes combine the `ReaderFacts` of all readers that have not finished: the sums
-    of rows, the shortest time left, the largest lag, and the rate of the slowest active reader.
-    They are None if no reader reports them.
+    of rows, the shortest time until Kafka deletes unread records, the largest lag of a producer,
+    and the lowest event-time rate of an active reader. They are None if no reader reports them.
     """
 
     states: Counter[str] = field(default_factory=Counter)
@@ -112,7 +112,7 @@ class Scrape:
     """The figures of one scrape by Prometheus.
 
     Attributes:
-        groups: The groups that were counted.
+        groups: The figures of each group.
         unreadable: The names of the groups that cannot be read.
         more_groups: Whether the store has more groups than a scrape counts.
         complete: Whether the store answered for all groups.

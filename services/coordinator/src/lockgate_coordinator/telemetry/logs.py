@@ -100,7 +100,7 @@ def _fields(record: logging.LogRecord) -> Mapping[str, object]:
 
 
 def _for_a_person(record: logging.LogRecord) -> Iterator[tuple[str, object]]:
-    """Yield the name and value of each field, with durations and event times in words."""
+    """Yield the name and value of each field, with readable durations and event times."""
     for key, value in _fields(record).items():
         yield (key.removesuffix("_ms") if isinstance(value, int) else key), _spoken(key, value)
 

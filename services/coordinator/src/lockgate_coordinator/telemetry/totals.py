@@ -4,8 +4,8 @@ or passed over.
 If a reader waited or was idle since its last report, the commit of its next report adds that time:
 from the old `heard_at`, or from `held_since` if that is later, to the new `heard_at`. So each
 moment is counted once, by one coordinator, and the sum over all coordinators lags the clock by at
-most the time between two reports. Silence before a reader is lost is not counted: its state is
-unknown.
+most the time between two reports. The silence before a reader is lost is not counted, because the
+state of the reader is unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,9 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Add the times and losses of `readers`, the ones that one commit has changed."""
+        """Add how long `readers` waited or were idle, and how often they were lost or passed over.
+        One commit has changed all of them.
+        """
         for (source, _), old, new in readers:
             if old is None or new is None:
                 continue
