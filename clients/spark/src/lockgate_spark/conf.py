@@ -58,8 +58,8 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the key of each field of a dataclass, with the field's name. Fields that one value
-    cannot set are left out.
+    """Return the names of a dataclass's fields, by the key that sets the field. Fields that one
+    value cannot set are left out.
     """
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
@@ -135,7 +135,10 @@ def refuse_options(options: Mapping[str, str]) -> None:
 
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the options with the token itself instead of its name."""
+    """Return the options of a stream, with the token in place of the token's name. Raises
+    `ConfigurationError` if the options contain a token itself, or if the conf has none of this
+    name.
+    """
     if _TOKEN in given:
         raise ConfigurationError(
             f"option {_TOKEN}: Spark's UI shows the options in a client's plan; set {PREFIX}coordinator.token in the "
@@ -188,7 +191,7 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
     """Return `alignment` with the values of the conf in place of its own. Log a warning about
     unknown keys.
 
-    Raises `ConfigurationError`, which names the keys.
+    Raises `ConfigurationError` for an invalid value; the message names the keys.
     """
     _warn_of_unknown(conf)
     _ = ALIGN in conf and _switch(ALIGN, conf[ALIGN])  # goes without saying here, but is checked

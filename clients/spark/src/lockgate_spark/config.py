@@ -121,7 +121,9 @@ class Alignment(Named):
 
 
 def credible_at(alignment: Alignment, now: int) -> Credible:
-    """Return the range of event times that a plan made at `now` (wall clock in ms) considers."""
+    """Return the range of credible event times for a plan that is made at `now` (wall clock in
+    ms).
+    """
     future, past = alignment.future_bound, alignment.past_bound
     ahead = None if future is None else milliseconds("Alignment(future_bound)", future)
     behind = None if past is None else milliseconds("Alignment(past_bound)", past)

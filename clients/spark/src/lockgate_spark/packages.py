@@ -80,7 +80,9 @@ def packages(spark_version: str | None = None) -> str:
 
 
 def jar_note() -> str:
-    """Return a sentence about lockgate's server jar if the running Spark ignores it, else ""."""
+    """Return a sentence about lockgate's server jar if the running Spark ignores this jar.
+    Otherwise return an empty string.
+    """
     context = _context()
     if context is None or _line(str(context.version)) not in _NO_CONNECT:
         return ""

@@ -12,7 +12,7 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 @dataclass(frozen=True, slots=True)
 class Unaligned:
     """A stream that is not aligned. `text` is Spark's name for it. `reader` is the code that reads
-    it, if it is a Kafka stream and so could be aligned.
+    it; None if it is not a Kafka stream, which is the only kind that could be aligned.
     """
 
     text: str
@@ -28,7 +28,7 @@ class Origin:
         column: Name of the source's column if it is passed on unchanged; None for an expression.
         text: The expression, as SQL.
         source: Index of the aligned source; None if there are several.
-        unaligned: The streams that the column is made of and that are not aligned.
+        unaligned: The streams among the column's sources that are not aligned.
     """
 
     aligned: bool
@@ -40,8 +40,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
-    """A `withWatermark(column, delay)` in a query. It has several origins if a union is below
-    it.
+    """A `withWatermark(column, delay)` in a query. If a union is below it in the plan, its column
+    has several `origins`.
     """
 
     column: str
@@ -50,12 +50,14 @@ class QueryWatermark:
 
     @property
     def aligned(self) -> bool:
-        """Whether an aligned source is below it in the query's plan."""
+        """Whether an aligned source is below this `withWatermark` in the query's plan."""
         return any(origin.aligned for origin in self.origins)
 
     @property
     def unaligned(self) -> tuple[Unaligned, ...]:
-        """The streams below it in the query's plan that are not aligned, without repetitions."""
+        """The unaligned streams below this `withWatermark` in the query's plan, without
+        repetitions.
+        """
         return tuple(dict.fromkeys(each for origin in self.origins for each in origin.unaligned))
 
 

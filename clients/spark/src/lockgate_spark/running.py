@@ -26,7 +26,7 @@ class Registry:
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
         """Return the object of this kind that belongs to a run. The first call for a run calls
-        `make` for it. Objects that have ended are removed.
+        `make` to make this object. Objects that have ended are removed.
         """
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:

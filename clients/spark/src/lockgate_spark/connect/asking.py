@@ -41,7 +41,7 @@ def ask(df: Any, question: str, **given: object) -> Any:
 
 
 def hinted(df: Any, question: str, **given: object) -> Any:
-    """Return `df` with a question as a hint. The extension replaces it by the answer."""
+    """Return `df` with `question` as a hint. The server's extension replaces it by the answer."""
     return df.hint(HINT, question, json.dumps(given))
 
 

@@ -36,7 +36,7 @@ Work = Callable[[DataFrame, int], object]
 
 
 def _session_of(batch: Any) -> Any:
-    """Return the module whose functions give a gate what it needs of the batch's session. There is
+    """Return the module with the functions that a gate calls for the session of `batch`. There is
     one for classic sessions and one for Spark Connect.
     """
     if is_connect(batch):
@@ -50,7 +50,7 @@ def _session_of(batch: Any) -> Any:
 
 @contextmanager
 def _log_errors_briefly() -> Iterator[None]:
-    """Log an error of lockgate as one sentence, and raise it again. Spark shows it later, below
+    """Log one of lockgate's errors as one sentence, and raise it again. Spark shows it later, below
     Python's traceback.
     """
     try:

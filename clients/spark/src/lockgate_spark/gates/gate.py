@@ -104,8 +104,8 @@ class Gate:
             self._report()
 
     def tick(self) -> None:
-        """Report between two batches whether the gate is idle. Do nothing while a batch waits or is
-        processed. Errors are only logged.
+        """Report to the group between two batches, so that it learns when the gate becomes idle. Do
+        nothing while a batch waits or is processed. Errors are only logged.
         """
         with self._lock:
             if not self._busy:
@@ -125,8 +125,8 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Close the gate, and report the end of the run: its reader is finished, or parks until the
-        next run.
+        """Close the gate, and report to the group that the run has ended: its reader is finished,
+        or is parked until the next run.
 
         If the run has failed, its reader keeps the lease for the restart.
         """

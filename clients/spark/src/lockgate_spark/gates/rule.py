@@ -32,10 +32,11 @@ from lockgate_spark.event_times import Span
 
 @dataclass(frozen=True, slots=True)
 class GateState:
-    """The state from which a gate's report follows.
+    """The values from which a gate's report is computed.
 
-    `top` is the highest event time so far (ms), and `disorder` how far out of order (ms) records
-    may be. `batch` is the range of the batch that waits or is processed; None between two batches.
+    `top` is the highest event time so far (ms), and `disorder` is how far out of order (ms) records
+    may be. `batch` is the range of event times of the batch that waits or is processed; None
+    between two batches.
     """
 
     disorder: int
@@ -51,7 +52,7 @@ class GateState:
         return GateState(self.disorder, self.top)
 
     def status(self, *, joint: bool, idle: bool) -> SourceStatus | None:
-        """Return the report; None before the first event time.
+        """Return the report to the group; None before the first event time.
 
         `joint` says whether the group works through backlogs jointly. Then the report includes the
         event time that the next report can reach. `idle` says whether the next batch is overdue.

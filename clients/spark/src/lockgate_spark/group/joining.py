@@ -35,8 +35,8 @@ def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
 
 
 def check_coordinator(alignment: Alignment) -> None:
-    """Raise an error before the query runs if the coordinator rejects the token, or if the group's
-    settings do not match.
+    """Raise an error if the coordinator rejects the token, or if the group's settings do not match.
+    Call it before the query runs.
     """
     assert alignment.coordinator is not None
     agreement = agreement_of(alignment)

@@ -58,8 +58,8 @@ class HostAnswers(JavaCallback):
         return self._aligned(relation, options, conf, session)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return an aligned table for a source whose plan is not known; None if `options` and
-        `conf` do not ask for alignment.
+        """Return an aligned table if only Spark's table is known and not the plan that reads it.
+        Return None if `options` and `conf` do not ask for alignment.
         """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
@@ -76,9 +76,9 @@ class HostAnswers(JavaCallback):
         return self._java.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint. It
-        reads an aligned source, the event times of the rows, or the answer to `question`. `given`
-        has the question's arguments as JSON.
+        """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint.
+        Depending on `question`, it reads an aligned source, the rows' event times, or the answer as
+        JSON. `given` has the arguments of `question` as JSON.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)

@@ -25,7 +25,9 @@ CODE = "crc32(CAST(topic AS BINARY)) * 2097152L + partition * 2"
 
 
 def code_of(split: str) -> int:
-    """Return the number that `CODE` has for the split of this name, such as `orders-3`."""
+    """Return the number of a split, as the SQL expression `CODE` computes it. `split` is its name,
+    such as `orders-3`.
+    """
     topic, _, partition = split.rpartition("-")
     return crc32(topic.encode()) * 2_097_152 + int(partition) * 2
 
@@ -54,8 +56,9 @@ class CountedPlace:
 
     @classmethod
     def of(cls, found: Mapping[str, Any], tasks: int, start: Offsets, end: Offsets) -> "CountedPlace":
-        """Return the counts from `found`, the metrics that Spark has observed. If no task ran
-        again, `tasks` tasks have read the source from the offsets `start` to `end`.
+        """Return the counts from `found`, the metrics that Spark has observed. `tasks` is the
+        number of tasks that read the source from the offsets `start` to `end`, without tasks that
+        ran again.
         """
         read = {split: offsets for split, to in end.items() if (offsets := to - start.get(split, 0)) > 0}
         runs, bins = found["tasks"] or [], found["late"] or []

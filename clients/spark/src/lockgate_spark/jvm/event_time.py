@@ -38,9 +38,9 @@ OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    `true` is `OF_KAFKA` or `OF_ANY`. Without such a condition, Spark computes a part that is
-    repeated in an expression only once, before the rest and outside of a `try`. A failure there
-    would end the query.
+    `true` is `OF_KAFKA` or `OF_ANY`. Without such a condition, Spark computes a repeated part of an
+    expression only once, before the other parts and outside of the `try`. A failure there would end
+    the query.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
@@ -114,7 +114,8 @@ class EventTime:
 
 def _checked(text: str, analysed: Any, optimised: Any, jvm: Any) -> bool:
     """Return whether the only expression of a plan gives microseconds. `analysed` and `optimised`
-    are two stages of this plan. Raises `ConfigurationError` if the expression cannot be event time.
+    are this plan after analysis and after optimisation. Raises `ConfigurationError` if the
+    expression cannot be event time.
     """
     patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
     plain = (

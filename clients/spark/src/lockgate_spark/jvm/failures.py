@@ -145,8 +145,8 @@ class Selected:
         return made
 
     def _quoted(self, text: str) -> str:
-        """Return the options, as `name=value`, whose value stands at the end of `text`. This is a
-        message of Java that does not name the option.
+        """Return the options, as `name=value`, whose value stands at the end of `text`. `text` is
+        an error message of Java that does not name the option.
         """
         ends = text.rstrip('"')
         return ", ".join(

@@ -1,5 +1,5 @@
 """Checks whether Spark has the classes, methods and fields that lockgate uses. Some may be missing
-in a vendor's build, or in a Spark that is newer than this package.
+from a vendor's build, or in a Spark that is newer than this package.
 """
 
 import logging

@@ -58,9 +58,10 @@ class KeptRows:
         self._total = 0
 
     def expect(self) -> None:
-        """Prepare the table before the first batch; later calls do nothing. Write the rows that the
-        previous run has left unwritten, and delete those of batches that are not committed. Raises
-        `UnsupportedQuery` if a late row of this query cannot be traced to its offset.
+        """Prepare the table before the first batch; later calls do nothing. Write the late rows
+        that the previous run has not written, and delete the rows of batches that are not
+        committed. Raises `UnsupportedQuery` if a late row of this query cannot be traced to its
+        offset.
         """
         if self._inputs is not None:
             return
@@ -121,9 +122,9 @@ class KeptRows:
         return inputs
 
     def _late(self, inputs: Any, batch: int | None, below: int) -> list[DataFrame]:
-        """Return the late rows of `batch`, as a DataFrame for each input of an operator that drops
-        them. `below` is the watermark (ms) of the batch. If `batch` is None, the DataFrames are
-        empty.
+        """Return the late rows of `batch`: one DataFrame for each input of an operator that drops
+        late rows. `below` is the watermark (ms) of the batch. If `batch` is None, the DataFrames
+        are empty.
         """
         if str(self._run.execution.outputMode()) == "Complete":
             return []  # which drops no rows

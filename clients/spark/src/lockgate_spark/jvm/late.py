@@ -7,8 +7,8 @@ that is overwritten before each batch. Spark optimises the plan again for each b
 the new value.
 
 `DataFrame.observe` counts the late rows in a histogram with two bins for every split, one of them
-for rows whose whole window is behind. It sees the rows as the source returns them and copies none.
-A row that is not late costs one comparison.
+for rows whose whole window is behind the watermark. It sees the rows as the source returns them and
+copies none. A row that is not late costs one comparison.
 
 **Rows without a usable time** never count as late: their time is null or before 1970, or its
 expression fails. The alignment leaves them out. Spark's own watermark is always later than 1970. So
@@ -43,7 +43,7 @@ class CountingPlace(NamedTuple):
     Attributes:
         name: The name of the `DataFrame.observe` that counts them.
         below: An array of two times in the unit of the event time, with which each row is compared:
-            the watermark, and the last instant whose window is behind it.
+            the watermark, and the last instant whose window ends at or below it.
     """
 
     name: str
@@ -67,7 +67,7 @@ class LateRows:
         event_time: The event time, as SQL over the table's columns.
         micros: Whether it is a TIMESTAMP instead of a BIGINT of ms.
         lenient: Whether a run continues if its rows cannot be counted.
-        place: The place of the count, if the plan has one already.
+        place: The place in the plan where rows are counted. Default: a new place.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class LateRows:
 
     def set_below(self, watermark: int, closed: int) -> None:
         """Set the two times with which the rows of the next batch are compared: the watermark, and
-        `closed`, the last instant whose window is behind it. Both are in microseconds.
+        `closed`, the last instant whose window ends at or below it. Both are in microseconds.
         """
         for n, micros in enumerate((watermark, closed)):
             self.place.below.setLong(n, micros if self._micros else micros // 1000)
@@ -207,8 +207,11 @@ class LateCount:
 
 
 def _together(places: list[CountedPlace], watermark: int, windows_known: bool) -> BatchLoss:
-    """Return the sum of the counts of all places where a batch's plan reads the source. `watermark`
-    is Spark's, in ms.
+    """Return the late rows of a batch of one source. The counts in `places` are added, because the
+    batch's plan may read the source at several places.
+
+    `watermark` is Spark's watermark (ms) for the batch. `windows_known` says whether the query's
+    windows were known when the batch was read. If not, the number of lost rows is not exact.
     """
     late, lost = Counter[str](), Counter[str]()
     for place in places:

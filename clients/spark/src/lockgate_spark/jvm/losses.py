@@ -45,8 +45,9 @@ class Tumbling:
 
 
 def query_shape(plan: Any, watermarks: list[QueryWatermark]) -> QueryShape:
-    """Return the properties of a query that decide which rows it can lose. `plan` is its logical
-    plan, and `watermarks` are all watermarks in it.
+    """Return the shape of a query: the shortest delay of its watermarks, and whether each row
+    reaches the operator that drops late rows. `plan` is its logical plan, and `watermarks` are all
+    watermarks in it.
     """
     return QueryShape(
         delay_ms=min((one.delay_ms for one in watermarks), default=None), whole=windows_of(plan) is not None
@@ -54,8 +55,8 @@ def query_shape(plan: Any, watermarks: list[QueryWatermark]) -> QueryShape:
 
 
 def windows_of(plan: Any) -> Tumbling | None:
-    """Return the windows of the plan's only operator that drops rows. Return None if a row of the
-    sources may not reach this operator.
+    """Return the windows of the plan's only operator that drops rows. Return None if not every row
+    of the sources reaches this operator.
 
     Operators above it do not matter. If the operator has no windows, each instant counts as one.
     """
@@ -79,8 +80,9 @@ def _event_time_of(columns: Any) -> str | None:
 
 
 def _windows_below(operator: Any, by: str) -> Tumbling | None:
-    """Return the windows of the column with the id `by`. Return None if there are windows that
-    overlap or differ, or if an operator below this one may remove or repeat rows.
+    """Return the windows of the column with the id `by`, from the part of the plan below
+    `operator`. Return None if windows there overlap or differ, or if another operator there may
+    remove or repeat rows.
     """
     windows: dict[str, Tumbling] = {}
     unseen = list(each(operator.children()))

@@ -20,8 +20,8 @@ class CheckpointMemory:
         self._io = jvm.org.apache.hadoop.io.IOUtils
 
     def read(self) -> list[str]:
-        """Return the texts of the files that exist. The text of a file that cannot be read is the
-        error message.
+        """Return the texts of the files that exist. For a file that cannot be read, return the
+        error message in place of its text.
         """
         paths = [self._path(self._folder, name) for name in self._names]
         return [self._text(path) for path in paths if self._files.exists(path)]

@@ -33,22 +33,22 @@ class SourceOffsets:
         return next(index for index, one in self._streams.items() if self._same(one, stream))
 
     def started(self, source: int) -> Any | None:
-        """Return the offsets where the next batch of a source starts; None if the query has not
+        """Return the offsets at which the next batch of a source starts; None if the query has not
         read it yet.
         """
         stream = self._streams.get(source)
         return None if stream is None else option(start_offsets(self._execution).get(stream))
 
     def logged(self, source: int) -> Any | None:
-        """Return the offsets where the last batch in the offset log ends for a source; None if the
-        log has none for it.
+        """Return the offsets at which the last batch in the offset log ends for a source; None if
+        the log has no offsets for it.
         """
         entry = option(self._execution.offsetLog().getLatest())
         return None if entry is None else self.end_in(entry._2(), source)
 
     def end_in(self, logged: Any, source: int) -> Any | None:
-        """Return the offsets where a batch ends for a source; None if there are none. `logged` is
-        the batch's entry in the offset log.
+        """Return the offsets at which a batch ends for a source; None if there are none. `logged`
+        is the batch's entry in the offset log.
         """
         stream = self._streams.get(source)
         if stream is None:

@@ -84,8 +84,8 @@ class PlannedSource:
 
     @classmethod
     def of(cls, spark: Any, table: Any, alignment: Alignment, place: CountingPlace | None = None) -> "PlannedSource":
-        """Return the aligned source for `table`, which is Spark's Kafka table. `place` is given if
-        the source's plan already counts late rows.
+        """Return the aligned source for `table`, which is Spark's Kafka table. `place` is the place
+        where the source's plan already counts late rows; None if it counts none.
         """
         expression = alignment.event_time
         event_time = None if expression is None else EventTime.over(spark, table, expression)
@@ -100,8 +100,8 @@ class PlannedSource:
         """Return the aligned run of the query that opens this source with this `checkpoint`. The
         query's first source makes it.
 
-        Each run of a query has its own, so an aligned DataFrame may be started twice. If another
-        process has planned for the same run before, `round_` has the answers that are left. Raises
+        Each run of a query has its own aligned run, so an aligned DataFrame may be started twice.
+        `round_` stores each plan's answers, so that another process can continue the run. Raises
         `ConfigurationError` if the query's sources have different alignments.
         """
         run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
@@ -136,8 +136,8 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return a function that runs another one on a new thread. It returns a third function, which
-    interrupts this thread in Java.
+    """Return a function that calls its argument on a new thread, and returns another function,
+    which interrupts this thread in Java.
     """
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:

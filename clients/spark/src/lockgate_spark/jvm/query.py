@@ -119,7 +119,9 @@ class QueryRun:
 
     @property
     def batch_id(self) -> int:
-        """The number of the batch that is running, or else of the last one."""
+        """The number of the batch that is running; between two batches, the number of the last
+        one.
+        """
         return int(self.execution.lastExecution().currentBatchId())
 
     @property
@@ -153,7 +155,7 @@ class QueryRun:
         return bool(self.execution.isActive())
 
     def check_active(self) -> None:
-        """Raise `Stopped` after `query.stop()`; call it on the query's own thread.
+        """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread.
 
         An interrupt of this thread shows the stop, too, but only if Python's threads are pinned to
         the JVM's.
@@ -223,8 +225,8 @@ class QueryRun:
         return bool(option(self.execution.offsetLog().getLatestBatchId()) != self.last_committed())
 
     def offsets_in(self, source: int, batch: int) -> Offsets | None:
-        """Return the offsets where `batch` ends for `source`; None if the offset log does not have
-        them.
+        """Return the offsets at which `batch` ends for `source`; None if the offset log does not
+        have them.
         """
         entry = option(self.execution.offsetLog().get(batch))
         end = None if entry is None else self._sources.end_in(entry, source)
@@ -254,7 +256,7 @@ class QueryRun:
         return None if last is None else int(last.currentBatchId())
 
     def counted(self, name: str, stand_in: Any) -> list[CountedPlace]:
-        """Return the counts that the `DataFrame.observe` of this `name` has made in the last batch.
+        """Return the counts that `DataFrame.observe` has made under this `name` in the last batch.
 
         There is one result for each place in the batch's plan that reads the stream behind
         `stand_in`, the Java half of the source's proxy.
@@ -280,8 +282,8 @@ class QueryRun:
         return (int(last.batchId()), str(last.timestamp())), found
 
     def windows(self) -> Tumbling | None:
-        """Return the windows that decide which late rows the query drops; None if a row may not
-        reach the operator that drops them.
+        """Return the windows that decide which late rows the query drops; None if not every row
+        reaches the operator that drops them.
         """
         return windows_of(self.execution.logicalPlan())
 
@@ -310,9 +312,10 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator from a progress report. Its figures include tasks that computed a
-    partition again. It is `repeated` if there were such tasks, which the number of opened state
-    stores shows. A join opens `join_stores` for each partition, and other operators one.
+    """Return a stateful operator from a progress report. If tasks have computed a partition again,
+    its figures include them, and it is `repeated`. This is found by the number of state stores that
+    were opened: more than one for each partition, or more than `join_stores` for each partition of
+    a join.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)

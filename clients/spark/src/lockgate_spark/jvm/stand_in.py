@@ -41,7 +41,9 @@ class JavaCallback:
         return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
 
     def is_stopped(self) -> bool:
-        """Return whether the query was stopped. An error may then be a consequence of the stop."""
+        """Return whether the query was stopped. If so, an error is assumed to come from the
+        stop.
+        """
         return False
 
     def explained(self, error: Exception) -> Exception:

@@ -269,7 +269,8 @@ class Stream(SparkProxy):
 
 def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
     """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
-    with the run and the source's index. If this fails, the run is ended.
+    with the run and the source's index. If an error occurs, the run is ended and the error is
+    raised.
     """
     try:
         index = source_index(checkpoint)
@@ -304,7 +305,9 @@ def _offsets(java: Any) -> Offsets:
 
 
 def _most_rows(limit: Any) -> int | None:
-    """Return how many offsets a `ReadLimit` allows in a batch; None for no limit."""
+    """Return the maximum number of offsets that a `ReadLimit` allows in a batch; None for no
+    limit.
+    """
     name = class_name(limit)
     if name == "ReadMaxRows":
         rows = int(limit.maxRows())
@@ -323,8 +326,8 @@ def _most_rows(limit: Any) -> int | None:
 
 
 def _least_rows(limit: Any) -> Least | None:
-    """Return how many offsets a `ReadLimit` waits for, and how long at most; None if it does not
-    wait.
+    """Return the number of offsets that a `ReadLimit` waits for, and the longest wait; None if it
+    does not wait.
     """
     name = class_name(limit)
     if name == "ReadMinRows":

@@ -82,7 +82,9 @@ def _reader(leaf: Any, stream: Any) -> str | None:
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """Return the origin of an expression, from the origins of all its columns."""
+    """Return the origin of the SQL `expression`, from the origins of all its columns. If it is
+    None, return the origin of the first column.
+    """
     if expression is None:
         return columns[0]
     sources = {column.source for column in columns}

@@ -19,8 +19,8 @@ from lockgate_spark.logs.requests import Offsets
 def highest_before(
     log: KafkaSplitLog, begins: Offsets, positions: Offsets, disorder: int, round_up: Callable[[int], int]
 ) -> dict[str, int | None]:
-    """Return an event time for each split, such that no record before the split's position is later
-    than the highest of these by more than `disorder` (ms).
+    """Return an event time for each split. No record before a split's position is later than the
+    highest of these times by more than `disorder` (ms).
 
     It is None for a split whose log has no record before the position. A split is left out if its
     last record lies too far back. `round_up` returns the time to which an event time may be
@@ -41,8 +41,8 @@ def highest_before(
 
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
-    """Return the first event time above `event_time` in the stretch of offsets of each split.
-    Splits without one are left out.
+    """Return, for each stretch of offsets, the first event time above `event_time`. Splits without
+    one are left out.
     """
     if not stretches or event_time >= log.credible.latest:
         return {}

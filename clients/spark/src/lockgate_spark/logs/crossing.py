@@ -50,7 +50,9 @@ class Reading(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
-        """Return the reading in one split's row of the answer of `KafkaLog.read`."""
+        """Return the reading from `row`, the numbers that `KafkaLog.read` has returned for one
+        split.
+        """
         return cls(
             _head(*row[:2]),
             row[2],
@@ -108,7 +110,7 @@ class Crossing:
 
     @property
     def bound(self) -> int:
-        """The offset at which a read has to end."""
+        """The offset before which a read has to end."""
         return self.end if self.above is None else self.above.offset
 
     @property
@@ -166,7 +168,7 @@ class Crossing:
 class Tail:
     """The search for the last credible record between the offsets `floor` and `blank`. It goes
     backwards, first by `back` offsets and then by twice as many each time. Once it has found a
-    record, it halves the rest.
+    credible record, it continues by bisection.
     """
 
     blank: int  # from here on nothing is credible

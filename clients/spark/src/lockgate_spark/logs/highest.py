@@ -3,8 +3,8 @@
 Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
 marker at the end of a transaction, which has the broker's time, to an aborted record, or to a
 record beyond the end. So the result is only a claim, and **only a record that was read counts**.
-Each read of the log also contributes the records that Kafka sent along (`Highest.learn`). A plan
-that reads its first unread records usually sees a live log to its end, and then nothing else is
+`Highest.learn` also uses the records that Kafka sends along with each read of the log. A plan that
+reads its first unread records usually sees a live log to its end, and then nothing else is
 requested. If something is still unknown, these records are read:
 
 * the record at the offset of a claim above all records read so far, together with the records just
@@ -62,8 +62,8 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Use the records of a read that began at the offset `start`: update the highest record,
-        and decide on the claim.
+        """Update the highest record from a read that began at the offset `start`, and decide
+        whether the claim is true.
         """
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
@@ -130,8 +130,8 @@ class Highest:
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Find the highest record below the end of each split, by reading the records that are still
-    unknown. The results are in `splits`.
+    """Update `splits` so that each `Highest` has the highest record below the end of its split.
+    This reads the records that are still unknown.
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)

@@ -27,7 +27,7 @@ class IndexedSplitLog(KafkaSplitLog):
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has read as many times as it should."""
+        """Whether this plan has reached `MOST_READS`, the limit on reads of single records."""
         return self._reads >= MOST_READS
 
     def _first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
@@ -42,10 +42,12 @@ class IndexedSplitLog(KafkaSplitLog):
         return found | self._cross(crossings)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Return True, since these records were read."""
+        """Return True, because the records in `stops` were found by reading and not by a
+        look-up.
+        """
         return True
 
     def _ask_highest(self) -> None:
-        """Do nothing: Kafka cannot look up the highest time of a payload. The last record's time is
-        used instead, or that of a higher record that was read.
+        """Do nothing, because Kafka cannot look up the highest event time in payloads. The event
+        time of the last record is used instead, or that of a higher record that was read.
         """

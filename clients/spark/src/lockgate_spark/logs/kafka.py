@@ -101,7 +101,7 @@ class KafkaSplitLog:
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether this plan has read as many single records as it should."""
+        """Whether this plan has reached `MOST_READS`, the limit on reads of single records."""
         return self._reads >= MOST_READS
 
     @property
@@ -130,8 +130,9 @@ class KafkaSplitLog:
         """Note the ends that the broker has returned.
 
         The live ends show which splits hide records: those of an open transaction, or those that
-        came after the ends were fixed (at `fixed_at`). For such a split, the time up to which it is
-        known stays the same. If live ends were not requested, fixed ends hide everything newer.
+        came after the ends were fixed (at `fixed_at`). For such a split, `known_until` does not
+        rise, or rises to `fixed_at` at most. If live ends were not requested, fixed ends hide
+        everything newer.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -150,7 +151,9 @@ class KafkaSplitLog:
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """Return the highest known event time (ms) below each end. It is never too high."""
+        """Return, for each split, the highest known event time (ms) below its end. It may be too
+        low, but never too high.
+        """
         self._highest_was_needed = True
         if not self._highest_is_fresh:
             self._ask_highest()
@@ -158,8 +161,8 @@ class KafkaSplitLog:
         return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """Return the record with the highest event time below each end, among the records that were
-        read. It makes no request.
+        """Return, for each split, the record with the highest event time among the records below
+        its end that were read. This makes no request.
         """
         met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
@@ -182,10 +185,10 @@ class KafkaSplitLog:
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return the first unread record above `event_time` (ms) of each split.
+        """Return, for each split, the first unread record above `event_time` (ms).
 
-        It needs the first unread records, and requests them unless the last call of `heads` was for
-        the same positions and ends.
+        This also needs the first unread record of each split. These records are requested, unless
+        the last call of `heads` was for the same positions and ends.
         """
         if self._heads_asked != (positions, ends):
             self.heads(positions, ends)
@@ -219,8 +222,8 @@ class KafkaSplitLog:
         """Return whether the records in `stops` hide no record at or below `target` (ms).
 
         Look-ups have returned them as the first ones above `target`. Each is read once; if there
-        are very many, those furthest above are. If one hides an older record, this is remembered,
-        and the plan has to be made again.
+        are very many, only those furthest above `target` are read. If one hides an older record,
+        this is remembered, and the plan has to be made again.
         """
         if self._distrusts_look_ups:
             return True
@@ -243,16 +246,17 @@ class KafkaSplitLog:
         return False
 
     def end_of_search(self, split: str, end: int) -> int:
-        """Return the offset at which a plan has to end in a split. This is `end`, unless a read has
-        stopped before it without a credible record, so that the records behind are unknown.
+        """Return the offset at which a plan has to end in a split. This is `end`, or an earlier
+        offset if a read has stopped there without finding a credible record.
         """
         learned = self.learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Measure how far some consecutive unread records are out of order, in a few splits. The
-        splits take turns. This raises nothing, and measures nothing if Kafka does not answer soon.
+        """Measure how far out of order some consecutive unread records of a few splits are. Each
+        call continues with the next splits. This raises nothing, and measures nothing if Kafka does
+        not answer soon.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -287,7 +291,7 @@ class KafkaSplitLog:
         self._highest_is_fresh = True
 
     def _takes_for_record(self, head: Head) -> bool:
-        """Return whether the result of a look-up is assumed to be a record."""
+        """Return whether to assume that `head`, the result of a look-up, is a record."""
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
     def _distrust_look_ups(self) -> None:
@@ -318,7 +322,9 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """Return a search by reading. All records below `low` are at or below `event_time`."""
+        """Return a search for the first record above `event_time` (ms), which reads records. All
+        records below `low` are known to be at or below `event_time`.
+        """
         below, above = self.learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
         learned = self.learned[split]
@@ -335,8 +341,8 @@ class KafkaSplitLog:
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """Return the first record in each range of offsets whose event time is `credible`. Nothing
-        is remembered of it.
+        """Return, for each range of offsets, the first record whose event time is `credible`. The
+        results are not remembered.
         """
         self.requests.set_credible(credible)
         try:
@@ -345,7 +351,9 @@ class KafkaSplitLog:
             self.requests.set_credible(self.credible)
 
     def _read(self, ranges: Mapping[str, tuple[int, int]], target: int = MIN) -> dict[str, Reading]:
-        """Read between two offsets of each split, and learn from the records."""
+        """Read the first credible record in each range of offsets, and return the readings. Update
+        the findings in `learned`.
+        """
         readings = self.requests.read(ranges, target)
         for split, reading in readings.items():
             self.learned[split].points.note(reading)

@@ -1,4 +1,4 @@
-"""Names of splits for people. If two sources of a query, for example from two clusters, read
+"""Names of splits in messages. If two sources of a query, for example from two clusters, read
 partitions of the same name, the number of the source is added.
 """
 
@@ -17,7 +17,9 @@ def names(keys: Iterable[Key], among: Iterable[Key]) -> dict[Key, str]:
 
 
 def named(key: Key, among: Iterable[Key]) -> str:
-    """Return a split in words: topic, partition, and its source if needed."""
+    """Return the name of a split for log lines: its topic, its partition, and its source if
+    needed.
+    """
     topic, _, partition = key[1].rpartition("-")
     source = _of(key) if any(i != key[0] and split == key[1] for i, split in among) else ""
     return f"topic {topic}, partition {partition}{source}"

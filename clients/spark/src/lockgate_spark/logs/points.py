@@ -1,8 +1,9 @@
-"""A sparse index of one split's unread records. It leads to offsets that look-ups cannot find.
+"""A sparse index of one split's log, from the first unread record on. It narrows the search for an
+offset that Kafka's look-ups by time cannot return.
 
-It contains the records that plans have read so far. Their event times need not rise with the
-offset. How far they fall shows a part of the split's out-of-orderness; records between the points
-remain unknown.
+It contains only the records that lockgate has read to make plans. Their event times need not rise
+with the offset. The largest fall between two of them is a lower bound on the split's
+out-of-orderness, since the records between them are unknown.
 """
 
 from bisect import bisect_left, insort
@@ -58,8 +59,8 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Note the first unread record. It shows the rate since the previous one, and whether it is
-        older than a record read before it.
+        """Note the first unread record. If it is older than a record that was read before, update
+        `disorder`. If it is later than the previous first unread record, update `pace`.
         """
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
@@ -73,8 +74,8 @@ class Points:
         """Note a sample of consecutive records from the offset `start` up to `stop`. Their event
         times fall by at most `disorder`, and lie between `lowest` and `highest` (all in ms).
 
-        If the sample lies behind the previous one, event times that fall between the two count,
-        too.
+        If the sample lies behind the previous one, a fall from the earlier records to this sample
+        counts, too.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -96,7 +97,7 @@ class Points:
         return start <= head.offset < stop and head.event_time > highest + by_ms
 
     def forget(self) -> None:
-        """Forget the records, but not how far out of order they were."""
+        """Forget the records, but keep `disorder`."""
         self._seen, self._position, self.pace = [], None, None
 
     def note(self, reading: Reading) -> None:
@@ -177,6 +178,6 @@ class Learned:
         )
 
     def forget_below(self, position: int) -> None:
-        """Forget what was learned of single records below the position."""
+        """Forget the findings about single records below the position."""
         self.points.forget_below(position)
         self.named = {offset: there for offset, there in self.named.items() if offset >= position}

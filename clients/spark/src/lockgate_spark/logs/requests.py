@@ -39,7 +39,7 @@ class EndsAsked:
 
 
 class KafkaRequests:
-    """Requests about the splits in `order`. `made` is their number. Not thread-safe.
+    """Requests about the splits in `order`. `made` counts the requests. Not thread-safe.
 
     Each method makes one request, and raises the errors of Kafka's client.
     """
@@ -60,7 +60,7 @@ class KafkaRequests:
         self._jvm.setSplits("\n".join("\t".join(split.rpartition("-")[::2]) for split in self.order))
 
     def set_credible(self, credible: Credible) -> None:
-        """Set which event times the reads consider credible."""
+        """Set the range of event times that reads consider credible."""
         self._jvm.setCredible(credible.earliest, credible.latest)
 
     def begins(self) -> Offsets:
@@ -78,7 +78,9 @@ class KafkaRequests:
         return self._offsets(self._jvm.sizes())
 
     def first_at(self, event_time: int) -> dict[str, Head]:
-        """Return the first record of each log at or above a time (ms), by Kafka's look-up."""
+        """Return, for each log, the first record at or above a time (ms), as Kafka's look-up finds
+        it.
+        """
         return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
     def highest(self) -> dict[str, Head] | None:
@@ -89,8 +91,8 @@ class KafkaRequests:
         return self._unpacked(packed) if packed else None
 
     def read(self, ranges: Mapping[str, tuple[int, int]], target: int) -> dict[str, Reading]:
-        """Return the first credible record in each range of offsets, and where that range passes
-        `target` (ms).
+        """Return, for each range of offsets, the first credible record. The reading also shows
+        where the records that Kafka sent along pass `target` (ms).
         """
         self.made += 1
         packed = self._jvm.read(self._packed(ranges), target, MOST_PASSED, _PATIENCE_MS)

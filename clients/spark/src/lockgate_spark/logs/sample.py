@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """The numbers of records that were inspected (`looked`), that have a value (`valued`), and that
-    have an event time (`timed`). `value` is the value of one record: empty if none has one, and "?"
-    if it is not text.
+    """A summary of some records: how many were inspected (`looked`), how many of them have a value
+    (`valued`), and how many have an event time (`timed`). `value` is the value of one record. It is
+    empty if none has one, and "?" if it is not text.
     """
 
     looked: int

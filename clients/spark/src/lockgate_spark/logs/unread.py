@@ -21,7 +21,7 @@ class Source(Protocol):
     """One aligned source of a query.
 
     Attributes:
-        budget: The most offsets in a batch; None for no limit.
+        budget: The maximum number of offsets in a batch; None for no limit.
         fixed_at: Wall clock (ms) before the ends were fixed for a run under AvailableNow; None if
             they follow the log.
     """
@@ -71,8 +71,8 @@ class Unread:
         cls, sources: Mapping[int, Source], starts: Mapping[int, Offsets], now: int, credible: Credible
     ) -> "Unread":
         """Ask every source for its ends, and return them with the positions. `starts` has the
-        positions, `now` is the wall clock (ms) before the requests, and plans consider only
-        `credible` event times.
+        positions, and `now` is the wall clock (ms) before the requests. Plans consider only event
+        times in the range `credible`.
         """
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():
@@ -123,7 +123,7 @@ class Unread:
 
     @property
     def read_budget_spent(self) -> bool:
-        """Whether a plan has read as many single records from one of the logs as it should."""
+        """Whether a plan has reached the limit on reads of single records in one of the logs."""
         return any(source.log.read_budget_spent for source in self.sources.values())
 
     def backlogs(self) -> dict[Key, Backlog]:
@@ -150,7 +150,7 @@ class Unread:
         }
 
     def first_after(self, event_time: int) -> dict[Key, Head]:
-        """Return the first unread record above `event_time` (ms) of each split."""
+        """Return, for each split, the first unread record above `event_time` (ms)."""
         return {
             (i, split): head
             for i, source in self.sources.items()
@@ -168,7 +168,7 @@ class Unread:
         return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
-        """Yield the records of each split's batch that plans have read, and the known record with
+        """Yield the records in each split's batch that lockgate has read, and the known record with
         the highest event time in each log. This makes no request.
         """
         for (i, split), made in plan.splits.items():
@@ -179,7 +179,7 @@ class Unread:
                 yield (i, split), head
 
     def highest(self) -> dict[Key, int]:
-        """Return the highest event time (ms) below each end."""
+        """Return, for each split, the highest known event time (ms) below its end."""
         return {
             (i, split): time
             for i, source in self.sources.items()

@@ -1,8 +1,8 @@
 """Splits that are stopped by a record whose timestamp is ahead of the clock.
 
 Such a record is not read until the clock reaches its time, and all records behind it wait, too. The
-other splits are read on, and Spark's watermark rises. So a record that waits behind the stopped one
-may be late by the time it is read. This module counts such records, as far as they can be seen.
+other splits are still read, and Spark's watermark rises. So a record that waits behind the stopped
+one may be late by the time it is read. This module counts such records, as far as they can be seen.
 
 While a split is stopped, the records that arrive in it show whether that one record or the driver's
 clock (`driver_clock`) is wrong.
@@ -60,15 +60,15 @@ class Ahead:
 
     @property
     def too_late(self) -> int:
-        """The number of this run's records that were late because a record before them had stopped
+        """The number of records in this run that were late because an earlier record had stopped
         their split.
         """
         return self._late + sum(stop.late for stop in self._stops.values())
 
     @property
     def stopped(self) -> dict[Key, int]:
-        """The time (ms) for which each split has been stopped. Splits stopped for less than a
-        second are left out.
+        """How long (ms) each stopped split has been stopped. Splits stopped for less than a second
+        are left out.
         """
         now = self._ticks()
         return {
@@ -76,8 +76,9 @@ class Ahead:
         }
 
     def why(self, key: Key, now: int) -> str:
-        """Return the reason why the split `key` is stopped at `now` (wall clock in ms), as the rest
-        of a sentence that begins with the split. Return an empty text if it is not stopped.
+        """Return the reason why the split `key` is stopped at `now` (wall clock in ms), as the end
+        of a sentence that begins with the name of the split. Return an empty text if it is not
+        stopped.
         """
         if key not in self.stopped:
             return ""
@@ -86,12 +87,12 @@ class Ahead:
         return f"has stopped at offset {head.offset}, whose record is stamped {ahead} ahead of the clock"
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
-        """Update the stopped splits by each split's first unread record, and count late records.
-        `now` is the wall clock (ms) before Kafka was asked, and `spark_watermark` is in ms, MIN
-        without one.
+        """Update the list of stopped splits from each split's first unread record, and count late
+        records. `now` is the wall clock (ms) before Kafka was asked, and `spark_watermark` is in
+        ms, MIN without one.
 
-        Return how far (ms) the first new record behind a stopped one is ahead of `now`, by split.
-        This is inspected at most once a second; in between, the result is empty.
+        Return, by split, how far (ms) the first new record behind the stopping one is ahead of
+        `now`. New records are inspected at most once a second; in between, the result is empty.
         """
         ticks = self._ticks()
         self._known = ends = {key: end for key, _, end in unread.splits()}
@@ -119,8 +120,8 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """Count the late records behind the ones that stop or have stopped the splits `keys`, up to
-        the first record that is not late. Add them to each split's `late`.
+        """Add to `late` of each split in `keys` the number of late records behind the record that
+        stops, or has stopped, the split. Counting ends at the first record that is not late.
         """
         if spark_watermark == watermark.MIN:
             return
@@ -165,7 +166,9 @@ class Ahead:
 def _read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
-    """Return the first record with a credible event time in each range of offsets."""
+    """Return, for each range of offsets, the first record whose event time the result of `credible`
+    accepts.
+    """
     by_source: dict[int, dict[str, tuple[int, int]]] = {}
     for (i, split), offsets in ranges.items():
         by_source.setdefault(i, {})[split] = offsets

@@ -1,8 +1,8 @@
 """One run of one query with all its aligned sources, which Spark calls one after the other.
 
 Spark asks each source where the next batch ends. The first source in Spark's order leads: when
-Spark asks it, the plan for all sources is made, and the others are answered from that plan. So
-everything in a batch was planned together.
+Spark asks it, the plan for all sources is made, and the others are answered from that plan. So all
+parts of a batch come from one plan.
 
 A plan begins where the last batch ended. For the leader, this is the `start` that Spark passes,
 since Spark commits a batch to its sources only when it builds the next one. For another source, it
@@ -60,13 +60,15 @@ class KeptTable(Protocol):
     path: str
 
     def expect(self) -> None:
-        """Prepare the table before the first batch."""
+        """Prepare the table. Call it before each batch; only the first call has an effect."""
 
     def take(self) -> None:
-        """Write the late rows of the last batch."""
+        """Write the late rows of the last batch. Call it after each batch."""
 
     def sum_up(self) -> None:
-        """Note the last batch at the end of the run, and log how many late rows were written."""
+        """Store the number of the last batch at the end of the run, and log how many late rows were
+        written.
+        """
 
 
 class AlignedRun:
@@ -74,9 +76,9 @@ class AlignedRun:
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits for a
     number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
-    another thread, so that Kafka is asked for the next plan while Spark runs a batch. The run keeps
-    `gauges` and `report` up to date, if there are any. `round_` is given if another process has
-    planned for this run before.
+    another thread; it makes the requests for the next plan while Spark runs a batch. The run keeps
+    `gauges` and `report` up to date, if there are any. `round_` stores each plan's answers, so that
+    another process can continue the run; if it is None, they are not stored.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class AlignedRun:
 
     @property
     def held_view(self) -> BatchAlignment | None:
-        """The view of the plan with which the query waits now; None if it does not wait."""
+        """The view of the plan that is on hold while the query waits; None if it does not wait."""
         held = self._held_plan
         return None if held is None else describe(held.plan, replace(self._planner.context(held), before=self.view))
 
@@ -144,7 +146,7 @@ class AlignedRun:
 
     @property
     def has_draft(self) -> bool:
-        """Whether Kafka has answered for the first plan."""
+        """Whether Kafka has sent the answers that the first plan needs."""
         return self._planner.looker.last is not None
 
     @property
@@ -161,7 +163,7 @@ class AlignedRun:
 
     @property
     def slice(self) -> BatchSlice | None:
-        """The windows of the present batch, also if Spark replays it. None if they are not known,
+        """The windows of the current batch, even if Spark replays it. None if they are not known,
         and without `Alignment(slice=…)`.
         """
         if self.view is not None:
@@ -198,7 +200,7 @@ class AlignedRun:
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
         """Make a plan in observe mode, and compare it with `native`, the offsets up to which Spark
-        reads in any case. Errors are only logged.
+        reads without regard to the plan. Errors are only logged.
         """
         view = None
         try:
@@ -344,7 +346,9 @@ class AlignedRun:
         return ends
 
     def _show_held(self, planned: Planned) -> None:
-        """Show in `status` and the gauges that the query waits with this plan."""
+        """Show in `status` and the gauges that the query waits, with the values of the plan on
+        hold.
+        """
         self._held_plan = planned
         if self._gauges is not None:
             self._gauges.show_held(planned.plan, self._planner.context(planned))

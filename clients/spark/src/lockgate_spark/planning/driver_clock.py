@@ -40,12 +40,12 @@ class DriverClock:
 
     @property
     def moved(self) -> int:
-        """How far (ms) this clock was shifted so far."""
+        """How far (ms) this clock has been shifted in total."""
         return self._clock.moved
 
     def show(self, ahead: Mapping[Key, int]) -> None:
         """Correct the clock by new records. `ahead` is how far (ms) each split's new records are
-        ahead of the time that this clock returned last, below 0 if they are behind it.
+        ahead of the time that this clock returned last, negative if they are behind it.
         """
         self._clock.show(ahead)
         self._tell_offset()

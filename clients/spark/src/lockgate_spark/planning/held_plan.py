@@ -1,4 +1,5 @@
-"""The wait inside Spark's call while a plan reads nothing although records are unread.
+"""The wait inside Spark's call of `latestOffset`, while a plan reads nothing although records are
+unread.
 
 Under most triggers, a query waits one step, or until its next trigger is due. Under
 `Trigger.AvailableNow`, Spark would take "nothing yet" for the end of the data. So the wait lasts
@@ -41,8 +42,8 @@ class HeldPlans:
 
     def holds(self, planned: Planned) -> bool:
         """Return whether the query waits instead of carrying out `planned`. It waits if the plan
-        reads nothing and pauses splits. It does not wait in observe mode, for a larger batch, or
-        for the end of an open window, which is left to the next run.
+        reads nothing and pauses splits. It does not wait in observe mode, or for a larger batch, or
+        for the end of a window that is still open.
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
@@ -58,9 +59,9 @@ class HeldPlans:
         """Make plans until one may be carried out, and return it. Return the last plan if the wait
         is given up.
 
-        The first plan is `held`, `plan_again` makes the next one, and `show` shows a plan with
-        which the query waits. `careful` returns whether the query waits for a split whose producer
-        is not known yet. Raises `WaitedTooLong`.
+        The first plan is `held`, and `plan_again` makes the next one. `show` is called with each
+        plan that is not carried out. `careful` returns whether the query waits for a split whose
+        producer is not known yet. Raises `WaitedTooLong`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -117,7 +118,7 @@ def _first_held(plan: Plan[Key]) -> int:
 
 
 def _is_soon(plan: Plan[Key]) -> bool:
-    """Return whether the first record that a plan leaves unread is at most a second above its
-    ceiling, so that the clock soon reaches it.
+    """Return whether the first record that a plan leaves unread is at most a second above the
+    plan's ceiling, so that the record can be read soon.
     """
     return _first_held(plan) - plan.ceiling <= _SOON_S * 1000

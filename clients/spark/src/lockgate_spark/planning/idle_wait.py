@@ -22,7 +22,7 @@ LONGEST_S = 1.0
 
 
 class IdleWait:
-    """The wait after one plan. All times are by a monotonic clock, in seconds."""
+    """The wait after one plan. All times are those of a monotonic clock, in seconds."""
 
     def __init__(self) -> None:
         self._until = 0.0
@@ -39,8 +39,8 @@ class IdleWait:
     def lasts(self, sources: Mapping[int, Source], now: float, sleep: Callable[[float], object]) -> bool:
         """Return whether the last plan, which read nothing, is still valid at `now`.
 
-        If everything is read, wait a moment for a record to come. If nothing may be read yet, call
-        `sleep` until the next plan is due.
+        If everything is read, wait up to `STEP_S` for a record to come. If nothing may be read yet,
+        call `sleep` with the time until the next plan is due.
         """
         left = self._until - now
         if left <= 0:

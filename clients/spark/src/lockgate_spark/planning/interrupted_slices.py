@@ -31,7 +31,7 @@ ByKey = dict[int, Offsets]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The unread records on which a draft is based. `heads` has the first one of each split,
+    """The unread records from which a draft was made. `heads` has the first one of each split,
     `disorder` is how far out of order (ms) records may be, and `now` is the wall clock in ms.
     """
 
@@ -56,7 +56,7 @@ class InterruptedSlices:
         self._begins: dict[Key, int] = {}
 
     def look(self, seen: Seen) -> None:
-        """Update `upto` for the splits whose position is not where the last batch ended."""
+        """Update `upto` for the splits whose next batch does not begin where the last one ended."""
         for i, positions in seen.unread.positions.items():
             moved = [split for split, at in positions.items() if self._joins.get((i, split), 0) != at]
             if moved:
@@ -75,9 +75,9 @@ class InterruptedSlices:
                 self._measure(i, gone, begins, seen)
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Note the batch that was planned: the offsets at which it `ends`, and the event time (ms)
-        at which its windows `start`. Remove the splits from `upto` whose missing records are all
-        older.
+        """Note `ends`, the offsets at which the planned batch ends, by source. Then remove from
+        `upto` each split whose missing records are all older than `start`, the event time (ms) at
+        which the batch's windows begin. `disorder` is in ms.
         """
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
         kept = {
@@ -87,8 +87,8 @@ class InterruptedSlices:
         self.upto = {i: upto for i, upto in kept.items() if upto}
 
     def by(self, start: int, disorder: int) -> tuple[str, ...]:
-        """Return the names of the splits that may lack records at or above `start` (ms), if records
-        are out of order by up to `disorder` (ms).
+        """Return the names of the splits that may lack records at or above `start` (ms). Records
+        are assumed to be out of order by up to `disorder` (ms).
         """
         found = [
             (i, split)
@@ -99,8 +99,8 @@ class InterruptedSlices:
         return tuple(sorted(names(found, self._joins).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Return the event time (ms) at which the first complete window begins. It is `start` or
-        later.
+        """Return the start (ms) of the first complete window, which is `start` or later. Records
+        are assumed to be out of order by up to `disorder` (ms).
         """
         last = max(
             (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN

@@ -5,9 +5,9 @@ producer exceed what was written (`Shown.covers`), before that plan is carried o
 the next run's margin covers what is missing. For a producer that shows nothing new, they are
 written every half hour.
 
-**What.** A text contains its `FORMAT`, its number, and the values of a `Shown` for each split. If
-the file system cannot store it, one warning is logged and the query continues; the next run then
-measures the lags again.
+**What.** Each kept text is JSON with the `FORMAT`, the text's number, and the values of a `Shown`
+for each split. If the file system cannot store it, one warning is logged and the query continues;
+the next run then measures the lags again.
 """
 
 import json
@@ -44,7 +44,9 @@ class KeptLags:
             self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
-        """Return the producer lag of a split as it was last kept."""
+        """Return the producer lag that was last kept for a split; an empty `Shown` if none was
+        kept.
+        """
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:

@@ -31,7 +31,7 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 
 class Looker:
-    """Looks at the logs of one run, and remembers what one look has learned for the next.
+    """Looks at the logs of one run, and uses the findings of each look for the next one.
 
     Spark must have opened all sources before the first look.
 
@@ -59,7 +59,9 @@ class Looker:
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The windows at which batches end; None if batches are not window-aligned."""
+        """The `Slices` of this run, which have the windows of its batches; None without
+        `Alignment(slice=…)`, and in observe mode.
+        """
         return None if self._observes else Slices.of(self._alignment, self._run, self._sources)
 
     @cached_property
@@ -74,10 +76,10 @@ class Looker:
         return sum(source.log.look_ups for source in self._sources.values())
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
-        """Return a look at the unread records from `positions` on. This is the last look while it
-        is valid, unless `again` requests a new one. Each call also measures the producers' lags.
+        """Return a look at the unread records from `positions` on. While the last look is valid, it
+        is returned again, unless `again` is true. Each call also measures the producers' lags.
 
-        `read_upto` is the event time (ms) up to which batches of this run have read.
+        `read_upto` is the event time (ms) up to which this run has read.
         """
         now, last = self._clock(), self.last
         self.producers.follow(self._sources)
@@ -97,11 +99,15 @@ class Looker:
         return last
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for the answer that a later step has lacked, and add it to `look`."""
+        """Ask Kafka for `lacking`, the answer that a step did not find in `look`, and add it to
+        `look`.
+        """
         look.answers.add(lacking, look.unread, look.unread.confirm)
 
     def sum_up(self) -> None:
-        """Log at the end of the run what was not logged yet, and keep the producers' lags."""
+        """Log the late records that were not logged yet, and write the producers' lags beside the
+        checkpoint. Call it at the end of the run.
+        """
         if self.last is not None:
             self.producers.sum_up()
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
@@ -129,8 +135,8 @@ class Looker:
         self._bounds.measure()
 
     def _search(self, unread: Unread, now: float) -> Look:
-        """Return a look with all answers that a draft needs. `now` is the wall clock (s) before
-        Kafka was asked for the unread records.
+        """Ask Kafka for all answers that a draft needs, and return them as a look. `now` is the
+        wall clock (s) before Kafka was asked for the unread records.
         """
         bounds = self._bounds.now()
         budgets = {i: source.budget for i, source in self._sources.items()}

@@ -1,10 +1,10 @@
-"""The look for the next plan, made while Spark runs the batch before it.
+"""The look at the logs for the next plan, made while Spark runs the batch before it.
 
 A look depends only on the positions, which are known as soon as a batch is planned. A plan made
 from an earlier look is just as safe, because the horizon allows for records still to come; it is
 only less fresh. So a look ahead is used if the budgets limit its batch. It is only made after a
-batch that the budgets limited, too. In live operation they do not, and the look is made when Spark
-asks for the plan.
+batch that the budgets limited, too. In live operation, the budgets do not limit the batches, so the
+look is made when Spark asks for the plan.
 """
 
 import logging
@@ -47,9 +47,9 @@ class LookAhead:
         self._under_way: _UnderWay | None = None
 
     def begin(self, after: Planned, positions: Positions, read_upto: int) -> None:
-        """Begin a look at the records after the batch of the plan `after`, if the budgets limited
-        that batch. `positions` are the offsets at which the batch ends. `read_upto` is the event
-        time (ms) up to which batches have read.
+        """Begin the look for the plan that follows `after`, if a budget has limited the batch of
+        `after`. `positions` are the offsets at which this batch ends. `read_upto` is the event time
+        (ms) up to which the run has read.
         """
         if self._begin is None or after.plan.offsets == 0 or after.basis.look.answers.limit is not Limit.BUDGET:
             return

@@ -73,8 +73,8 @@ class Planner:
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
 
     def plan(self, positions: Mapping[int, Offsets]) -> Planned:
-        """Return the plan for the records from `positions` on, after an exchange with the group.
-        The plan is not carried out yet.
+        """Report to the group, and return the plan for the records from `positions` on. The plan is
+        not carried out yet.
         """
         began = self._ticks()
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
@@ -96,7 +96,7 @@ class Planner:
         return planned
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Carry out a plan: show it by the observer, and remember it in the logs and the slices.
+        """Carry out a plan: show it through the observer, and record it in the logs and the slices.
         Return the offsets at which each source's batch ends.
         """
         plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
@@ -125,8 +125,8 @@ class Planner:
         return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
-        """Begin a look at the records after the last plan that was carried out. Call it once all
-        sources have their ends, which are `positions`.
+        """Begin the look for the plan that follows the last one that was carried out. Call it once
+        all sources have their ends, which are `positions`.
         """
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
@@ -163,7 +163,9 @@ class Planner:
         return left_over(last, self.looker.producers, has_read=has_read, now=self._now())
 
     def sum_up(self) -> None:
-        """Log the totals at the end of the run, and keep the producers' lags for the next one."""
+        """Log the totals at the end of the run, and write the producers' lags beside the checkpoint
+        for the next run.
+        """
         self.ahead.end()
         self.waits.close()
         last = self._carried_out
@@ -176,8 +178,8 @@ class Planner:
     # -- inside --
 
     def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
-        """Report to the group how far the query gets alone. Return this draft, and the group's
-        ceiling.
+        """Make the draft of a look, which shows how far the query gets without its group, and
+        report to the group. Return the draft, and the group's ceiling.
         """
         self._look, drafted = look, draft(look)
         return drafted, self._exchange.ceiling(look, drafted)
@@ -196,7 +198,9 @@ class Planner:
         )
 
     def _show(self, planned: Planned) -> None:
-        """Let the observer show a plan that is carried out, and keep its slice."""
+        """Pass a plan that is carried out to the observer, and store its slice beside the
+        checkpoint.
+        """
         look, drafted, slices = planned.basis.look, planned.basis.draft, self.looker.slices
         context = self.context(planned)
         read = self._retention.note(planned, int(context.planned_at * 1000))

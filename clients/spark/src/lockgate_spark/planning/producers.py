@@ -38,8 +38,8 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """The lags of the producers of one run. `kept` has those of earlier runs; it is None if lags
-    are not kept.
+    """The lags of one run's producers. `kept` has the lags of earlier runs; it is None if lags are
+    not kept.
     """
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
@@ -79,13 +79,15 @@ class Producers:
 
     @property
     def stopped(self) -> Mapping[Key, int]:
-        """How long (ms) splits have been stopped at records stamped ahead of the clock."""
+        """How long (ms) each stopped split has been stopped, at a record stamped ahead of the
+        clock.
+        """
         return self._ahead.stopped
 
     @property
     def too_late(self) -> int:
         """The number of records that arrived below Spark's watermark, because their producer was
-        later than it had been before, or because a record before them had stopped their split.
+        later than before, or because an earlier record had stopped their split.
         """
         return self._too_late.total + self._ahead.too_late
 
@@ -100,8 +102,8 @@ class Producers:
         return self._grace.goes_on()
 
     def why(self, key: Key, now: int) -> str:
-        """Return the reason why the split `key` may still bring old records, as the rest of a
-        sentence that begins with the split. `now` is the wall clock in ms.
+        """Return the reason why the split `key` may still bring old records. It is the end of a
+        sentence that begins with the name of the split. `now` is the wall clock in ms.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
@@ -125,8 +127,8 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """Log at the start of a run how far the query runs behind the clock while a partition is
-        silent, if `idle_timeout` is longer than `max_drift` (ms).
+        """Log at the start of a run how far behind the clock the query runs while a partition is
+        silent. Do nothing unless `idle_timeout` is longer than `max_drift` (ms).
         """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
@@ -139,7 +141,7 @@ class Producers:
 
     def follow(self, sources: Mapping[int, Source]) -> None:
         """Shift all recorded times, including those of `sources`, by as much as the clock was
-        shifted. Call it before Kafka is asked for the ends.
+        shifted since the last call. Call it before Kafka is asked for the ends.
         """
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
@@ -154,8 +156,8 @@ class Producers:
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
-        """Measure the producers' lags by the unread records, and count records that came too late.
-        `now` is the wall clock (ms) before Kafka was asked.
+        """Measure the producers' lags from the unread records, and count records that came too
+        late. `now` is the wall clock (ms) before Kafka was asked.
 
         `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
         `spark_watermark` (ms) is late.
@@ -197,8 +199,8 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """Set the lag bound of each split in `backlogs`, mark the splits that are far behind, and
-        return `backlogs`.
+        """Set the lag bound of each split in `backlogs`, and mark the splits that are far behind.
+        Return `backlogs`, which is changed in place.
 
         `now` is the wall clock in ms. `apart_ms` is the time between two reports to the group; 0
         without a group.
@@ -228,8 +230,8 @@ class Producers:
         """Begin the wait for splits whose producer has not shown its lag, if such a split delays a
         record. Call it with each plan.
 
-        `limit` is the limit of the query without its group. In a group, the reports may delay other
-        queries, so the wait begins at once.
+        `limit` says what limits the plan if the group is ignored. In a group, the reports may delay
+        other queries, so the wait begins at once.
         """
         if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
@@ -274,8 +276,8 @@ class Producers:
         return found
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
-        """Return whether a split's first unread record is more than `bound` (ms) older than one
-        that was read.
+        """Return whether a split's first unread record is more than `bound` (ms) older than the
+        latest record that was read.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 
@@ -346,8 +348,8 @@ class Producers:
         return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
-        """Measure the lag of each split whose producer had shown none, by the first record that
-        came after the first look at the split.
+        """Measure the lag of each split whose producer had not shown its lag, from the first record
+        that was appended after the first look at the split.
         """
         asked: dict[int, dict[str, tuple[int, int]]] = {}
         for (i, split), (first_end, _) in self._first.items():

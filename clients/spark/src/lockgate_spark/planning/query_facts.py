@@ -1,5 +1,5 @@
-"""The reader stats that a run reports to its group besides its watermarks, for people who watch the
-group.
+"""The reader stats that a run reports to its group besides its watermarks. They are meant for
+monitoring.
 
 All of them are known anyway, except for Kafka's timestamps that `stamps` looks up. Nothing here
 asks Kafka, counts rows or runs a job, and a query without a group makes no stats.
@@ -30,7 +30,7 @@ class WatermarkPace:
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
 
     def seen(self, watermark: int, now: float) -> int | None:
-        """Note the watermark (ms) at `now`, by a monotonic clock in seconds.
+        """Note the `watermark` (ms) at the time `now` of a monotonic clock (s).
 
         Return the watermark's rise in ms per second; None without a watermark, or if too little
         time has passed.
@@ -67,7 +67,7 @@ class QueryFacts:
         lags: Mapping[Key, int],
         retained: Mapping[int, Retained],
     ) -> dict[int, SourceStatus]:
-        """Return the statuses with their reader stats.
+        """Return `statuses` with the reader stats added.
 
         `rows_saved` is an estimate for the whole query, and is added to the first source only.
         `lags` has the lag (ms) of each split's producer, and `retained` has the time until which

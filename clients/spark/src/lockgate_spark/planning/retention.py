@@ -43,11 +43,11 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The offsets at which records stop being in danger, as looked up at `asked_at` (wall clock in
-    ms).
+    """The offsets from which records are no longer in danger, looked up at `asked_at` (wall clock
+    in ms).
 
-    `safe_from` has the first offset of each split that is not in danger. `kept` has the logs that
-    are bounded in size, by split.
+    `safe_from` has the first offset of each split from which no record is in danger. `kept` has the
+    logs that are bounded in size, by split.
     """
 
     asked_at: int
@@ -65,8 +65,8 @@ class BoundedLog(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """The paused `split` whose first unread record Kafka deletes first, and the time (wall clock in
-    ms) `until` which Kafka keeps that record.
+    """The paused `split` with the first unread record that Kafka will delete, and the time (wall
+    clock in ms) `until` which Kafka keeps this record.
     """
 
     until: int
@@ -90,8 +90,9 @@ def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 class Retention:
     """Finds the records of one run that are in danger, and counts those that are read early.
 
-    Records are in danger in the last `margin` (a share) of their retention; with 0, none is.
-    `tells` says whether `retained` will be called.
+    A record is in danger if less than `margin` (a share, such as 0.1) of its retention is left. If
+    `margin` is 0, no record is in danger. `tells` says whether the run reports to a group. If it
+    does, the timestamps that `retained` needs are looked up.
     """
 
     def __init__(self, margin: float, *, tells: bool = False) -> None:
@@ -106,8 +107,8 @@ class Retention:
         self._read_early: Counter[Key] = Counter()
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
-        """Return the first offset of each split that is not in danger. Return an empty dict if the
-        plan pauses no split.
+        """Return, for each split, the first offset that is not in danger. Return an empty dict if
+        the plan pauses no split.
 
         `plan` was cut at the ceiling. `now` is the wall clock in ms.
         """
@@ -118,8 +119,8 @@ class Retention:
         return {(i, split): at for i in unread.sources for split, at in self._safe_from(i, unread, plan, now).items()}
 
     def retained(self, plan: Plan[Key], unread: Unread) -> dict[int, Retained]:
-        """Return for each source which paused split's next unread record Kafka deletes first, and
-        when.
+        """Return, for each source, the paused split whose next unread record Kafka deletes first,
+        and the time until which Kafka keeps this record.
 
         `plan` was cut at the ceiling. Sources are left out if they have no such split, or if the
         time is not known. This makes no request.
@@ -136,9 +137,9 @@ class Retention:
         return found
 
     def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
-        """Return the times (wall clock in ms) at which `retention.ms` and `retention.bytes` allow
-        Kafka to delete the record `head`. `stamped` says whether its event time is Kafka's
-        timestamp.
+        """Return the times (wall clock in ms) from which Kafka may delete the record `head`,
+        because of `retention.ms` and of `retention.bytes`. `stamped` says whether its event time is
+        Kafka's timestamp.
         """
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
         by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
@@ -146,9 +147,9 @@ class Retention:
         return by_time if by_size is None else (*by_time, by_size)
 
     def _by_size(self, i: int, split: str, offset: int) -> int | None:
-        """Return the time (wall clock in ms) at which `retention.bytes` allows Kafka to delete the
-        record at `offset`, if the log continues to grow at the same rate. Return None if that is
-        unknown.
+        """Return the time (wall clock in ms) from which Kafka may delete the record at `offset`
+        because of `retention.bytes`, if the log continues to grow at the same rate. Return None if
+        that is unknown.
         """
         last, before = self._edges.get(i), self._before.get(i)
         if last is None or before is None or split not in last.kept or split not in before.kept:
@@ -161,8 +162,9 @@ class Retention:
         return last.asked_at + max(0, left) * apart_ms // grown
 
     def note(self, planned: Planned, now: int) -> dict[Key, int]:
-        """Log and count the offsets that a plan which is carried out reads early. Return their
-        number for each split. `now` is the wall clock in ms.
+        """Log and count the offsets that the plan `planned` reads early. Call it when the plan is
+        carried out. Return the number of these offsets for each split that has some. `now` is the
+        wall clock in ms.
         """
         if planned.put_off:
             return {}
@@ -187,8 +189,8 @@ class Retention:
             )
 
     def _look_at_stamps(self, i: int, unread: Unread, plan: Plan[Key], now: int) -> None:
-        """Look up Kafka's oldest timestamp among the next records of paused splits, and store when
-        Kafka may delete them. The event time of source `i` is in the payload.
+        """Look up Kafka's oldest timestamp among the first unread records of paused splits, and
+        store when Kafka may delete these records. The event time of source `i` is in the payload.
         """
         heads: dict[int, Offsets] = {}
         for j, split in plan.paused:
@@ -238,8 +240,8 @@ def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> 
 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
-    """Look up the first offset of each split that is not in danger. Splits without retention are
-    left out.
+    """Look up, for each split, the first offset that is not in danger, and return the result.
+    Splits without retention are left out.
     """
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
@@ -259,8 +261,8 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
 
 
 def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """Return how many offsets Kafka keeps of each split in `most`, which has the limits in bytes.
-    Splits whose size no broker reports are left out, with a warning.
+    """Return how many offsets Kafka keeps of each split in `most`, which has each split's limit in
+    bytes. Splits whose size no broker reports are left out, with a warning.
     """
     if not most:
         return {}

@@ -45,8 +45,8 @@ Ends = Mapping[int, Offsets]
 
 
 def _by_source(value: object) -> ByKey:
-    """Return the numbers in a JSON object, by source and split. Raises `InvalidValue` for any other
-    value.
+    """Return the numbers in the JSON object `value`, by source and split. Raises `InvalidValue` if
+    it does not have this form.
     """
     found: ByKey = {}
     for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
@@ -146,9 +146,12 @@ class Slices:
         return self._replayed
 
     def look(self, draft: Draft[Key], unread: Unread, disorder: int, now: int) -> None:
-        """Find missing records where the next plan begins. If that plan may contain a complete
-        window, also find splits whose unread records were deleted. `disorder` is in ms, `now` is
-        the wall clock in ms.
+        """Update the list of splits with missing records (`InterruptedSlices`) before the next
+        plan, which is based on `draft`. Records may be missing if the plan does not begin where the
+        last batch ended. If the plan may contain a complete window, also check whether unread
+        records were deleted.
+
+        `disorder` is how far out of order (ms) records may be. `now` is the wall clock in ms.
         """
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)
@@ -167,7 +170,8 @@ class Slices:
         """Return the slice of a plan's batch, and keep it beside the checkpoint. Return None for an
         empty batch.
 
-        `first` is the event time (ms) of the first unread record.
+        `first` is the event time (ms) of the first unread record. `disorder` is how far out of
+        order (ms) records may be.
         """
         if plan.offsets == 0:
             return None
@@ -188,9 +192,8 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Return the event time (ms) at which the first window begins that can be complete. Return
-        MIN if the next slice starts there. `first` is the event time (ms) of the first unread
-        record.
+        """Return the start (ms) of the first window that can be complete. Return MIN if the next
+        slice starts with this window. `first` is the event time (ms) of the first unread record.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start
@@ -221,7 +224,9 @@ class Slices:
 
 
 def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan, cut at the end of a window if batches are window-aligned."""
+    """Return the plan of a batch that ends at the end of a window, if it can reach one. Return
+    `plan` itself if batches are not window-aligned.
+    """
     if basis.windows is None:
         return plan
     draft, event = basis.draft, basis.ceiling.event
@@ -230,8 +235,8 @@ def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
-    """Return the splits of source `i` from which retention has deleted records of the batch that is
-    replayed. If that cannot be found out, log a warning and return all its splits.
+    """Return the splits of source `i` from which Kafka has deleted records of the replayed batch.
+    If that cannot be found out, log a warning and return all its splits.
     """
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:

@@ -17,7 +17,7 @@ _COARSE = 100  # the result is returned once it is exact to this part of the tim
 
 
 class OldestStamp:
-    """Searches the first unread records of a source's splits for Kafka's oldest timestamp."""
+    """Searches for Kafka's oldest timestamp among the first unread records of a source's splits."""
 
     def __init__(self) -> None:
         self._low = 0  # no record of `_heads` is stamped before it, as far as that matters
@@ -27,7 +27,7 @@ class OldestStamp:
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
         """Continue the search with at most `LOOK_UPS` requests. Return the oldest timestamp (ms)
-        and its split; None while it is not known well enough.
+        and its split; None until it is known well enough (`_FINE_MS`, `_COARSE`).
 
         `heads` has the first unread offset of each split. Timestamps before `since` count as
         `since`. `now` is the wall clock; both are in ms.

@@ -21,8 +21,8 @@ log = logging.getLogger("lockgate")
 
 
 class DelayCheck:
-    """Warns if the watermark delay of a run is too short for its plans, and again if the needed
-    delay has doubled.
+    """Warns if the watermark delay of a run is too short for its plans. It warns again if the delay
+    that is needed has doubled.
     """
 
     def __init__(self) -> None:
@@ -117,8 +117,8 @@ def _other_event_time(found: QueryWatermark, text: str, alignment: Alignment) ->
 
 
 def rows_below(unread: Unread, event_time: int) -> int:
-    """Return how many unread offsets lie before each split's first record above `event_time` (ms),
-    over all splits.
+    """Return the number of unread offsets before each split's first record above `event_time` (ms),
+    summed over all splits.
     """
     unread.heads()
     above = unread.first_after(event_time)

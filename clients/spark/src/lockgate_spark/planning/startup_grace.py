@@ -53,8 +53,8 @@ class Traces:
     def watch_s(self, now: int, recent_ms: int, far_ms: int) -> float:
         """Return how long (s) to watch the split from `now` on.
 
-        A split appended to within `recent_ms` counts as appended to lately. A producer that is more
-        than `far_ms` behind is not waited for.
+        If the last append is no more than `recent_ms` ago, it counts as recent. A producer that is
+        more than `far_ms` behind is not waited for.
         """
         silent = self.still_since < now - recent_ms
         stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms
@@ -65,7 +65,7 @@ class Traces:
 
 
 def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLag]) -> dict[Key, Traces]:
-    """Look up the traces of some splits, and return them. This is done once, when the wait for
+    """Look up the `Traces` of the splits `keys`, and return them. Call it once, when the wait for
     these splits begins.
 
     Kafka shows when records were last appended if it stamps them itself
@@ -99,8 +99,8 @@ def _apart_ms(first: Head | None, last: Head | None) -> float:
 
 
 def _stamps(requests: KafkaRequests) -> dict[str, int]:
-    """Return the time (ms) at which the newest record of each split was appended, for topics whose
-    records Kafka stamps.
+    """Return, by split, the time (ms) at which the newest record was appended. Splits are left out
+    if Kafka does not stamp the records of their topic itself.
     """
     asked = requests.topic_configs({topic_of(split) for split in requests.order}, ("message.timestamp.type",))
     stamped = {line.partition("\t")[0] for line in asked if line.endswith("\tLogAppendTime")}
@@ -129,7 +129,7 @@ class StartupGrace:
         self._until = {key: now + seconds for key, seconds in watch_s.items()} | self._until
 
     def goes_on(self) -> bool:
-        """Return whether a wait still lasts."""
+        """Return whether at least one wait has not ended yet."""
         now = self._ticks()
         return any(until > now for until in self._until.values())
 

@@ -56,9 +56,9 @@ class Look:
 
     def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
         """Return whether a plan may still be made from this look at `now` (wall clock in seconds),
-        although records may have come since. This is true if the same `budgets` limit the batch,
-        which is then full without them. The horizon allows for records still to come, so none will
-        be late.
+        although records may have come since. This is true for a few seconds if the same `budgets`
+        limit the batch, because the batch is then full without the new records. None of these will
+        be late, since the horizon allows for records still to come.
         """
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
@@ -68,12 +68,14 @@ class CanLook(Protocol):
     """An object that can ask Kafka for a missing answer, such as a `Looker`."""
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for the answer that a later step has lacked, and add it to `look`."""
+        """Ask Kafka for `lacking`, the answer that a step did not find in `look`, and add it to
+        `look`.
+        """
 
 
 def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
-    """Return the result of a pure step. If it lacks an answer, get that answer and begin the step
-    again.
+    """Return the result of a pure step. If the step needs an answer that `look` does not have, ask
+    for it and begin the step again.
     """
     while True:
         try:
@@ -98,12 +100,14 @@ class PlanCeiling:
 
 
 def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
-    """Return the plan that does not exceed the ceiling."""
+    """Return the plan that `draft` gives if no record above `ceiling` may be read."""
     return draft.plan(ceiling.at)
 
 
 class Least(NamedTuple):
-    """The smallest batch of one source, in offsets, and how long (ms) to wait for it."""
+    """The smallest batch of one source that is worth reading, in offsets, and the longest wait for
+    it (ms).
+    """
 
     offsets: int
     delay_ms: int
@@ -114,9 +118,10 @@ class PlanBasis:
     """The values that a filter may use.
 
     Attributes:
-        windows: The windows at which batches end; None if batches are not window-aligned.
-        whole_from: Event time (ms) at which the first window begins that lacks no records.
-        safe_from: By paused split, the first offset that Kafka is not about to delete.
+        windows: The windows with which batches are aligned; None if batches are not window-aligned.
+        whole_from: Start (ms) of the first window without missing records; MIN if the batch starts
+            with it.
+        safe_from: By split, the first offset that Kafka is not about to delete.
         least: By source, the smallest batch worth reading.
         since_batch_ms: Time since the last batch was planned; None before the first one.
     """

@@ -1,5 +1,5 @@
-"""Records that came too late: their producer was further behind the clock than the plans waited for
-it, and Spark's watermark had passed them.
+"""Records that came too late: their producer was further behind the clock than the plans had
+allowed for, and Spark's watermark had passed them.
 
 The first of them shows the lag, and from then on the other splits wait. The records behind it are
 late all the same, until the producer has caught up with Spark's watermark. Each of them is counted
@@ -29,7 +29,8 @@ class _Late:
 
     Attributes:
         lag: The largest lag, ms.
-        waited: The largest lag (ms) for which the plans had waited; None if an earlier run planned.
+        waited: The largest lag (ms) that the plans had allowed for; None if an earlier run made
+            them.
         upto: Offset up to which late records were counted.
         count: Number of late records.
         logged: The number in the last warning.
@@ -60,7 +61,7 @@ class TooLate:
 
     def came(self, key: Key, lag: int, waited: int) -> None:
         """Note that the split `key` has brought a record `lag` ms behind the clock, while the plans
-        waited for lags up to `waited` ms. `look` then counts the split's late records.
+        allowed for lags up to `waited` ms. `look` then counts the split's late records.
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -76,8 +77,8 @@ class TooLate:
         self._splits.setdefault(key, _Late(lag, None, upto))
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
-        """Count the unread records at or below `spark_watermark` (ms) in the splits that were
-        noted. Log a warning when a split's number has doubled.
+        """Count the unread records at or below `spark_watermark` (ms) in the splits that `came` or
+        `still_comes` has noted. Log a warning each time that a split's count has doubled.
         """
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
         for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:

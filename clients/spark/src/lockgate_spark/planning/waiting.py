@@ -1,5 +1,5 @@
-"""The wait of a query as its plan shows it, and the records that its last plan leaves for the next
-run.
+"""Functions that derive from a plan why the query waits, and which records the last plan leaves for
+the next run.
 """
 
 from collections.abc import Callable
@@ -17,16 +17,16 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split that limits a plan's horizon. If the split whose next record is the oldest
-    is stopped by a record ahead of the clock, return that split instead.
+    """Return the split that limits a plan's horizon. If the paused split with the oldest next
+    record is stopped by a record ahead of the clock, return that split instead.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Update `waits` with the wait that a plan shows, or with its end. `now` is the wall clock in
-    ms.
+    """Pass the wait that a plan shows to `waits`, or None if it shows none. `now` is the wall clock
+    in ms.
     """
     plan, wait = planned.plan, None
     if not planned.put_off:
@@ -45,8 +45,8 @@ def wait_of(
     """Return the wait that a plan shows; None if the plan reads records, or if nothing is left to
     read.
 
-    `why` returns the name of the split that the others wait for, and the reason. `brief` says that
-    this wait ends within seconds.
+    `why` returns the name of the split that the others wait for, and the reason. `brief` says
+    whether the wait for this split ends within seconds.
     """
     if plan.offsets or not plan.paused:
         return None
@@ -81,7 +81,7 @@ def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: in
 
 
 def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
-    """Return the paused split whose next record is the oldest, and that record's event time (ms);
+    """Return the paused split with the oldest next record, and the event time (ms) of this record;
     None if there is none.
     """
     heads = [(key, head.event_time) for key in plan.paused if (head := plan.splits[key].next) is not None]

@@ -112,8 +112,8 @@ class PartitionFindings:
 
     Attributes:
         offsets: Number of offsets that were read.
-        ahead_ms: The largest distance of its first unread record above the lowest one of all
-            partitions.
+        ahead_ms: The furthest that its first unread record was ahead of the lowest first unread
+            record of all partitions.
         first: Event time (ms) of its first record; None if no plan has seen it.
         last: Estimated event time (ms) of its last record, from the density of earlier ones.
 

@@ -1,4 +1,4 @@
-"""Collects what happens in a run in observe mode, batch by batch, and returns its findings at any
+"""Collects figures about a run in observe mode, batch by batch, and returns the findings at any
 time.
 
 A run may last for months, so it keeps a bounded amount of data: a few numbers for each split, and a
@@ -51,8 +51,8 @@ class _Split:
 
     @property
     def last(self) -> int | None:
-        """The event time (ms) of the last record, estimated from the density of the records before
-        the last batch.
+        """The event time (ms) of the last record, estimated from how dense the records before the
+        last batch were.
         """
         if self.first is None or self.newest is None or self.newest < self.first or not self.before:
             return self.first
@@ -61,8 +61,8 @@ class _Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """The figures of a run that are not counted by `Observation`. `Findings` and `QueryShape` have
-    them under the same names.
+    """The figures of a run that `Observation` does not count. They are documented in `Findings` and
+    `QueryShape`, under the same names.
     """
 
     ahead: int = 0

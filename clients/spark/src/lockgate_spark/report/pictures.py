@@ -33,8 +33,8 @@ class _Frame:
 
 
 def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
-    """Return an SVG picture with a bar for each moment. It shows the number of rows lost, or of
-    late rows if `late`.
+    """Return an SVG picture with a bar for each moment, which shows the number of rows lost. If
+    `late` is true, the bars show late rows instead.
     """
     values = [moment.late if late else moment.lost for moment in moments]
     frame = _Frame(len(moments), _nice(max(values, default=0)))
@@ -87,8 +87,8 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 
 
 def partition_bars(partitions: Sequence[PartitionFindings], late: bool) -> str:
-    """Return the rows of an HTML table, with a bar for each partition. It shows the rows lost, or
-    the late rows if `late`.
+    """Return the rows of an HTML table, with a bar for each partition, which shows the number of
+    rows lost. If `late` is true, the bars show late rows instead.
     """
     most = max((partition.late if late else partition.lost for partition in partitions), default=0) or 1
     keys, rows = [(partition.source, partition.partition) for partition in partitions], []

@@ -45,7 +45,9 @@ class RunReport:
         self._files = None if folder is None else ReportFiles(folder, run.name, run.query_id, self.findings)
 
     def count_beside(self, beside: Callable[[], Beside]) -> None:
-        """Set the function that returns the figures counted by other objects."""
+        """Set the function that returns the figures of the run that `Observation` does not
+        count.
+        """
         self._beside = beside
 
     def not_counted(self, why: str) -> None:

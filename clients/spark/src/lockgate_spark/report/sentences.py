@@ -52,7 +52,7 @@ def meaning(found: Findings) -> str:
 
 
 def saving(found: Findings) -> str:
-    """Return a sentence that says how many of the lost rows alignment would have kept."""
+    """Return a sentence about the number of lost rows that alignment would have kept."""
     would: Kept = kept(found)
     if found.loss.most == 0:
         return "Alignment would have kept the same rows."
@@ -134,7 +134,7 @@ def table(found: Findings) -> str:
 
 
 def unknown(found: Findings) -> list[str]:
-    """Return the limits of the figures, one sentence each."""
+    """Return the limits of the figures as text, one sentence for each."""
     said = []
     if found.uncounted:
         said.append(f"Late rows were not counted: {found.uncounted}.")
@@ -176,8 +176,8 @@ def state(found: Findings) -> str:
 
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
-    """Return the names of the partitions, by source and partition. The source is added to a name
-    that partitions of several sources have.
+    """Return the names of the partitions, by source and partition. If partitions of several sources
+    have the same name, the source is added to it.
     """
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)

@@ -13,9 +13,9 @@ log = logging.getLogger("lockgate")
 class DryRun:
     """Compares the batches of one run with their plans.
 
-    `ahead` is the number of batches that went beyond the plan, counted for each source.
-    `offsets_ahead` is the number of offsets that they read beyond it. `has_failed` says whether a
-    plan could not be made.
+    `ahead` is the number of batches that went beyond the plan; a batch of two sources counts twice
+    if both do. `offsets_ahead` is the number of offsets that they read beyond it. `has_failed` says
+    whether a plan could not be made.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class DryRun:
         self.offsets_ahead += ahead
 
     def failed(self, error: Exception) -> None:
-        """Log that no plan could be made; the first time as a warning."""
+        """Log that no plan could be made. Only the first time, this is a warning."""
         log.log(
             logging.DEBUG if self.has_failed else logging.WARNING,
             "mode observe: no plan could be made, and the query runs on unchanged: %s",

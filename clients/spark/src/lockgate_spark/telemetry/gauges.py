@@ -50,7 +50,9 @@ class RunGauges:
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Show the gauges of a plan with which the query waits, at most once a second."""
+        """Show the gauges of a plan that is not carried out because the query waits. Do this at
+        most once a second.
+        """
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 

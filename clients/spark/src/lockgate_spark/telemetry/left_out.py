@@ -1,5 +1,5 @@
-"""Warns of records that are left out of the alignment because of their event time, once for each
-split, and logs their number at the end of the run.
+"""Warns once for each split of records that are left out of the alignment because of their event
+time. Logs the number of these records at the end of the run.
 """
 
 import logging
@@ -17,7 +17,9 @@ log = logging.getLogger("lockgate")
 
 
 class LeftOut:
-    """Counts the left-out records of one run, as far as its plans have seen them."""
+    """Counts the left-out records of one run. Records that its plans have not read are not
+    counted.
+    """
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
@@ -30,7 +32,9 @@ class LeftOut:
         return self._records.total()
 
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
-        """Log a warning about the first left-out record of each split, once."""
+        """Log a warning about the first left-out record of each split that has not been warned
+        about yet.
+        """
         self._known = [(i, split) for i, source in sources.items() for split in source.log.learned]
         for i, source in sources.items():
             for split, learned in source.log.learned.items():
@@ -77,5 +81,5 @@ def _reason(event_time: int, latest: int, future_bound: Duration | None, past_bo
 
 
 def bound(length: Duration | None) -> str:
-    """Return a bound as text for people, or "none"."""
+    """Return a bound as text, or "none"."""
     return "none" if length is None else spoken(milliseconds("bound", length))

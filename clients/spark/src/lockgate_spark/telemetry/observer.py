@@ -52,15 +52,15 @@ class Observer:
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
     def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
-        """Log warnings of unread records that are left out, or that are more out of order than
-        plans allow for. The arguments are those of `OutOfOrder.warn`.
+        """Log warnings about unread records that are left out, or that are further out of order
+        than plans allow for. The arguments are those of `OutOfOrder.warn`.
         """
         self.left_out.warn(self._sources, self._alignment)
         self._out_of_order.warn(self._sources, allowed, learned, steps)
 
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
-        """Set `view` to the view of a plan that is carried out, with `context` and the observer's
-        own counts.
+        """Set `view` to the view of a plan that is carried out, which shows `context` and the
+        observer's own counts.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
@@ -95,8 +95,9 @@ class Observer:
         return source_metrics(self.view, index)
 
     def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
-        """Compare a batch that Spark reads of one source with the plan, and count its left-out
-        records, in observe mode. `native` and `planned` are the two ends of the batch.
+        """Compare a batch of one source with the plan in observe mode, and count the left-out
+        records of the batch. It begins at `start`, Spark ends it at `native`, and the plan would
+        end it at `planned`.
         """
         self.dry_run.compare(start, native, planned)
         for split, end in native.items():

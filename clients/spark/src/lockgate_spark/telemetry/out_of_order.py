@@ -11,7 +11,7 @@ log = logging.getLogger("lockgate")
 
 
 class OutOfOrder:
-    """The warnings of out-of-order records in one run. Each split is warned of once."""
+    """The warnings about out-of-order records in one run. Each split is warned about once."""
 
     def __init__(self) -> None:
         self._warned: set[Key] = set()
@@ -24,8 +24,8 @@ class OutOfOrder:
         (ms).
 
         `learned` is the measured out-of-orderness (ms) that the plans use; None if the user has set
-        one. It is logged when it has more than doubled. `steps` has two distances (ms) that a batch
-        may go beyond the lowest split: without this out-of-orderness, and with it.
+        one. It is logged when it has more than doubled. `steps` says how far (ms) a batch may go
+        beyond the lowest split, without this out-of-orderness and with it.
         """
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned

@@ -60,8 +60,9 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
 
 
 def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str, str]:
-    """Return the late rows of one source in the last batch, by partition, and the number of its
-    rows without a usable event time. `exact` is False if these are upper bounds.
+    """Return the metrics of late rows in the last batch of one source. `late` has their number by
+    partition, and `untimed` is the number of rows without a usable event time. `exact` is False if
+    these are upper bounds.
     """
     return {
         "lateRows": str(sum(late.values())),
@@ -113,8 +114,8 @@ class Behind:
         self._since = self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """Log the view if its query has been behind for long enough. Call it with each plan that
-        one of the query's own partitions limits.
+        """Log `view.behind` if the query has been behind the clock for long enough. Call it with
+        each plan that one of the query's own partitions limits.
         """
         now = view.planned_at
         if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:

@@ -4,13 +4,13 @@ divided the budget of each batch by backlog.
 **The simulation.** For every aligned batch, a batch of plain Spark is simulated.
 `maxOffsetsPerTrigger` is shared among the partitions in proportion to their backlogs, as in Spark's
 Kafka source. The last records of such a batch raise a watermark as they would raise Spark's.
-Records at or below the watermark of the batch before would have been late.
+Records at or below the watermark of the previous batch would have been late.
 
 **The input.** The event times are those that plans have read anyway: each split's first unread
 record at the end of every batch, and the last one in its log if it was requested. Between them,
-event times are assumed to rise evenly and in order. Little is known where plain Spark would be
-ahead of the aligned query. So a simulated batch is counted when the aligned query has read all of
-it, or when too many batches wait. Kafka is not asked for anything.
+event times are assumed to rise evenly and in order. Few event times are known of records that plain
+Spark would read before the aligned query. So a simulated batch is counted when the aligned query
+has read all of it, or when too many batches wait. Kafka is not asked for anything.
 """
 
 import math
@@ -40,8 +40,8 @@ class Operator:
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
         """Return the operators of a query with the watermarks `found`. Return None if it has none,
-        or if one uses event times that plans do not see. `in_payload` says of each source whether
-        its aligned event time is in the payload.
+        or if plans do not see the event times that one of them uses. `in_payload` says of each
+        source whether its aligned event time is in the payload.
         """
         for origin in (origin for each in found for origin in each.origins):
             if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
@@ -55,8 +55,8 @@ class Operator:
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
-    """Return where Spark's Kafka source would end a batch that begins at `positions`. `ends` are
-    the ends of the log, and `budget` is maxOffsetsPerTrigger.
+    """Return the offsets at which Spark's Kafka source would end a batch that begins at
+    `positions`. `ends` are the ends of the log, and `budget` is maxOffsetsPerTrigger.
     """
     left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
     total = sum(left.values())
@@ -77,8 +77,8 @@ class EventTimes:
     _times: list[int] = field(default_factory=list)
 
     def learn(self, head: Head) -> None:
-        """Add a record. If it is out of order, its event time is limited by those of its
-        neighbours.
+        """Add a record. If it is out of order, limit its event time to the range between its
+        neighbours' event times.
         """
         at = bisect_left(self._offsets, head.offset)
         if at < len(self._offsets) and self._offsets[at] == head.offset:
@@ -89,8 +89,8 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """Return the event time at an offset, by interpolation. Beyond the known records it is that
-        of the nearest one; None if no record is known.
+        """Return the event time at an offset, by interpolation. Before the first known record and
+        after the last one, return the event time of that record. Return None if no record is known.
         """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
@@ -114,7 +114,9 @@ class EventTimes:
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        """Forget the records that are no longer needed for this offset and those after it."""
+        """Forget all records before the last one at or below `offset`. The others are still needed
+        to interpolate.
+        """
         before = max(0, bisect_right(self._offsets, offset) - 1)
         del self._offsets[:before], self._times[:before]
 
@@ -147,9 +149,9 @@ class RowsSaved:
     ) -> None:
         """Continue the simulation with a plan that is carried out.
 
-        `ends` has the ends of the logs and `budgets` the most offsets in a batch, both by source.
-        `met` are known records besides those at which the plan ends. `fixed` says whether the run
-        will end at these ends.
+        `ends` has the ends of the logs, and `budgets` has the maximum number of offsets in a batch,
+        both by source. `met` are known records besides those at which the plan ends. `fixed` says
+        whether the run ends once it has read up to `ends`.
         """
         logs = {(i, split): end for i in self._sources & ends.keys() for split, end in ends[i].items()}
         plans = {key: made for key, made in plan.splits.items() if key in logs}
@@ -191,8 +193,8 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """Simulate one batch of plain Spark. If there is no data, add an empty batch once, so that
-        the last watermark filters the next batch.
+        """Simulate one batch of plain Spark. When no data is left, simulate one batch without data,
+        as Spark runs one then. After it, the newest watermark filters the next batch.
         """
         batch = {}
         for i in self._sources:

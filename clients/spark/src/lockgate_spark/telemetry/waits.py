@@ -73,8 +73,8 @@ def for_coordinator(last: WatermarkAlignmentEvent | None) -> Wait:
 
 
 def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | None) -> Wait:
-    """Return the wait at the read limit of `group`. `event` is the coordinator's last event, and
-    `next_at` is the event time (ms) of the next record.
+    """Return the wait for `group` to raise its read limit. `event` is the coordinator's last event,
+    and `next_at` is the event time (ms) of the next record.
     """
     what = f"its group {group}"
     if event is None or not event.blocked_by:
@@ -107,14 +107,16 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. `what` begins the error message."""
+    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. `what` is the beginning of the error
+    message.
+    """
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
         raise WaitedTooLong(f"{what}, and max_wait is {spoken(allowed)}; {blocked_by(event)}")
 
 
 def operator(pause: SourcePause) -> str:
-    """Return, as text, the operator who has paused a source, by name if it is known."""
+    """Return the operator who has paused a source, as text, with the name if it is known."""
     return "an operator" if pause.by is None else f"operator {pause.by}"
 
 
@@ -156,8 +158,8 @@ def _holder(held: Blocker) -> str:
 class Waits:
     """Follows the waits of one query, and logs them.
 
-    `name` is the query's name, with which each log line begins. `now` is a monotonic clock and
-    `clock` the wall clock, both in seconds.
+    Each log line begins with `name`, the query's name. `now` is a monotonic clock and `clock` the
+    wall clock, both in seconds.
     """
 
     def __init__(
@@ -183,8 +185,8 @@ class Waits:
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Note the query's current wait. Log it once it has lasted long enough, and log its end.
-        Call it with each plan.
+        """Note the query's current wait. Log the wait once it has lasted long enough, and log the
+        end of a wait that was logged. Call it with each plan.
 
         `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
         """
@@ -230,7 +232,7 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """Return `wait`, which has lasted `lasted_s` seconds so far, as a sentence for people."""
+    """Return a sentence about `wait`, which has lasted `lasted_s` seconds so far."""
     lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
