@@ -73,7 +73,7 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """The epoch was fenced by a newer registration, whose epoch is `current_epoch`."""
+    """A newer registration, with the epoch `current_epoch`, has fenced the command's epoch."""
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(

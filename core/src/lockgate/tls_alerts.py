@@ -1,7 +1,8 @@
 """The reasons for which a server ends a TLS connection, in words.
 
-A server sends its reason as an alert (RFC 8446, section 6.2). Python shows it under OpenSSL's
-name, such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. These alerts concern the client's certificate.
+A server sends its reason as an alert (RFC 8446, section 6.2). Python shows it under OpenSSL's name,
+such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. Only alerts about the client's certificate are
+explained here.
 """
 
 _SHOWN = "the certificate that was shown"

@@ -1,8 +1,8 @@
 """The answer to an exchange, which says what one reader has to do now.
 
-* `add_splits` has the splits assigned to the reader that it did not name with their assignment
-  number. After the store has lost data, and until splits are assigned again, it has only those that
-  were assigned since the loss: another reader may have got the others.
+* `add_splits` has the splits that are assigned to the reader, but that its exchange did not name
+  with their assignment number. After the store has lost data, and until splits are assigned again,
+  it has only those that were assigned since the loss: another reader may have got the others.
 * `no_more_splits` is set if the reader can get no more splits, not even if another reader is lost.
   Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
 * `is_processing_backlog` is set if any living reader is working through a backlog. This enumerator
@@ -20,7 +20,7 @@ from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, Split
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The part of a `SplitAnswer` that says what the reader has to do."""
+    """The part of a `SplitAnswer` with the instructions for the reader."""
 
     add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Wishes:
 
 
 def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_ms: int) -> Wishes:
-    """Return what `reader` has to do after its exchange `event`."""
+    """Return the instructions for `reader` after its exchange `event`."""
     named = {each.split.split_id: each.assignment for each in event.held}
     assigning_in_ms = max(0, enumerator.assigning_at - now_ms)
     own = enumerator.readers.get(reader)
@@ -68,7 +68,9 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the SourceEvents for the reader since it registered, with numbers above `seen`."""
+    """Return the SourceEvents that came for the reader since it registered, if their number is
+    above `seen`.
+    """
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

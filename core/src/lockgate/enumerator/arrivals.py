@@ -58,8 +58,8 @@ class LastReports:
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
         """Return whether the last report of this epoch shows the split as idle, finished or with a
-        watermark. `reports_now` is true if the report is part of the present exchange; it then
-        covers all splits if it names none.
+        watermark. `reports_now` is true if that report came with the present exchange. Such a
+        report covers all splits if it names none.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -74,8 +74,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Make the splits that older epochs of a reader hold or will get count for its new epoch.
-    Remove older epochs that hold nothing.
+    """Record the splits that older epochs of a reader hold, or that are on their way to these
+    epochs, as arriving at its new epoch. Remove older epochs that hold no splits.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:

@@ -7,9 +7,9 @@ become free when their lease ends, and are reserved for the newer epoch of the s
 * A free split goes to the subtask that had it last, if that one is below its share. All others go,
   in the order of topic and partition, to the reader with the most room relative to its capacity. So
   the splits of one topic are spread over the readers.
-* A reader with more than its share has to give back the difference. Splits that it has already been
-  asked for come first, then those that were assigned to it last. Such a split is `revoked`, but
-  stays with the reader until it is given back. A reader with capacity 0 has to give back all
+* A reader with more than its share has to give back the difference. Splits that the reader was
+  asked for before come first, then those that were assigned to it last. Such a split is `revoked`,
+  but stays with the reader until it is given back. A reader with capacity 0 has to give back all
   splits.
 
 Nothing is assigned before `assigning_at`, because other readers may still come and present the

@@ -49,7 +49,7 @@ class Claim(Enum):
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
     """Decide on a claim and return the decision. If the claim counts, the split is assigned to the
-    reader, at the position that counts (`position_after`).
+    reader, at the position that `position_after` returns.
     """
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)

@@ -15,8 +15,8 @@ late, twice or unasked changes nothing. Each list is complete, so there are thre
 
 After the store has lost its history, the first list of the new history need not be the first one
 ever. So splits that were never assigned in the new history begin at *committed*, Kafka's committed
-offset, if the list says *earliest* or *latest*. So none is read from the beginning again by
-mistake.
+offset, if the list says *earliest* or *latest*. Otherwise splits could be read from the beginning
+again by mistake.
 
 This follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`,
 with `newDiscoveryOffsetsInitializer` = earliest. Flink only logs missing splits.
@@ -68,8 +68,8 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number of the request that asks this reader to list the splits now, or None if it
-    is not asked.
+    """Return the number of the request that asks this reader to list the splits now, or None if the
+    reader is not asked.
     """
     if enumerator.static:
         return None

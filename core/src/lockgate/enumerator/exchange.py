@@ -23,7 +23,7 @@ and the right position:
 
 So why do two readers never have the same split? By (2), a split goes to another reader only after
 its owner has given it back, or has stopped by its own clock. By (5), this holds after a loss too,
-unless the loss leaves no trace. There is none if no reader that has seen the lost history comes
+unless the loss leaves no trace. It leaves none if no reader that has seen the lost history comes
 within two intervals, if the new history begins in the millisecond of the lost one's last commit, or
 if only renewed leases were lost and no coordinator process remembers them.
 
@@ -63,7 +63,7 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator, which at first waits for the readers of a lost predecessor."""
+    """Return a new enumerator. At first it assigns nothing, but waits for readers of a lost one."""
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,
@@ -116,8 +116,8 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator in a new history, which assigns nothing for one lease. It is for a
-    process that has noticed that the store lost its last commits.
+    """Return the enumerator with a new history, in which nothing is assigned for one lease. This is
+    for a process that has noticed that the store has lost its last commits.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)

@@ -46,7 +46,8 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
     """Return the enumerator with its times adjusted for an exchange at `now_ms`. If all readers
-    were silent for long, their leases are extended by the silence. No time is left in the future.
+    were silent for longer than `tolerance_ms`, their leases are extended by the silence. No time is
+    left in the future.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:

@@ -21,8 +21,8 @@ ReaderId = tuple[int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
     """A split that a reader holds, at the position of its last snapshot. `number` is the number of
-    its assignment. `since` is the time (ms) of the assignment. If its reader has presented it after
-    a loss, it is the time since which the reader is known to hold it.
+    its assignment. `since` is the time (ms) of the assignment or, if the reader has presented the
+    split after a loss, the time (ms) since which the reader is known to hold it.
     """
 
     split: KafkaPartitionSplit
@@ -34,7 +34,7 @@ class OwnedSplit:
 class FreeSplit:
     """A split that no reader holds. `number` is the number of its last assignment, or a newer one
     if it was given back; 0 means never assigned. `last` is the subtask that had it last, and
-    `watermark` (ms) is the watermark that it had there.
+    `watermark` (ms) is the split's last watermark there.
     """
 
     split: KafkaPartitionSplit
@@ -46,7 +46,7 @@ class FreeSplit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOwner:
     """One epoch of a reader. Its lease is `lease_ms` long and began with its last exchange, at
-    `heard_at`. It is `excused` if a silence of all readers has extended this lease already.
+    `heard_at`. The reader is `excused` if a silence of all readers has extended this lease already.
 
     `held` has the splits that it holds, and `arriving` the watermarks (ms) of the splits on their
     way to it, both by split id. `revoked` has the ids of splits that it has to give back. It gets
@@ -93,8 +93,9 @@ class Enumerator:
     """The enumerator of one source. Times are the store's, in ms.
 
     The present history began at `began_at`: the store has all commits since then. If `lost_history`
-    is true, it has lost commits of an earlier history, of which only numbers up to `known_to` are
-    known. Until `survivors_until`, a reader may still read splits that it got before `began_at`.
+    is true, the store has lost commits of an earlier history, of which only numbers up to
+    `known_to` are known. Until `survivors_until`, a reader may still read splits that it got before
+    `began_at`.
 
     `last_number` is the highest number of any assignment or SourceEvent so far. Nothing is assigned
     before `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is
@@ -145,8 +146,9 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """Return the split whose position counts. This is the one with the higher position, because a
-    message may be late, or `new` if it is `restored`. A symbolic position is below any offset.
+    """Return the split with the position to continue from. This is the one with the higher
+    position, because a message may be late, or `new` if it is `restored`. A symbolic position is
+    below any offset.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

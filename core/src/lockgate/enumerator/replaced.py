@@ -33,7 +33,7 @@ def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKe
     longer wait for a new reader. O(lost + readers + free splits).
 
     The result is empty while the former reader of any free split is unknown, and until a list of
-    the source's splits has come. After the store has lost data, a new list has to come.
+    the source's splits has come. After the store has lost data, this has to be a new list.
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
     if not enumerator.listed or None in waiting:

@@ -25,8 +25,8 @@ def _nothing(subtask: int, id: str) -> None:
 
 class Work:
     """The changes to the enumerator `before`, made at `now_ms`. `now` has the changed values of the
-    enumerator itself, but not yet its readers, splits and revision. `reported` returns the
-    watermark in a split's last report.
+    enumerator itself, but not the changes to its readers, splits and revision. `reported` returns
+    the watermark in a split's last report.
     """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
@@ -118,7 +118,7 @@ class Work:
         yield from for_each(dealt, give)
 
     def take(self, reader: ReaderId, id: str) -> OwnedSplit:
-        """Take a split from a reader and return it. The caller puts it elsewhere."""
+        """Take a split from a reader and return it. The caller must put it elsewhere."""
         self._moved = True
         if id in self.revoked(reader):
             self._opened_revoked(reader).discard(id)
@@ -131,14 +131,14 @@ class Work:
         return taken
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
-        """Return whether the assignment is from before a loss, and its reader has not presented it
-        since, so that another reader may have got the split.
+        """Return whether the split was assigned before a loss, and its reader has not presented it
+        since, so that another reader may have got it.
         """
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """End the doubt about a split, if there is any. Another reader that claims it may read it
-        for one more lease, so nothing is assigned before that is over.
+        """End the doubt about a split, if there is any. Another reader that claims the split may go
+        on reading it for one lease, so nothing is assigned before that lease is over.
         """
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:
@@ -150,7 +150,7 @@ class Work:
         self.put_free(FreeSplit(split=self.take(reader, id).split, number=number, last=reader[0], watermark=watermark))
 
     def take_free(self, id: str) -> FreeSplit:
-        """Remove a free split and return it. The caller puts it elsewhere."""
+        """Remove a free split and return it. The caller must put it elsewhere."""
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
@@ -234,8 +234,8 @@ class Work:
         )
 
     def _forget(self, reader: ReaderId) -> None:
-        """Remove a reader whose splits have been freed. Any other split on its way to it now
-        arrives at the newest remaining epoch of its subtask.
+        """Remove a reader whose splits have been freed. Any other split on its way to that reader
+        now arrives at the newest remaining epoch of the subtask.
         """
         held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
         self._holders = None

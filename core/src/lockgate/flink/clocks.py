@@ -23,7 +23,7 @@ class RelativeClock(Protocol):
 
 
 class Timer(Protocol):
-    """A timer that was set."""
+    """A handle to cancel a timer that was set."""
 
     def cancel(self) -> None:
         """Stop the timer, so that it does not fire again. A second call changes nothing."""
@@ -43,7 +43,9 @@ class ProcessingTime(RelativeClock, Protocol):
 
 
 class PausableClock:
-    """A clock over another one that can be paused. Pauses nest: after two it takes two resumes."""
+    """A clock that runs with another one, but can be paused. After two pauses it runs again only
+    with the second resume.
+    """
 
     __slots__ = ("_base", "_paused_at", "_pauses", "_stood_still")
 

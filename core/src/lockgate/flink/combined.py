@@ -26,7 +26,7 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """End idleness, and raise the watermark to `timestamp`. Returns False if it is no rise."""
+        """End idleness, and raise the watermark to `timestamp`. Returns whether it has risen."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -60,7 +60,7 @@ class CombinedWatermarkStatus:
         return part
 
     def remove(self, part: PartialWatermark) -> None:
-        """Remove a part. Its value may still be set, but no longer counts."""
+        """Remove a part. Later changes to the part do not affect the combined status."""
         self._parts.pop(part._key, None)
         self._active.discard(part._key)
         if part.watermark == self._highest:
@@ -99,8 +99,8 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
-    """The combined status of an operator with a fixed number of inputs. Each change combines them
-    again. Raises `InvalidValue` for a negative number of inputs.
+    """The combined status of an operator with a fixed number of inputs. Each change of an input
+    updates the combined status. Raises `InvalidValue` for a negative number of inputs.
     """
 
     def __init__(self, inputs: int) -> None:

@@ -47,7 +47,9 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the records that follow. A `backlog` needs throughput, not low latency."""
+    """Attributes of the records that follow. If they are a `backlog`, throughput matters more than
+    latency.
+    """
 
     backlog: bool
 

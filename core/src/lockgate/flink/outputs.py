@@ -122,7 +122,7 @@ class TimestampsAndWatermarks:
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
         """Pause and resume the clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for
-        a resume without a pause, and then changes no clock.
+        a resume without a pause. In both cases no clock is changed.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]

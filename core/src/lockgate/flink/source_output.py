@@ -17,7 +17,7 @@ class WatermarkUpdateListener(Protocol):
         """Handle a rise of the source's watermark, before the stream receives it."""
 
     def update_idle(self, idle: bool) -> None:
-        """Handle the source becoming idle or active, after the stream has received it."""
+        """Handle a change of the source's idleness, after the stream has received the status."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
         """Handle a rise of a split's own watermark."""
@@ -125,8 +125,8 @@ class IdleWhenBothAre:
 
 
 class GeneratingOutput:
-    """An output that generates watermarks (Flink's `SourceOutputWithWatermarks`). Those per event
-    go to `on_event`, and those per interval to `periodic`.
+    """An output that generates watermarks (Flink's `SourceOutputWithWatermarks`). Watermarks that
+    single events cause go to `on_event`, and periodic ones to `periodic`.
     """
 
     def __init__(

@@ -35,7 +35,9 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """Return the text of `data`. Raises `UnreadableBytes` for `field` if Java's `readUTF` fails."""
+    """Return the text of `data`. Raises `UnreadableBytes`, which names `field`, if Java's `readUTF`
+    would fail.
+    """
     if data.isascii() and 0 not in data:  # the usual case, and a hundred times faster
         return data.decode("ascii")
     units = bytearray()

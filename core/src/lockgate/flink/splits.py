@@ -47,7 +47,7 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split whose offsets alone are checked, as in Flink. Raises `InvalidValue`."""
+        """Return a split, and check only its offsets, as Flink does. Raises `InvalidValue`."""
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True

@@ -106,7 +106,7 @@ class WatermarkStrategy:
         return replace(self, assign_timestamp=assign_timestamp)
 
     def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
-        """Return a copy that stops waiting for a split once it has had no event for `timeout`.
+        """Return a copy with which nothing waits for a split that has had no event for `timeout`.
 
         Raises `InvalidValue` if `timeout` is 0 or less.
         """
@@ -115,8 +115,8 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Return a copy that waits for the slowest source of `group` while it is more than
-        `max_drift` ahead of that source.
+        """Return a copy with which a source waits for the slowest one of `group` while it is more
+        than `max_drift` ahead of that one.
 
         Raises `InvalidValue` if `max_drift` is negative or the update interval is 0 or less.
         """

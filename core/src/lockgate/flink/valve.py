@@ -6,8 +6,8 @@ as the slowest channel, so it follows the *minimum*. But it must not wait for an
 channel that is active again, but still behind, must neither block it nor pull it back. The rules,
 as in Flink 2.3:
 
-1. A watermark counts if valve and channel are active and it is above the channel's own. Any other
-   watermark is dropped.
+1. A watermark counts if the valve and the channel are active, and if the watermark is above the
+   channel's own. Any other watermark is dropped.
 2. A channel is *aligned*, i.e. takes part in the minimum, with two exceptions. An idle channel is
    not aligned. A channel that was idle is aligned again once it has reached the watermark that the
    valve sent last (equal is enough).
@@ -32,7 +32,9 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """A valve from input `channels` to `output`. Raises `InvalidValue` for a negative number."""
+    """A valve that combines a number of input `channels` into `output`. Raises `InvalidValue` if
+    the number is negative.
+    """
 
     def __init__(self, channels: int, output: DataOutput) -> None:
         if channels < 0:

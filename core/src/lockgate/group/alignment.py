@@ -34,8 +34,8 @@ their next batch, they may read up to it without a round of reports in between.
 3. *The same holds at commits.* When its batch is done, r is at w(r) or above. It gets as far as it
    offered in the batch under way or in the next one, because its budget gets it at least as far
    from any later position. So after each reader has planned once more, all can be at C.
-4. *No reader waits for ever, and none waits that could read on under strict*, since C ≥ L + d. The
-   lowest reader never waits: its first unread record is at L + 1 + disorder, and max_drift >
+4. *No reader waits for ever, and no reader that could read on under strict waits*, since C ≥ L + d.
+   The lowest reader never waits: its first unread record is at L + 1 + disorder, and max_drift >
    disorder (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark follows the
    clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule for readers
    that make others wait too long.
@@ -64,7 +64,8 @@ The revision rises exactly when the group's watermark, its ceiling or the set of
 (`source_pauses`) changes. It never falls.
 
 Follows Flink's `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which have
-only the strict rule. Their traces are replayed against it (docs/internals/flink-parity.md).
+only the strict rule. Traces of both are replayed against that rule
+(docs/internals/flink-parity.md).
 """
 
 from dataclasses import dataclass, replace

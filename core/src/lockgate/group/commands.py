@@ -47,8 +47,9 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Process the progress of a task. If a request is divided into several commands, `named` has
-    the splits of the whole request, so that the limit on splits applies to all of them together.
+    """Process the progress that a task has reported. If a request is divided into several commands,
+    `named` has the splits of the whole request, so that the limit on splits applies to all of them
+    together.
     """
 
     source: str
@@ -96,14 +97,14 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove each of `readers` that is still lost. Other readers now have its splits."""
+    """Remove those of `readers` that are still lost. Other readers now have the splits of these."""
 
     readers: Sequence[ReaderKey]
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The configuration versions in a condition. With `any`, each group that exists matches."""
+    """The configuration versions that meet a condition. With `any`, all existing groups meet it."""
 
     named: frozenset[int] = frozenset()
     any: bool = False

@@ -4,8 +4,9 @@ without bound.
 A *reader* expires some time after its lease has ended, or after it has finished. The time is
 measured up to the last report in the group, and not up to now. So a silence of all readers makes no
 reader expire: it may be an outage, and afterwards the readers are excused (`leases`). The expiry of
-a reader changes no ceiling: a lost reader that goes on counting (`on_lost_reader: hold`) never
-expires. It blocks the others until it returns, or an operator evicts it or configures `exclude`.
+a reader changes no ceiling: a lost reader that still counts in the group (`on_lost_reader: hold`)
+never expires. It blocks the others until it returns, or an operator evicts it or configures
+`exclude`.
 
 A *group* expires when none of its readers has been alive for some time. It stays if an operator has
 configured it, or while a lost reader blocks it. A reader that comes back finds no group, and
@@ -28,7 +29,7 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """How long (ms) dead readers, and groups without living ones, are kept. None means for ever."""
+    """How many ms to keep dead readers, and groups without living readers. None means for ever."""
 
     readers_ms: int | None = WEEK_MS
     groups_ms: int | None = WEEK_MS

@@ -101,12 +101,14 @@ class Group:
 
 
 def tick(previous: int, now_ms: int) -> int:
-    """Return the next revision, epoch or version: the clock, but at least `previous` + 1."""
+    """Return the next revision, epoch or version: `now_ms`, but at least `previous` + 1."""
     return max(previous + 1, now_ms)
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """Return a new group without readers. `floor` is the `high_water` of the previous one, or 0."""
+    """Return a new group without readers. `floor` is the `high_water` of the last one of this name,
+    or 0.
+    """
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
     return Group(
@@ -133,9 +135,10 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
     """Return the group with the same readers and another configuration. If a newly expected source
     has reported already, the group does not wait for it. Takes O(readers).
 
-    The rules decide again which readers are lost, waiting or passed over, and each wait starts
-    again. A shorter lease applies from a reader's next report on, since it has not learned of it
-    before then.
+    The rules decide again which readers are lost (`leases`), and which wait or are passed over
+    (`long_waits`). Each wait starts again. If the lease is shorter than before, a reader's present
+    lease still lasts until its old end, because the reader learns of the change only when it
+    reports.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)

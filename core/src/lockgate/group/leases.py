@@ -1,9 +1,10 @@
 """Leases: when a reader is lost, and why an outage is not a loss.
 
 The rule. A reader that has reported and is then silent for `lease_ms` is lost. From that
-millisecond on, the group's `on_lost_reader` decides whether it still counts. Its reach is dropped,
-because its next batch will not come. A finished reader needs no lease. Flink has no leases: the
-last watermark of a dead subtask holds its group for ever (FLINK-40505).
+millisecond on, the group's `on_lost_reader` decides whether it still counts. Its reach
+(`alignment`) is dropped, because the reader is not expected to run its next batch. A finished
+reader needs no lease. Flink has no leases: the last watermark of a dead subtask holds its group for
+ever (FLINK-40505).
 
 A scheduled run ends, and the next one begins an hour later. In between its source has to count,
 because readers that ran ahead of it would make its rows late. So its last report may ask to be
@@ -34,8 +35,9 @@ three replaces another one; tests/core/group/test_each_clock_rule.py has these c
 * Without the rule of silence: Redis is down for five minutes. No process stalls and no clock jumps,
   but the first reader to come back finds all others lost.
 * Without the rule of stalls: a process is stopped for two leases. Its timer fires before it reads
-  its sockets, and announces that all readers are lost. No silence helps here, since only a reader's
-  command ends one; and stalls that are each shorter than the tolerance are no silence.
+  its sockets, and announces that all readers are lost. The rule of silence does not help here: a
+  silence ends only with a reader's command, and stalls that are each shorter than the tolerance do
+  not count as one.
 * Without the rule of jumps: the clock is put forward by two hours while a reader is parked for one.
   This looks like a silence of two hours, and after a silence a parked reader gets one lease only.
 
@@ -141,13 +143,13 @@ def after_leases(group: Group, now: Now) -> Group:
 
 
 def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
-    """Return the report without its reach, because the reader's next batch will not come."""
+    """Return the report without its `reach`, for a reader that will not run its next batch soon."""
     return reported if reported.reach is None else replace(reported, reach=None)
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """Return the group without the losses that a fast clock has caused. This takes O(readers), but
-    only once each time that the clock is put back.
+    """Unmark readers that are marked lost only because the clock was ahead, and return the group.
+    Takes O(readers), but only once each time that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
         return group
@@ -178,7 +180,7 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 def with_times_moved(group: Group, move: Callable[[int], int], now_ms: int) -> Group:
     """Return the group with `move` applied to all its times. These are the times at which readers
     were last heard, made progress and began to wait, and at which the grace began. A lost reader
-    whose lease now ends after `now_ms` counts again.
+    whose lease now ends after `now_ms` is no longer marked lost.
     """
     readers, lease_ms = group.readers, group.config.lease_ms
     moved = {key: _moved(reader, group.config, move, now_ms) for key, reader in readers.items()}

@@ -5,8 +5,8 @@ Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
 
 * `alarm`: the wait is logged and counted, once. Nothing else changes.
 * `proceed`: the same, and the waiting reader goes on: all readers that block it are *passed over*.
-  A passed-over reader does not count, and reads as fast as it can, because the ceiling is far above
-  it. The group no longer waits for expected sources.
+  A passed-over reader does not count in the group's watermark, and reads as fast as it can, because
+  the ceiling is far above it. The group no longer waits for expected sources.
 
 When a reader waits. Each of its reports decides: the reader waits if its watermark is at the
 ceiling or above, so that its next record is not allowed, and another reader is lower. (No reader
@@ -18,9 +18,9 @@ waiting: an outage (`leases`), or a stall of the process (`now`).
 
 Which readers block it. All whose watermark plus the drift is at or below the waiting reader's
 watermark, and that do not wait themselves. A passed-over reader counts again as soon as it reports
-from within the drift of the others' watermark, so that none of them has to wait for it by more than
-that. It also counts again when no other reader counts, because otherwise all passed-over readers
-would run without a limit.
+a watermark that is at most the drift below that of the others. So none of them has to wait while it
+reads more than one drift. It also counts again when no other reader counts, because otherwise all
+passed-over readers would run without a limit.
 """
 
 from dataclasses import replace
@@ -61,8 +61,8 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 
 
 def after_long_waits(group: Group, now: Now) -> Group:
-    """Return the group after its long waits. A reader that has waited for too long is marked
-    overdue. Under `proceed`, the readers that block it are passed over instead.
+    """Return the group in which each reader that has waited for too long is marked `overdue`. Under
+    `proceed`, the readers that block such a reader are marked `passed_over` instead.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:

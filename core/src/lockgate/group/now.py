@@ -32,7 +32,7 @@ Span = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class ClockJump:
     """A forward jump of the store's clock by at most `by_ms`, noticed at `noticed_ms` (store's
-    time). The jumps that one process notices are numbered by `number`, from 1.
+    time). `number` counts the jumps that one process has noticed, from 1.
     """
 
     number: int
@@ -42,8 +42,8 @@ class ClockJump:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A moment of the store's time (`ms`), as one process sees it. `stalls` are spans of the same
-    time, oldest first, and none lies within another. The last one may end in the future.
+    """A moment of the store's time (`ms`), as one process sees it. `stalls` are spans of the
+    store's time, oldest first, and none lies within another. The last one may end in the future.
     """
 
     ms: int
@@ -51,9 +51,9 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time (ms) at or before which a lease or wait of `span_ms` must end to have
-        ended now. Without stalls this is `ms`. Otherwise it is earlier by the stalls within the
-        last `span_ms` of time in which the process ran.
+        """Return the time (ms) with which to compare the end of a lease or wait of `span_ms`: it
+        has ended if its end is at or before this time. Without stalls this is `ms`. Otherwise it is
+        earlier by the stalls within the last `span_ms` of time in which the process ran.
         """
         if not self.stalls:
             return self.ms
@@ -68,7 +68,9 @@ class Now:
         return ran_from - left + span_ms
 
     def ends_ms(self, end_ms: int, span_ms: int) -> int:
-        """Return when (ms) `judged_ms` reaches `end_ms`, unless the process stalls again."""
+        """Return the time (ms) at which `judged_ms` reaches `end_ms`, unless the process stalls
+        again.
+        """
         since = end_ms - span_ms
         for began, ended in self.stalls:
             if since < ended and began < end_ms:

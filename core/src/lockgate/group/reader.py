@@ -24,7 +24,7 @@ class Arriving:
 
 class Reader(NamedTuple):
     """One reader. `reported` is the last report of this epoch or, before the first one, of the
-    previous epoch. If it is None, the reader does not count.
+    previous epoch. If it is None, the reader does not count in the group's watermark.
 
     The lease runs from `heard_at`. The reader is `excused` if an outage has extended the lease
     since the last report, and `lost` if the lease has ended (`leases`). A report last showed
@@ -56,18 +56,20 @@ class Reader(NamedTuple):
 
 
 def effective_watermark(reported: ReportedWatermarkEvent) -> int:
-    """Return the watermark that counts in the group: MAX for an idle or finished reader."""
+    """Return the report's watermark for the group, which is MAX for an idle or finished reader."""
     return MAX if reported.idle or reported.finished else reported.watermark
 
 
 def watermark_of(reader: Reader) -> int:
-    """Return the watermark with which the reader counts unless it is passed over."""
+    """Return the watermark with which the reader counts in its group. A passed-over reader counts
+    as MAX instead (`long_waits`).
+    """
     return watermark_after(reader.reported, reader)
 
 
 def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
-    """Return the watermark with which the reader counts after the report `reported`. This is the
-    report's watermark or that of the arriving split, whichever is lower.
+    """Return the watermark of `watermark_of` for a reader whose last report is `reported`. This is
+    the report's watermark or that of the arriving split, whichever is lower.
     """
     watermark = MAX if reported is None else effective_watermark(reported)
     if reader.arriving is None or (reported is not None and reported.finished):

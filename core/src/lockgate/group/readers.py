@@ -45,7 +45,7 @@ class Ranking(IntEnum):
 
 
 class Readers(Mapping[ReaderKey, Reader]):
-    """An immutable map of readers."""
+    """An immutable map of readers. `lockgate.group.alignment` says which readers *count*."""
 
     __slots__ = ("_lowest", "_shelves", "_size")
 
@@ -97,13 +97,15 @@ class Readers(Mapping[ReaderKey, Reader]):
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def lowest_reach(self, *, with_lost: bool) -> int:
-        """Return the lowest max(watermark, reach) of the same readers, or MAX if there are none."""
+        """Return the lowest max(watermark, reach) of the readers that `lowest_watermark` counts, or
+        MAX if there are none.
+        """
         lowest = self._lowest[Ranking.REACH]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """Return the first `limit` readers, by key, that count and are at `watermark`. Return none
-        unless this is the group's lowest watermark and below MAX.
+        """Return at most `limit` readers that count and are at `watermark`, in the order of their
+        keys. The result is empty unless this is the group's lowest watermark, and below MAX.
         """
         if watermark == MAX or watermark != self.lowest_watermark(with_lost=with_lost):
             return ()

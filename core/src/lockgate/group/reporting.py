@@ -47,8 +47,9 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Process reports, and return the group after them and the refusals by index. A refused report
-    does not affect the others. If all are refused, the same group object is returned.
+    """Process reports, and return the group after them and the refusals by the index of the report.
+    A refused report does not affect the others. If all are refused, the same group object is
+    returned.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()

@@ -6,7 +6,8 @@ ceiling were MIN: it plans no records, but still reports. So
 
 * it keeps its lease, and blocks the group as before. Only with `max_wait_ms` and `proceed` do the
   others pass it, as they pass any reader that takes too long.
-* it makes no offer: a reach that it reports is ignored, since its next batch will not come.
+* it makes no offer: a reach that it reports (`alignment`) is ignored, since it runs no batch until
+  it is resumed.
 * the revision rises with a pause and with a resumption, so that streams and long polls deliver
   them, although no watermark has moved.
 

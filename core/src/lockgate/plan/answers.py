@@ -5,7 +5,7 @@ Each look-up is a request to the broker, so its answer is kept. They come in thi
 1. the first unread record of each split (`heads`);
 2. the first record of each split above an event time (`cut`), for one event time after the other
    until the search has its target;
-3. the highest event times in the logs, if the budgets reach further than the clock allows.
+3. the highest event times in the logs, if the budgets allow a higher target than the clock does.
 
 `lockgate.plan.draft` then makes the plan from these answers. `closed` answers make no more
 look-ups: a missing answer raises `Unasked`, and the caller may `add` it.
@@ -36,9 +36,9 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The log's answers so far. `cuts` maps an event time (ms) to a pair: the last event time with
-    the same answer, and the first records above it. Closed answers let a batch end only at the
-    `confirmed` event times.
+    """The log's answers so far. `cuts` maps an event time (ms) to a pair: the highest event time
+    with the same answer, and the first record of each split above both. Closed answers let a batch
+    end only at the `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -48,11 +48,12 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The answers that one draft needs. The constructor asks the log, and passes its errors on.
+    """The log's answers that one draft needs. The constructor makes look-ups, and does not catch
+    errors of the log.
 
     `budgets` are the maximum offsets per batch of each source, or None for no limit. `learned` is
-    the `curve` of the previous answers. `heads` has the first unread record of each split, and
-    `first` is the lowest event time (ms) among them, or MAX if there are none. The search sets
+    the `curve` of the previous plan's answers. `heads` has the first unread record of each split,
+    and `first` is the lowest event time (ms) among them, or MAX if there are none. The search sets
     `found`, its result, and `horizon`, the query's own part of the ceiling (ms).
     """
 
@@ -83,8 +84,8 @@ class LogAnswers(Generic[Split]):
         self.cut(self.found.target)
 
     def closed(self) -> "LogAnswers[Split]":
-        """Return these answers without the log, so that they make no more look-ups. A batch may end
-        at the target of their search.
+        """Return a copy that makes no more look-ups: an answer that it lacks raises `Unasked`. The
+        call also confirms the target that the search has found, so that a batch may end there.
         """
         closed = copy.copy(self)
         closed._log = None
@@ -118,7 +119,7 @@ class LogAnswers(Generic[Split]):
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
         """Return each split's first unread record above `event_time` (ms), and keep the answer.
-        Raises `Unasked` if it is not known and these answers are closed.
+        Raises `Unasked` if that answer is missing and these answers are closed.
         """
         if event_time < self.first:
             return self.heads
@@ -135,8 +136,8 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the cut at `event_time` (ms), where a batch ends. Raises `Unasked` if these
-        answers are closed and the cut is not confirmed.
+        """Return the cut at `event_time` (ms) for a batch that ends there. Raises `Unasked` if
+        these answers are closed and `event_time` is not confirmed.
         """
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
@@ -203,12 +204,12 @@ class LogAnswers(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the largest share of a budget that a batch up to `heads` uses (1.0 is all)."""
+        """Return the largest share of any budget that a batch up to `heads` uses (1.0 is all)."""
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
         """Return the number of offsets that a batch up to `heads` reads from each source. `blank`
-        splits are left out.
+        splits, whose unread records have no credible event time, are left out.
         """
         offsets = dict(self._unread)
         for split, head in heads.items():
@@ -240,12 +241,14 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's own ceiling (ms) by the clock alone, which needs no look-up."""
+        """Return the query's own ceiling (ms) from the clock alone, which needs no look-up."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which no record can come, by clock and producer lag."""
+        """Return the event time (ms) below which no record of the split is still to come, from the
+        clock and the producer lag.
+        """
         backlog = self.backlogs[split]
         return watermark.add(
             backlog.known_until, -(self.bounds.idle_timeout if backlog.lag_bound is None else backlog.lag_bound)
@@ -253,14 +256,14 @@ class LogAnswers(Generic[Split]):
 
     def own_end_watermark(self, split: Split) -> int:
         """Return h(s) (ms) for the query's own ceiling. While few records of the split have been
-        seen, this assumes a larger out-of-orderness than the watermark for the group does.
+        seen, this assumes a larger out-of-orderness than for the watermark in reports to the group.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
 
     def end_watermark(self, split: Split, disorder: int) -> int:
-        """Return h(s) (ms) for this `disorder` (ms). While the highest event times are unknown, it
-        is h(s) by the clock alone.
+        """Return h(s) (ms) for an out-of-orderness of `disorder` (ms). Until the highest event
+        times have been looked up, it follows from the clock alone.
         """
         by_clock = watermark.add(self.by_clock(split), -1)
         highest = None if self._asked.highest is None else self._asked.highest.get(split)

@@ -46,8 +46,8 @@ _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says no
 @dataclass(slots=True)
 class _Shown:
     """The smallest lead (ms) of one producer's records over the wall clock: `low` in the present
-    period of `SHOWN_MS`, which began at `began`, and `before` in the previous one. Its last records
-    were shown at `at`. Times are by the monotonic clock.
+    period of `SHOWN_MS`, which began at `began`, and `before` in the previous one. The producer's
+    last records were shown at `at`. Times are those of the monotonic clock.
     """
 
     at: int
@@ -93,8 +93,8 @@ class PlanClock:
 
     def show(self, ahead: Mapping[Split, int]) -> None:
         """Correct the clock by new records. `ahead` has the lead (ms) of each producer's records
-        over this clock at the last `look`, which is negative if they were behind. They must have
-        been appended since the `look` before that one.
+        over this clock at the last `look`, which is negative if they were behind. The records must
+        have been appended since the `look` before that one.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)

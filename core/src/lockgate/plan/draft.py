@@ -1,4 +1,4 @@
-"""The draft of a plan: how far a query would read without its group, and what it reads under the
+"""The draft of a plan: how far a query would read without its group. `Draft.plan` then applies the
 group's ceiling. The rule is in `lockgate.plan.model`.
 """
 
@@ -33,7 +33,7 @@ class Draft(Generic[Split]):
 
     @property
     def closed(self) -> int:
-        """The event time (ms) up to which, by the clock alone, no record is still to come."""
+        """The event time (ms) up to which no more records can come, judged by the clock alone."""
         return watermark.add(self.answers.clock_horizon(), -self._bounds.max_drift)
 
     @property
@@ -50,10 +50,12 @@ class Draft(Generic[Split]):
 
     def reported_watermarks(self) -> dict[Split, int]:
         """Return each split's watermark (ms) for the report to the group. If a split is read to its
-        end, this looks up the highest event times, because the last records count as well.
+        end, this looks up the highest event times in the logs, because h(s) depends on the split's
+        last records as well as on the clock.
 
-        A plan can use the clock alone for such splits, but a group cannot. Its watermark would fall
-        back to the clock's bound, and readers with a backlog would wait for a whole `idle_timeout`.
+        A plan can use the clock alone for such splits, but a report cannot. The watermark would
+        then be only the clock's lower bound, and readers with a backlog would wait for a whole
+        `idle_timeout`.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()
@@ -73,7 +75,7 @@ class Draft(Generic[Split]):
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
         """Return the plan under `ceiling` (ms), the group's max desired watermark or a lower event
-        time. If that is below the target of the draft, the plan's limit is `limit_there`.
+        time. If the ceiling is below the draft's target, the plan's limit is `limit_there`.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -132,8 +134,8 @@ class Draft(Generic[Split]):
         return PlannedState.IDLE if idle else PlannedState.CAUGHT_UP
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
-        """Return the ends of a batch that reads only part of one timestamp, because its records
-        exceed the budget. `heads` are the first records after it.
+        """Return the ends of a batch that reads only some records of one timestamp, because all of
+        them exceed the budget. `heads` are the first records above that timestamp.
         """
         left = dict(self._budgets)
         ends = {}
@@ -146,8 +148,8 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to the splits that cannot be aligned, in proportion to their
-        unread offsets. This changes `ends`.
+        """Give the rest of each budget to the splits without credible event times, in proportion to
+        their unread offsets. This changes `ends`.
         """
         for source, budget in self._budgets.items():
             of_source = {split: each for split, each in self._backlogs.items() if each.source == source}

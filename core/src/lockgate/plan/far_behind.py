@@ -7,8 +7,9 @@ would never be read again. So a split no longer blocks the others if both condit
 * Its producer is *far*: a record that was appended while the query ran was further behind the clock
   than `bound`, which is a day or more. A backlog does not count, so a replay is not affected,
   however old its records are.
-* The next record of every split that is not far is more than `bound` above its own. If a job writes
-  old records to all partitions, these are close together and stay aligned.
+* The next record of every split whose producer is not far is more than `bound` above this split's
+  own next record. If a job writes old records to all partitions, these are close together and stay
+  aligned.
 
 The rows of such a split are late, as they are without alignment.
 """
@@ -21,8 +22,9 @@ FAR_MS = 86_400_000
 
 
 def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
-    """Return the splits of `far` that no longer block the others. `times` has the event time (ms)
-    of each split's next record, or of its last one if all are read but the producer still appends.
+    """Return those of the `far` splits that no longer block the others. `times` has the event time
+    (ms) of each split's next record, or of its last one if all are read but the producer still
+    appends.
     """
     others = min((time for split, time in times.items() if split not in far), default=None)
     if others is None:

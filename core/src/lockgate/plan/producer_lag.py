@@ -21,8 +21,8 @@ stamped in the future are.
 * *Hidden*: an open transaction hides the records after it. The longer it is open, the further
   behind these will be.
 
-The `grace` allows for records that are on time but stamped after a plan has read the clock: until
-the broker answers, or in a group until the others learn of the next plan.
+The `grace` allows for records that are on time but stamped after a plan has read the clock. They
+come while the plan waits for the broker or, in a group, until the others learn of the next plan.
 
 **Memory.** All that is known of a producer is kept in one `Shown`, from which a restarted run can
 go on. A split that no plan has looked at for an hour is no longer `known`: its producer may have
@@ -49,11 +49,11 @@ _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken fo
 
 
 class Shown(NamedTuple):
-    """All that is known of one split's producer. Times are by the wall clock in ms, MIN for never.
+    """All that is known of one split's producer. Times are wall-clock ms, and MIN means never.
 
     The producer is `known` if it has shown a lag, or was found silent. `shown` is the greatest
     remembered lag (ms), which was shown at `shown_at`, and `last` is the lag that was shown last.
-    At `beyond_at`, a lag beyond the limit was shown that did not count yet.
+    At `beyond_at`, the producer showed a lag beyond the limit, which did not count yet.
 
     A plan first looked at the log at `met_at`, and last at `looked_at`, when the log ended at `end`
     (-1 before the first look). The log was last seen to grow at `moved_at`. `highest` is the
@@ -121,9 +121,9 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Record what a plan saw at `now` (wall clock in ms, before the broker was asked): the
-        split was read up to `position`, and its log ended at `end`. Returns the lag (ms, 0 or more)
-        that the producer has shown since the last look, or None.
+        """Record the state of the split at `now` (wall clock in ms, before a plan asked the
+        broker): it was read up to `position`, and its log ended at `end`. Returns the lag (ms, 0 or
+        more) that the producer has shown since the last look, or None.
 
         `first` is the first unread record, or None. Records may be `disorder` (ms) out of order.
         `hidden_since` is the wall clock (ms) since which records after the end are hidden, or None.
@@ -178,8 +178,8 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move all recorded times by `by` ms, because the clock was moved by as much. If it was
-        ahead before, it made lags look larger, so they shrink by the same amount.
+        """Move all recorded times by `by` ms, because the clock was moved by as much. If the clock
+        was ahead before, lags looked larger than they were, so they shrink by the same amount.
         """
         state, less = self.state, min(0, by)
         moved: dict[str, Any] = {name: add(getattr(state, name), by) for name in (*_TIMES, "hidden_since")}
@@ -209,7 +209,7 @@ class ProducerLag:
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """Return how far (ms) behind the clock the next record may be, by the lags shown so far."""
+        """Return how far (ms) behind the clock the next record may be, given the lags so far."""
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
             shown = max(shown, int(MARGIN * self.state.last))

@@ -1,4 +1,4 @@
-"""The search for the greatest event time that a budget reaches, with few look-ups.
+"""The search for the greatest event time whose batch fits its budget, with few look-ups.
 
 Each look-up asks the broker for the first record of every split above one event time, so the number
 of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
@@ -43,8 +43,8 @@ class Found(NamedTuple):
 
 class Cut(NamedTuple):
     """The result of one look-up at `event_time` (ms). `use` is the part of the budget that a batch
-    up to it needs (1.0 is all). `next` is the lowest event time (ms) left unread, or MAX if there
-    is none. `full` is the lowest event time (ms) known to exceed the budget, or MAX.
+    up to this event time needs (1.0 is all). `next` is the lowest event time (ms) left unread, or
+    MAX if there is none. `full` is the lowest event time (ms) known to exceed the budget, or MAX.
     """
 
     event_time: int
@@ -55,8 +55,8 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The expected `use` by event time, before any look-up. `points` are pairs of event time (ms)
-    and use, both in rising order. Only differences between uses have a meaning.
+    """The expected `Cut.use` for each event time, before any look-up. `points` are pairs of event
+    time (ms) and use, both in rising order. Only differences between uses have a meaning.
     """
 
     points: tuple[tuple[int, float], ...]
@@ -116,7 +116,7 @@ def greatest_within(
     `look` makes a look-up, first at `guess` (ms). `low` must be within the budget. If `low` is not
     below `high`, the result is `high`, without a look-up. After `most` look-ups, or once `enough()`
     is true, the search ends with any event time that uses some of the budget. If `most` look-ups
-    have found none, one more tries the lowest unread event time.
+    have found no such event time, one more tries the lowest unread one.
     """
     if low >= high:
         return Found(high, None)

@@ -14,11 +14,11 @@ reach the end of the window that has the first unread record:
   raise the ceiling, so the query reads up to it. This does not happen if `max_drift` is at least as
   long as a window.
 
-A slice is **whole** if its batch has all records of the windows from `start` to `end` that are ever
-read. Only stragglers may be missing: records out of order that come after the batch.
+A slice is **whole** if, of the windows from `start` to `end`, its batch has all records that are
+ever read. Only stragglers may be missing: records out of order that come after the batch.
 
 A window is **torn** if part of it was deleted or read before. No batch holds a torn window together
-with one that may be whole: `whole_from` is the start of the first one that is not torn.
+with one that may be whole: `whole_from` is the start of the first window that is not torn.
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,9 @@ from lockgate.plan.windows import Windows
 @dataclass(frozen=True, slots=True)
 class Slice:
     """The event times (ms) of a batch, from `start` to `end` (exclusive). It is `whole` if windows
-    begin at both, and no other batch has a part of its windows. It is `unfinished` if the records
-    of its last ms exceed the budget, so that the next slice begins with the same ms.
+    begin at `start` and at `end`, and no other batch has a part of the windows in between. It is
+    `unfinished` if the records of its last ms exceed the budget, so that the next slice begins with
+    the same ms.
     """
 
     start: int
@@ -74,7 +75,7 @@ def plan_slice(
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
     """Return the slice that the batch of `plan` covers. `first` is the event time (ms) of the first
-    record that was unread before it. `before` is the previous slice, or None if there is none.
+    record that was unread before the batch. `before` is the previous slice, or None.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

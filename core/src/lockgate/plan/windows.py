@@ -51,8 +51,8 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the begin and the end (ms) of the local times that occur twice, if `local` (ms) is
-        between them, else None.
+        """Return the start and the end (ms) of the span of local time that occurs twice and has
+        `local` (ms) inside it. Return None if there is no such span.
         """
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
@@ -93,7 +93,7 @@ class Windows:
         return zone.first(local)
 
     def end(self, event_time: int) -> int:
-        """Return the end (ms) of the window with this event time (ms), where the next starts."""
+        """Return the end (ms) of the window that contains an event time (ms)."""
         zone, monday = self._clocks
         local = _down(zone.local(event_time) + monday, self.size) + self.size - monday
         while (again := zone.twice(local)) is not None:

@@ -1,4 +1,4 @@
-"""A simulation of queries in virtual time, for `lockgate simulate` and `lockgate advise`. It shows
-what each `max_drift` would cost, by the real planner and the group's rule. The theory is in
+"""A simulation of queries in virtual time, for `lockgate simulate` and `lockgate advise`. It uses
+the real planner and the group's rule to show the cost of each `max_drift`. The theory is in
 `lockgate.simulate.fleet`.
 """

@@ -3,9 +3,9 @@
 **The model.** Each query plans, reads, and plans again, as in Spark. Plans are made by the real
 code: the query's draft (`lockgate.plan.draft`) has the watermark and the proposed target (`reach`)
 that are reported to the group, and the group's turn (`lockgate.group.turn`) returns the ceiling. A
-batch takes `overhead_ms` plus the time for its records, and counts when it is done, as in Spark's
-progress. A query that has nothing to read plans again when the ceiling has moved, or after
-`POLL_MS`. Queries read in parallel at full speed, since they do not share a machine.
+batch takes `overhead_ms` plus the time for its records, and its rows are counted once it is done,
+as in Spark's progress. A query that has nothing to read plans again when the ceiling has moved, or
+after `POLL_MS`. Queries read in parallel at full speed, since they do not share a machine.
 
 **Simplifications.** A new ceiling reaches the other queries after `ANNOUNCE_MS`. Nothing fails, no
 lease ends, and brokers answer at once. Records of a split are in order of event time; a query's
@@ -41,12 +41,11 @@ MOST_STEPS = 2_000_000
 class RunOutcome:
     """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
 
-    Of all `rows` that were read, `lost` came late. `peak_drift_ms` is the largest difference, after
-    any batch, between the last event times read from a query's unfinished splits. `peak_lead_ms` is
-    the furthest that a batch read beyond another query's first unread record. `state_rows` is the
-    sum of the queries' peak numbers of rows in open windows. `seconds` is the virtual time until
-    the last query was done. `longest_wait_ms` is the longest time from the append of a live record
-    to the end of its batch.
+    Of all `rows` that were read, `lost` came late. `peak_drift_ms` is the largest
+    `VirtualReader.drift` of any query after any batch. `peak_lead_ms` is the furthest that a batch
+    read beyond another query's first unread record. `state_rows` is the sum of the queries' peak
+    numbers of rows in open windows. `seconds` is the virtual time until the last query was done.
+    `longest_wait_ms` is the longest time from the append of a live record to the end of its batch.
     """
 
     max_drift_ms: int | None
@@ -198,7 +197,7 @@ class _Timeline(Generic[R]):
             self._at(reader, now + max(POLL_MS, reader.load.trigger_ms))
 
     def wake_waiting(self, but: R, at: int) -> None:
-        """Let the waiting readers except `but` plan again at `at`, as the ceiling has moved."""
+        """Let waiting readers except `but` plan again at `at`, because the ceiling has moved."""
         for reader in self._readers:
             if reader is not but and reader in self._waiting:
                 self._at(reader, at)

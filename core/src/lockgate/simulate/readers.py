@@ -1,7 +1,7 @@
 """A simulated query, with its positions in its splits and the rows that Spark would drop.
 
-`NativeReader` divides a batch's budget among splits as Spark does, and `AlignedReader` reads what
-`lockgate.plan` plans. Both count late rows by Spark's rule: a batch's watermark comes from all
+`NativeReader` divides a batch's budget among splits as Spark does, and `AlignedReader` reads as
+planned by `lockgate.plan`. Both count late rows by Spark's rule: a batch's watermark comes from all
 batches before it, and closes windows when the batch ends. A row is late, and lost, if its window
 was closed by the previous batch (Spark's `watermarkPropagator`).
 """
@@ -116,8 +116,8 @@ class VirtualReader:
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return the difference (ms) between the highest and the lowest event time that was read
-        last from the unfinished splits.
+        """Return how far apart (ms) the unfinished splits are in event time. This compares the last
+        records that were read from each of them.
         """
         times = [
             split.time(self.positions[name] - 1)

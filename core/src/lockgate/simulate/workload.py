@@ -88,7 +88,8 @@ class QueryLoad:
     takes `overhead_ms` plus the time for its records at `records_per_second`, and batches begin at
     least `trigger_ms` apart. `delay_ms` is the delay of `withWatermark`. `window_ms` is the length
     of the windows; if it is 0, a row is late if its own time is not above the watermark.
-    `idle_timeout_ms` and `disorder_ms` are idle timeout and out-of-orderness of `Alignment`.
+    `idle_timeout_ms` and `disorder_ms` are the idle timeout and the out-of-orderness of
+    `Alignment`.
     """
 
     name: str
@@ -170,8 +171,8 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The queries of one group, which is `joint` or strict. They start at the wall clock
-    `start_ms`. If that is None, `begin` derives it from the splits.
+    """The queries of one group, with the ceiling's rule `joint` or, if that is false, strict. They
+    start at the wall clock `start_ms`. If that is None, `begin` derives it from the splits.
     """
 
     queries: tuple[QueryLoad, ...]

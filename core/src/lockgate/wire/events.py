@@ -42,7 +42,9 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxWait(str, Enum):
-    """The effect of a wait above `max_wait_ms`: only a warning, or the waiting reader goes on."""
+    """The effect of a wait above `max_wait_ms`. With `ALARM` it is logged and counted. With
+    `PROCEED` the waiting reader goes on, too.
+    """
 
     ALARM = "alarm"
     PROCEED = "proceed"
@@ -70,7 +72,8 @@ class GroupConfig:
     limit.
 
     Raises `InvalidValue` for a number below its minimum and for an invalid source name. In JSON an
-    unknown field is a fault: `{"max_drift": 30000}` must not mean the default of five minutes.
+    unknown field is an error. Otherwise a misspelt `{"max_drift": 30000}` without `_ms` would be
+    ignored, and the default would apply.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -127,11 +130,13 @@ class ReaderFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
-    """A reader's combined watermark. No reader waits for one that is idle or finished.
+    """A reader's combined watermark. No other reader waits for a reader that is `idle` or
+    `finished`.
 
     `reach` is the event time that the reader's next batch would reach without the group's ceiling.
     With `park_ms`, the reader still counts during a silence of this length, because the next
-    scheduled run will continue from there. `facts` are for people; None keeps the previous ones.
+    scheduled run will continue from this watermark. `facts` are for people; None keeps the previous
+    ones.
     """
 
     subtask: Count
@@ -199,7 +204,7 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
-    """A reader with the group's lowest watermark, and its lowest split if it reports splits."""
+    """A reader with the group's lowest watermark. `split` is its lowest split, if it has any."""
 
     source: Name
     subtask: Count

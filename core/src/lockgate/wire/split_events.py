@@ -95,10 +95,11 @@ class NumberedSourceEvent:
 class SplitExchange:
     """All that one reader reports about its splits.
 
-    `held` is the snapshot: every split that the reader holds, at its position. It no longer holds
-    the splits in `given_back` and `finished`. `capacity` is its share relative to other readers.
-    `discovery_interval_ms` is the time between its discoveries of splits: 0 if it discovers them
-    once, and None if it never does. `seen` is the revision of the last answer that it received.
+    `held` is the snapshot: every split that the reader holds, at its position. The reader no longer
+    holds the splits in `given_back` and `finished`. `capacity` is its share of splits relative to
+    other readers. `discovery_interval_ms` is the time between its discoveries of splits: 0 if it
+    discovers them once, and None if it never does. `seen` is the revision of the last answer that
+    it received.
     """
 
     epoch: Positive
@@ -125,7 +126,7 @@ class SplitExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoppedSplit:
-    """A split that the reader presented, but does not hold under this number, or no longer does."""
+    """A split that the reader presented, but does not hold under this assignment number."""
 
     split: Name
     assignment: Integer

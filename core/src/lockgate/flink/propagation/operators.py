@@ -19,7 +19,9 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """The base class of operators. It passes records on. Raises `InvalidValue` for no input."""
+    """The base class of operators. It passes records on. Raises `InvalidValue` if there is no
+    input.
+    """
 
     output: DataOutput
 

@@ -140,8 +140,8 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """End the data at once. With `drain`, event time downstream then goes to its end. Returns a
-        signal that is set when the operator has finished.
+        """End the data at once. With `drain`, the event time of later operators then rises to MAX.
+        Returns a signal that is set when the operator has finished.
         """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
@@ -331,8 +331,9 @@ class SourceOperator(Generic[S]):
             self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
 
     def _or_woken(self, signal: Signal) -> Signal:
-        """Return a signal that is set when `signal` is, or when `stop` is called. Calls share one
-        until it is set: otherwise each call would add a callback to `signal`.
+        """Return a signal that is set when `signal` is, or when `stop` is called. All calls return
+        the same signal until it is set, because otherwise each call would add a callback to
+        `signal`.
         """
         if signal.is_set:
             return AVAILABLE

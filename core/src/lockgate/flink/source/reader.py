@@ -90,8 +90,8 @@ class SourceReader(Protocol, Generic[S]):
         """Give at most one record to `output`."""
 
     def availability(self) -> Signal:
-        """Return a signal that is set when there is a record to poll. If it is not set yet, it will
-        be set later, or has the time after which to ask again.
+        """Return a signal that is set when there is a record to poll. If the signal is not set yet,
+        it will be set later, or its `ask_again_ms` is the time after which to ask again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None: ...

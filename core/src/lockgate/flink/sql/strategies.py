@@ -1,8 +1,8 @@
 """Watermark strategies of Flink's SQL. They are generators like any other
 (`lockgate.flink.generators`).
 
-* Periodic (`PeriodicWatermarkAssigner`): by time *or* by count, whichever comes first, because time
-  alone waits too long when there are many rows, and a count alone when there are few.
+* Periodic (`PeriodicWatermarkAssigner`): by time *or* by number of rows, whichever comes first.
+  Time alone waits too long when there are many rows, and a number alone when there are few.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark.
 * `PreserveWatermarks` generates no watermarks of its own. A plain
   `lockgate.flink.propagation.operators.Operator` does the same.

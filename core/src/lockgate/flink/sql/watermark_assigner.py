@@ -31,12 +31,16 @@ RowWatermark = Callable[[Record], int | None]
 
 
 def wrapped(value: int) -> int:
-    """Return `value` wrapped around to 64 bits, as in Java's long. Other arithmetic saturates."""
+    """Return `value` wrapped around to 64 bits, as in Java's long. `watermark.add` saturates
+    instead.
+    """
     return (value + 2**63) % 2**64 - 2**63
 
 
 def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
-    """Return the expression time − delay. It raises `InvalidValue` for a row without a time."""
+    """Return a function that computes a row's time − delay. For a row without a time, the function
+    raises `InvalidValue`.
+    """
 
     def watermark_of(record: Record) -> int:
         timestamp = event_time(record)
