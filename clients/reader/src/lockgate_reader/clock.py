@@ -1,8 +1,8 @@
-"""The machine's clocks.
+"""The clocks that the reader uses.
 
-That of leases, `now_s`, goes on while the process is stopped, and while the machine sleeps: a
-process that was stopped must find its lease at its end. Only differences have a meaning, and only
-within one machine.
+`now_s` measures leases. It keeps running while the process is stopped and while the machine sleeps,
+so that a process that was stopped notices if its lease has ended. Only differences between its
+values have a meaning, and only on one machine.
 """
 
 import time

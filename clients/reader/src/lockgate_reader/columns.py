@@ -1,4 +1,4 @@
-"""Records as Arrow columns. The only module that imports pyarrow, the extra `arrow`."""
+"""Records as Arrow columns. Only this module imports pyarrow, which the extra `arrow` installs."""
 
 from array import array
 
@@ -22,8 +22,8 @@ SCHEMA = pa.schema(
 
 
 class Columns:
-    """The columns of one batch, while pieces are added. A piece is taken apart at once, as long as
-    its messages are in the processor's caches.
+    """The columns of one Arrow batch while it is built. `add` copies the values of a piece at once,
+    while its messages are still in the processor's caches.
     """
 
     def __init__(self) -> None:
@@ -34,23 +34,23 @@ class Columns:
 
     @property
     def rows(self) -> int:
-        """How many records have been added."""
+        """Return how many records have been added."""
         return len(self._value)
 
     def add(self, piece: Piece) -> None:
-        """Add the records of a piece."""
+        """Append the records of `piece` to the columns."""
         topic, partition = piece.key
         messages, count = piece.messages, len(piece.messages)
         self._topic.extend(array("i", [self._topics.setdefault(topic, len(self._topics))]) * count)
         self._partition.extend(array("i", [partition]) * count)
-        # An array is made of a list at once, and extended by a list one by one.
+        # An array is created from a list in one call, but extended by a list item by item.
         self._offset.extend(array("q", offsets(messages)))
         self._time.extend(array("q", piece.times))
         self._key += keys(messages)
         self._value += values(messages)
 
     def batch(self) -> pa.RecordBatch:
-        """All that was added."""
+        """Return all added records as an Arrow batch."""
         columns = [
             pa.DictionaryArray.from_arrays(_column(self._topic, pa.int32()), pa.array(list(self._topics))),
             _column(self._partition, pa.int32()),
@@ -63,7 +63,7 @@ class Columns:
 
 
 def _column(values: "array[int]", kind: pa.DataType) -> pa.Array:
-    """Return the numbers as an Arrow column over the same memory."""
+    """Return the numbers as an Arrow column of type `kind` that shares their memory."""
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 

@@ -1,6 +1,5 @@
-"""The options of `AlignedConsumer`: frozen, and checked when they are made. Their names and
-defaults are those of `lockgate_spark`, where it has them; all others are librdkafka's own, in
-`kafka`.
+"""The options of `AlignedConsumer`: immutable, and checked when they are created. Those that
+`lockgate_spark` has, too, have the same names and defaults. librdkafka's settings are in `kafka`.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,13 +23,13 @@ DEFAULT_IDLE_TIMEOUT = "1 minute"
 STRATEGY = "partition.assignment.strategy"
 COMMIT, COMMIT_MS, REFRESH_MS = "enable.auto.commit", "auto.commit.interval.ms", "topic.metadata.refresh.interval.ms"
 _WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
-# The reader says by itself what it has read.
+# Settings that the reader controls itself.
 _NOT_OURS = {
     "enable.auto.offset.store": "the reader keeps the positions itself",
     "enable.partition.eof": "the reader sets it",
     "on_commit": "commit() says whether it succeeded, and what failed between is committed again",
 }
-# Where librdkafka's words say to go on; the rest are an error.
+# Accepted values of auto.offset.reset: librdkafka's, but only one word for an error.
 _RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "error")
 
 
@@ -73,12 +72,14 @@ class Options(Named):
 
     @property
     def name(self) -> str:
-        """Return the name of the consumer's source, unless the coordinator has one."""
+        """Return the source's default name in its group, which is the topics joined by "-"."""
         return "-".join(self.topics)
 
     @property
     def start(self) -> int:
-        """Return where the first splits begin of which no offset is known: a word of Flink's."""
+        """Return where the first splits start if no offset is given for them: a named offset such
+        as `EARLIEST_OFFSET`.
+        """
         return _WORDS[self.starting_offsets] if isinstance(self.starting_offsets, str) else COMMITTED_OFFSET
 
     @property
@@ -88,19 +89,21 @@ class Options(Named):
 
     @property
     def start_ms(self) -> int | None:
-        """Return the Kafka timestamp (ms) from which on splits are read, or None."""
+        """Return the Kafka timestamp (ms) at which reading starts; None unless a datetime was
+        given.
+        """
         at = self.starting_offsets
         return round(at.timestamp() * 1000) if isinstance(at, datetime) else None
 
     @property
     def max_drift_ms(self) -> int:
-        """Return how far a split may be above the lowest one, in ms."""
+        """Return how far (ms) a split may be ahead of the slowest one in event time."""
         drift = DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift
         return milliseconds("AlignedConsumer(max_drift)", drift)
 
     @property
     def disorder_ms(self) -> int:
-        """Return how far out of order records are, in ms: 0 with a strategy, which says it."""
+        """Return the out-of-orderness in ms; 0 with a `WatermarkStrategy`, which has its own."""
         delay = self.max_out_of_orderness
         if delay is None or isinstance(delay, WatermarkStrategy):
             return 0
@@ -108,8 +111,8 @@ class Options(Named):
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how far behind the clock a live producer may be, in ms: None if a strategy does
-        not say it.
+        """Return how far (ms) behind the clock a live producer may be; None with a
+        `WatermarkStrategy` that has no idle timeout.
         """
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
@@ -119,14 +122,14 @@ class Options(Named):
 
     @property
     def strategy(self) -> WatermarkStrategy:
-        """Return the strategy of each split."""
+        """Return the `WatermarkStrategy` by which the watermark of each split is generated."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             return self.max_out_of_orderness
         return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=self.disorder_ms))
 
     @property
     def commit_interval_ms(self) -> int | None:
-        """Return how often positions are committed, in ms: None if only the program commits."""
+        """Return the time (ms) between automatic commits; None if only the program commits."""
         commits = self.kafka.get(COMMIT, self.partitions == "kafka")
         return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(commits) else None
 
@@ -238,4 +241,4 @@ def _check_watermarks(options: Options) -> None:
             f"AlignedConsumer(max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}): max_drift must be "
             "greater than max_out_of_orderness, and greater than 0"
         )
-    _ = options.idle_timeout_ms  # is checked by being read
+    _ = options.idle_timeout_ms  # reading it checks it

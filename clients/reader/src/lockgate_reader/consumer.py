@@ -1,4 +1,4 @@
-"""`AlignedConsumer`, a Kafka consumer whose splits that are ahead wait for those behind."""
+"""`AlignedConsumer`: a Kafka consumer in which splits that are ahead wait for those behind."""
 
 import asyncio
 import inspect
@@ -51,18 +51,19 @@ class AlignedConsumer:
 
     Args:
         topics: A topic, or several.
-        kafka: Settings of Kafka's client; `bootstrap.servers` is required. The consumer itself
-            obeys `enable.auto.commit` (default: only with `partitions="kafka"`) and
-            `auto.commit.interval.ms`, which commit the records that your code has finished;
-            `auto.offset.reset` (default: error); and `topic.metadata.refresh.interval.ms` (default:
-            1 minute; -1: never), after which it looks for new partitions.
+        kafka: Settings of Kafka's client; `bootstrap.servers` is required. The consumer applies
+            some of them itself. With `enable.auto.commit` (default: only with
+            `partitions="kafka"`), it commits the records that your code has finished every
+            `auto.commit.interval.ms`. `auto.offset.reset` (default: error) applies to missing and
+            lost positions. It looks for new partitions every `topic.metadata.refresh.interval.ms`
+            (default: 1 minute; -1: never).
         coordinator: The coordinator, the group to join, and this consumer's source in it. Consumers
             of one source share its splits.
         max_drift: How far a split may run ahead of the slowest one. Default: 5 minutes.
         max_out_of_orderness: How far out of order the records of one split are (default: 0), or a
             `WatermarkStrategy` as in Flink.
-        idle_timeout: How late a live producer may be: the watermark of a split that is read to its
-            end follows the clock at this distance. Default: 1 minute.
+        idle_timeout: How late a live producer may be. The watermark of a split that is read to its
+            end stays this far behind the clock. Default: 1 minute.
         event_time: Function of a record that returns ms since 1970, or None. Default: Kafka's
             timestamp.
         starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition).
@@ -134,7 +135,7 @@ class AlignedConsumer:
         reader = self._open()
         reader.end_piece()
         while reader.poll() is not None:
-            # A loop that is left leaves the piece open: `close` learns whether its program failed.
+            # If the loop is left, the piece stays open until `close`, which knows if the program failed.
             yield reader.begin_piece()
             # No name keeps the piece: its records are freed before the next ones are fetched, which
             # then get the same memory, as long as it is in the processor's caches.
@@ -167,7 +168,7 @@ class AlignedConsumer:
             self._batch = {}  # the program has worked on it, or it goes back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
-        """Iterate over the records in an event loop; waits and callbacks run in threads."""
+        """Iterate over the records in an event loop. Waits and callbacks run in worker threads."""
         reader = await asyncio.to_thread(self._alone, self._open)
         reader.end_piece()
         while not reader.ended:
@@ -251,8 +252,9 @@ class AlignedConsumer:
         return found
 
     def commit(self, *, wait: bool = True) -> None:
-        """Commit the positions of all records returned so far to Kafka. With `wait=False`, do not
-        wait for Kafka's answer. Raises `KafkaFailed`, or `ConfigurationError` without a group.id.
+        """Commit the positions of all records returned so far to Kafka. Raises `KafkaFailed`, and
+        `ConfigurationError` without a group.id. With `wait=False`, return before Kafka answers, and
+        log a failure instead of raising it.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -285,8 +287,8 @@ class AlignedConsumer:
             self._reader.stop(drain=drain)
 
     def close(self) -> None:
-        """Stop, give the splits back, and commit if `enable.auto.commit` is set. `with` does the
-        same.
+        """Stop, give the splits back, and commit if automatic commits are enabled. Leaving a `with`
+        block does the same.
 
         After an error in the `with` block, the current record or batch counts as not returned, and
         nothing is committed.
@@ -367,6 +369,6 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Run one call at a time, of those that run in threads."""
+        """Return the result of `call`. A lock makes such calls and `close` run one at a time."""
         with self._busy:
             return call()

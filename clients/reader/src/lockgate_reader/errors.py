@@ -1,5 +1,4 @@
-"""The error that only the reader has. Errors shared with other clients are in
-`lockgate_http.errors`.
+"""The reader's own error. Errors shared with other clients are in `lockgate_http.errors`.
 
     lockgate_http.errors.AlignmentError
     └── NoStartingOffset         a split has no position to continue from

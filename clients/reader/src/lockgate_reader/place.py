@@ -1,31 +1,31 @@
-"""A reader's place: it gives the reader splits, takes its state, and sets how far it may read.
+"""The interface between a reader and its place, which assigns its splits and sets its read limit.
 
-The consumer does not depend on a coordinator. It has a `Place`, and exchanges with it the reader's
-whole state for the place's whole orders. Both are states, not events, so an exchange may be
+The consumer does not depend on a coordinator. It has a `Place`. In each exchange, the reader passes
+its whole state and gets all orders that now apply. Neither is an event, so an exchange may be
 repeated or left out.
 
     the reader                                       its place
-    enter(wake)  ─────────────────────────────────►  begins; calls wake() when there is news
+    enter(wake)  ─────────────────────────────────►  starts; calls wake() on new orders
     exchange(state)  ─────────────────────────────►
                  ◄─────────────────────────────────  orders: splits to hold, ceiling, deadline
-    leave(state)  ────────────────────────────────►  the last state: every split at its end
+    leave(state)  ────────────────────────────────►  the last state, with the final positions
 
-**Holding.** `Orders.assigned` is all that the reader is to hold. A split that is new there is
-opened at its start. A split that is held, and is no longer named with its number, is dropped at
-once. A split that `give_back` names is drained: nothing more of it is handed out, and it moves from
-`ReaderState.held` to `ReaderState.returned`, at its final position. There it stays until the orders
-no longer name it.
+**Holding.** `Orders.assigned` has every split that the reader should hold. A new split is opened at
+its starting offset. A split that is no longer listed under its number is dropped at once. A split
+that `give_back` names is drained: no more of its records are returned, and it moves from
+`ReaderState.held` to `ReaderState.returned` with its final position. It stays there until the
+orders no longer name it.
 
 **Numbers.** Each assignment of a split has a number that is never used again: its fencing token.
-What the reader says of a split, it says of that number.
+All that the reader reports about a split refers to that number.
 
-**The deadline.** The reader hands out nothing at or after `Orders.until`, by
-`lockgate_reader.clock.now_s`. It looks at the clock before each record. A later exchange may bring
-a later deadline.
+**The deadline.** The reader returns no record at or after the time `Orders.until`, measured by
+`lockgate_reader.clock.now_s`. It checks the clock before each record. A later exchange may extend
+the deadline.
 
-**Threads.** The consumer calls all three from the thread that reads. `exchange` must not wait for a
-network: it leaves the state to a thread of the place's own, and returns the newest orders that are
-there. `wake` may be called from any thread.
+**Threads.** The consumer calls all three methods from the thread that reads. `exchange` must not
+wait for the network: it passes the state to a thread of the place, and returns the newest orders
+that have arrived. `wake` may be called from any thread.
 
 `Alone` is the place of a reader without a coordinator: it holds every split of its topics.
 """
@@ -83,13 +83,14 @@ class ReaderSplit:
 class ReaderState:
     """The whole state of a reader.
 
-    `watermark` is that of the source in ms, and MIN before the first one. With `idle`, nobody waits
-    for the reader; with `ended`, nothing is left to read, ever. Up to `reach` the records of all
-    splits are fetched. `held` makes the list of what the reader holds; it is called within the
-    exchange or not at all. `returned` splits were given back, at their final positions, and
-    `finished` ones were read to their stopping offset. `discovered` are the splits of the topics
-    when they were listed last, None before. A reader that holds no split `wants_splits`.
-    `source_events` are those that the program sent since the last exchange.
+    `watermark` is the lowest watermark (ms) of the reader's splits, and MIN before the first one.
+    Other readers do not wait for an `idle` reader. With `ended`, nothing is left to read, now or
+    later. `reach` is the event time (ms) up to which the records of all splits are fetched. `held`
+    returns the splits that the reader holds; a place may call it only during the exchange.
+    `returned` splits were given back, at their final positions, and `finished` ones were read to
+    their stopping offset. `discovered` has the splits that the last listing of the topics found;
+    None before the first one. A reader that holds no split sets `wants_splits`. `source_events` are
+    the events that the program sent since the last exchange.
     """
 
     watermark: int = MIN
@@ -106,14 +107,14 @@ class ReaderState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orders:
-    """The whole orders of a place.
+    """All orders of a place that now apply.
 
-    No record above `ceiling` is returned, nor above the reader's own limit, and none after the
-    deadline `until`. `assigned` has every split to hold, or is None while the place does not know:
-    the reader then goes on with what it has. Splits that `give_back` names are to be returned. With
-    `no_more_splits`, none will be added. `discover` is the number of a request to list the splits
-    of the topics; a new number is a new request. `waits_for` says in words what the ceiling waits
-    for. The program gets each of the `source_events` once.
+    No record above `ceiling` (ms) or above the reader's own limit is returned, and none at or after
+    the deadline `until` (seconds). `assigned` has every split to hold. It is None while the place
+    does not know them; the reader then keeps the splits that it has. `give_back` has the ids of
+    splits to give back. With `no_more_splits`, no split will be added. `discover` is the number of
+    a request to list the splits of the topics; a new number is a new request. `waits_for` says in
+    words what the ceiling waits for. The program gets each of the `source_events` once.
     """
 
     ceiling: int = MAX
@@ -127,13 +128,13 @@ class Orders:
 
 
 class Place:
-    """Gives splits, takes the reader's state, and says how far the reader may read."""
+    """The interface that assigns splits to a reader, takes its state and sets its read limit."""
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Begin, once. `wake` makes the reader exchange at once."""
+        """Start the place; called once. `wake` makes the reader exchange before its next record."""
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Take the state, and return the newest orders. Raises `AlignmentError` if the reader must
+        """Process `state`, and return the newest orders. Raises `AlignmentError` if the reader must
         end.
         """
         raise NotImplementedError
@@ -141,28 +142,27 @@ class Place:
     def rebalanced(
         self, *, assigned: Iterable[Key] = (), revoked: Iterable[Key] = (), gone: Iterable[Key] = ()
     ) -> None:
-        """Take what Kafka's consumer group has changed: partitions that come, are to be returned,
-        or are no longer this reader's.
+        """Apply a rebalance of Kafka's consumer group. `assigned` partitions are new, `revoked`
+        ones are to be given back, and `gone` ones no longer belong to this reader.
         """
 
     def leave(self, state: ReaderState) -> None:
-        """Take the last state; nothing is returned any more."""
+        """Leave the place with the final `state`. No record is returned afterwards."""
 
     def abandon(self) -> None:
         """Give up a reader that was dropped without `leave`.
 
-        It may be called while objects are collected, in any thread, so it takes no lock and does
-        not wait.
+        Garbage collection may call this in any thread, so it takes no lock and does not wait.
         """
 
 
 class Alone(Place):
-    """The place of a reader without a coordinator: every split of the topics is its own, as soon as
-    it is discovered.
+    """The place of a reader without a coordinator. All splits of its topics are assigned to it.
 
-    The first splits begin at `start`, and those found later at their first record. Topics are
-    listed every `discovery_ms` of the monotonic clock `now_ms`; once if that is 0, or if the reader
-    is `bounded`.
+    The first splits start at the named offset `start`, and those found later at their first record.
+    `known` splits are restored ones; with these, all others count as found later. Topics are listed
+    every `discovery_ms`, measured by the monotonic clock `now_ms`. They are listed only once if
+    that is 0, or if the reader is `bounded`.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Alone(Place):
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Return all splits that were discovered, and ask to discover again when it is time."""
+        """Return all discovered splits that are not finished, and ask for a new list when due."""
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
             self._add(state.discovered)

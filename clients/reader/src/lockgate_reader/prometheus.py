@@ -1,7 +1,7 @@
 """Metrics of consumers for Prometheus. Needs the extra `prometheus`.
 
-from lockgate_reader.prometheus import ReaderCollector
-REGISTRY.register(ReaderCollector({"enricher": consumer}))
+    from lockgate_reader.prometheus import ReaderCollector
+    REGISTRY.register(ReaderCollector({"enricher": consumer}))
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _SAID = {
 
 
 class ReaderCollector(Collector):
-    """Collect the metrics of consumers, by the value of their label `consumer`.
+    """Collector for the metrics of `consumers`, whose keys become the label `consumer`.
 
     Examples:
         >>> REGISTRY.register(ReaderCollector({"enricher": consumer}))
@@ -37,11 +37,11 @@ class ReaderCollector(Collector):
         self._consumers = consumers
 
     def describe(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
-        """Return nothing, so that registering it asks no consumer."""
+        """Return no metrics, so that registering the collector does not query the consumers."""
         return []
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        """Return one family `lockgate_reader_…` for each figure of `metrics`."""
+        """Yield a family `lockgate_reader_…` for each metric, with a sample for each consumer."""
         found = {name: consumer.metrics() for name, consumer in self._consumers.items()}
         for metric, said in _SAID.items():
             kind = CounterMetricFamily if metric.endswith("_total") else GaugeMetricFamily

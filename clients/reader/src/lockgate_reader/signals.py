@@ -1,4 +1,4 @@
-"""SIGTERM ends the iteration, so that a service closes cleanly."""
+"""A handler for SIGTERM that ends the iteration, so that a service closes cleanly."""
 
 import signal
 import threading
@@ -8,8 +8,8 @@ from typing import Any
 
 
 class Terminated:
-    """Calls `stop` on SIGTERM, from `watch` to `delete`: in the main thread, and where the program
-    has no handler of its own.
+    """A handler that calls `stop` on SIGTERM, from `watch` until `forget`. It is installed only in
+    the main thread, and only if the program has no handler of its own.
     """
 
     def __init__(self, stop: Callable[[], None]) -> None:
@@ -17,14 +17,14 @@ class Terminated:
         self._before: Any = None
 
     def watch(self) -> None:
-        """Begin."""
+        """Install the handler, unless the program has its own or this is not the main thread."""
         main = threading.current_thread() is threading.main_thread()
         if main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             self._before = signal.SIG_DFL
             signal.signal(signal.SIGTERM, self._on_signal)
 
     def forget(self) -> None:
-        """Stop watching. A second call changes nothing."""
+        """Restore the previous handler. A second call changes nothing."""
         if self._before is not None and threading.current_thread() is threading.main_thread():
             if signal.getsignal(signal.SIGTERM) == self._on_signal:
                 signal.signal(signal.SIGTERM, self._before)

@@ -1,6 +1,6 @@
-"""A reader's place in a group, over a coordinator: its splits, its ceiling, and its lease. Used by
-the consumer. The wire is in docs/internals/protocol.md; the rules are in `standing` (what is
-reported), `holdings` (what is held) and `fencing` (until when).
+"""The place of a reader in a group, for `consumer`: the coordinator sets its read limit, and
+assigns its splits with a lease. docs/internals/protocol.md has the protocol. The rules are in
+`standing` (what is reported), `holdings` (which splits are held) and `fencing` (until when).
 """
 
 from lockgate.wire.events import CatchUp
@@ -29,7 +29,9 @@ def joined_place(coordinator: Coordinator, options: Options) -> JoinedPlace:
 
 
 def reporting_place(coordinator: Coordinator, options: Options) -> ReportingPlace:
-    """Return the place of a reader that has its splits from elsewhere. Raises the same."""
+    """Return the place of a reader to which the coordinator assigns no splits. Raises the same
+    errors as `joined_place`.
+    """
     return ReportingPlace(coordinator, _agreement(coordinator, options), _identity(coordinator, options))
 
 

@@ -1,7 +1,7 @@
-"""The lease of a reader's splits, by the reader's own clock. Pure.
+"""The lease of a reader's splits, measured by the reader's own clock. Pure.
 
-**The rule.** The coordinator gives a reader's splits to another one a lease L after it received the
-reader's last exchange, by its own clock, and never before. The reader hands out nothing from
+**The rule.** The coordinator assigns a reader's splits to another one no earlier than a lease L
+after it received the reader's last exchange, by its own clock. The reader returns no record from
 
     the time at which it sent the last exchange that was answered  +  L · (1 − r)
 
@@ -11,22 +11,23 @@ on, by its own monotonic clock. r is how much faster or slower one clock may run
 was received, both by a third clock of true time. A clock whose rate is within r/2 of true time
 shows L · (1 − r) after at most L · (1 − r) / (1 − r/2) ≤ L · (1 − r/2) of it. The other one shows L
 after at least L / (1 + r/2) ≥ L · (1 − r/2). So the reader stops at s + L · (1 − r/2) at the
-latest, and its splits are free at e + L · (1 − r/2) at the earliest. Neither the offset of the
-clocks nor the way of the messages takes part.
+latest, and its splits are free at e + L · (1 − r/2) at the earliest. This depends neither on the
+offset between the clocks nor on how long messages take.
 
 **What it assumes.** Both clocks are monotonic, go on while the process is stopped or the machine
-sleeps, and run within r of each other. Quartz is off by 0.0001 and NTP's slewing by 0.0005 at the
-most (RFC 5905, 11.3); r is 0.01. The clock of the coordinator's store may be set: a jump forward
-lengthens leases (`lockgate.group.clock_jumps`), and one back ends none early.
+sleeps, and run within r of each other. Quartz is off by at most 0.0001, and NTP slews clocks by at
+most 0.0005 (RFC 5905, 11.3); r is 0.01. The clock of the coordinator's store may be set: a jump
+forward lengthens leases (`lockgate.group.clock_jumps`), and a jump back ends none early.
 
-**Over, and again.** Once the lease is over another reader may have the splits. So nothing is handed
-out before an exchange was answered that was sent since then, and then only of splits that the
-answer leaves to this reader. A coordinator that waits for survivors of a lost history does not know
-yet who has them: its answer begins no lease again.
+**After the lease.** Once the lease is over, another reader may have the splits. So no record is
+returned until the coordinator has answered an exchange that was sent after the lease ended, and
+then only records of splits that the answer leaves to this reader. A coordinator that has lost its
+history does not know yet which readers hold which splits, so its answer does not renew a lease that
+is over.
 
-A process may be stopped between its last look at the clock and the next line of the user's
-program. No clock can close this gap. The number of the assignment can: it is in every record, and
-a store that takes no number below the highest one that it has seen refuses the late write.
+A process may be stopped between its last look at the clock and the next line of the user's program.
+No clock can close this gap, but the number of the assignment can. `number_of` returns it for each
+record, and a store that rejects lower numbers than the highest one seen rejects the late write.
 """
 
 from dataclasses import dataclass
@@ -38,8 +39,8 @@ RATE_ERROR = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SplitLease:
-    """Until when a reader may hand out records of its splits, by its own clock in seconds.
-    `sent_at`: when the exchange was sent that rules. `rate_error` is r.
+    """The lease of a reader's splits, by its own clock in seconds. At or after `until`, no record
+    may be returned. `sent_at` is when the exchange that set this time was sent. `rate_error` is r.
     """
 
     until: float = -inf
@@ -47,16 +48,16 @@ class SplitLease:
     rate_error: float = RATE_ERROR
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease after an exchange that was sent at `sent_at` was answered by `now`.
+        """Return the lease after the answer at `now` to an exchange that was sent at `sent_at`.
 
-        The exchange that was sent last decides, so a group with a shorter lease shortens this one.
-        A lease that has ended begins again with an exchange that was sent since, if the coordinator
-        is `settled`: it has not just lost its state of other readers.
+        The lease is counted from the exchange that was sent last, so a group with a shorter lease
+        shortens this one. A lease that is over is renewed only if the exchange was sent after its
+        end, and if the coordinator is `settled`: it has not just lost its state of other readers.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self
         return SplitLease(sent_at + lease_ms / 1000 * (1 - self.rate_error), sent_at, self.rate_error)
 
     def is_over(self, now: float) -> bool:
-        """Return whether nothing may be handed out at `now`."""
+        """Return whether no record may be returned at `now`."""
         return now >= self.until

@@ -1,22 +1,22 @@
-"""The splits that a reader is to hold: what it says of them, and what the coordinator's answers
-make of it. Pure: nothing is sent here, and no clock is read.
+"""The splits that a reader should hold according to the coordinator's answers, and the reader's own
+messages about them. Pure: this module sends nothing and reads no clock.
 
-Both sides state levels. The reader names all that it has, and the answer names what is new and what
-must go. What was not named, and is not new either, is not the reader's any more. An answer that is
-lost changes nothing: the reader says the same again. The revision of the last answer goes along
-with each exchange: by that a coordinator sees whether its store has lost something.
+Each exchange names all splits that the reader holds, and each answer names those to add and to
+remove. A split that neither of them names no longer belongs to the reader. If an answer is lost,
+the next exchange repeats everything. Each exchange has the revision of the last answer, from which
+the coordinator recognises that its store has lost data.
 
-    in the answer       becomes, for the consumer
-    add_splits          a split more in `assigned`, under its number
-    give_back           the same split, to be drained and returned
-    stop                a split less: it is dropped at once
-    (given back)        a split less, once an answer has come to the exchange that gave it back
+    in the answer       effect for the consumer
+    add_splits          a new split in `assigned`, under its number
+    give_back           the split stays in `assigned`, and is to be drained and returned
+    stop                the split is no longer in `assigned`, and is dropped at once
+    (given back)        the same, once the exchange that gave the split back is answered
 
-A split that is to go before the consumer has seen that it came is given back from here. A split
-that begins at the word *latest* is *unresolved* until its offset was in an exchange that was
-answered: what it handed out before would be left out by the next owner, who would begin later.
+If a split must be given back before it was offered to the consumer, it is given back from here. A
+split that starts at `LATEST_OFFSET` is *unresolved* until an exchange with its actual offset is
+answered. Until then, no record is returned: if the split moved, its next owner would start later.
 
-Used by `joined`, whose thread alone changes it.
+`joined` changes this state only under its lock.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ Numbered = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the consumer said last. `held`: taken when it said so."""
+    """The consumer's last state. `held` is what its function `held` returned at that time."""
 
     state: ReaderState
     held: tuple[ReaderSplit, ...] = ()
@@ -43,8 +43,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class SourceWishes:
-    """What a reader wants of its source. `start`: where the first splits begin, as a word.
-    `discovery_ms`: how often it looks for new ones; 0: once. `bounded`: what it finds is all.
+    """A reader's options for its source. The first splits start at `start`, a named offset such as
+    `EARLIEST_OFFSET`. New splits are looked for every `discovery_ms`; with 0, splits are listed
+    once. If `bounded`, no split is added after the first list.
     """
 
     start: int
@@ -53,8 +54,9 @@ class SourceWishes:
 
 
 class Holdings:
-    """The splits of one reader. `assigned`: by id; None before the first answer. `discover`: the
-    number of the latest request to list the topics' splits. `settled`: the coordinator assigns.
+    """The splits of one reader. `assigned` has them by id, and is None before the first answer.
+    `discover` is the number of the latest request to list the splits of the topics. `settled` is
+    False while the coordinator delays assignments, as it does after it has lost its history.
     """
 
     def __init__(self, wishes: SourceWishes, name: str) -> None:
@@ -68,14 +70,14 @@ class Holdings:
         self._resolved: frozenset[Numbered] = frozenset()
         self._seen: int | None = None
         self._listed: object = None  # the discovery that was taken last
-        self._request: int | None = None  # the coordinator's, for a list that has not come
+        self._request: int | None = None  # the coordinator's request for a list that it has not got yet
         self._outgoing: list[SourceEvent] = []
         self._incoming: list[Any] = []
         self._events_seen = 0
         self._ids = count(1)
 
     def says(self, said: Said) -> None:
-        """Take in events of the consumer's program, each once."""
+        """Queue the source events in `said` for the coordinator. Call this once for each state."""
         for event in said.state.source_events:
             self._outgoing.append(
                 SourceEvent(id=f"{self._name}-{next(self._ids)}", event=cast(Mapping[str, Any], event))
@@ -83,39 +85,45 @@ class Holdings:
 
     @property
     def seen(self) -> int:
-        """The revision of the last answer; 0 before the first."""
+        """Return the revision of the last answer; 0 before the first."""
         return self._seen or 0
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """The splits that begin at the latest record, wherever that is."""
+        """Return the splits that start at `LATEST_OFFSET`, and whose actual offset the coordinator
+        does not have yet.
+        """
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset((each.split.split_id, each.number) for each in latest) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Note what the consumer gets as its orders: it may open these splits."""
+        """Record that the consumer gets these orders. It may then open the splits in `assigned`
+        that are not in `give_back`.
+        """
         level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
         opened = {numbered for numbered, goes in level.items() if not goes}
         self._offered = (self._offered & level.keys()) | opened
 
     def events(self) -> tuple[Any, ...]:
-        """Return the events for the consumer's program since the last call."""
+        """Return the source events for the program that have arrived since the last call."""
         events, self._incoming = tuple(self._incoming), []
         return events
 
     def is_urgent(self, said: Said) -> bool:
-        """Return whether the coordinator waits for what was said."""
+        """Return whether the coordinator waits for something in `said`: a split that was given back
+        or finished, the offset of an unresolved split, a source event, or a list of splits.
+        """
         unresolved = self.unresolved
         resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in said.held)
         leaves = bool(self._leaving(said) or self._unopened())
         return leaves or resolves or bool(self._outgoing) or self._discovered(said) is not None
 
     def returning(self, said: Said) -> list[ReaderSplit]:
-        """Return what the consumer has returned and the coordinator has not taken back yet."""
+        """Return the splits that were given back, but not taken back by the coordinator yet."""
         return [each for each in said.state.returned if self._is_own(each)]
 
     def exchange(self, said: Said, epoch: int) -> SplitExchange:
-        """All that there is to say."""
+        """Return the exchange to send for the state `said`."""
         return SplitExchange(
             epoch=epoch,
             held=tuple(
@@ -134,7 +142,7 @@ class Holdings:
         )
 
     def farewell(self, said: Said, epoch: int) -> SplitExchange:
-        """Make the last exchange, which gives back everything."""
+        """Return the last exchange, which gives back all splits."""
         given_back = [each for each in (*said.held, *said.state.returned) if self._is_own(each)]
         finished = [each for each in said.state.finished if self._is_own(each)]
         return SplitExchange(
@@ -146,7 +154,9 @@ class Holdings:
         )
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, said: Said) -> None:
-        """Take in the answer to the exchange that was made of `said`."""
+        """Update splits and events from `answer`. It answers the exchange `sent`, which was made
+        from the state `said`.
+        """
         added = {each.split.split_id: AssignedSplit(each.split, each.assignment) for each in answer.add_splits}
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
@@ -180,7 +190,7 @@ class Holdings:
         return any(self._is_own(each) for each in (*said.state.returned, *said.state.finished))
 
     def _unopened(self) -> list[wire.NumberedSplit]:
-        """Return what is to be given back and was never offered to the consumer."""
+        """Return the splits that must be given back, and were never offered to the consumer."""
         splits = [each for name, each in (self.assigned or {}).items() if name in self.give_back]
         return [
             wire.NumberedSplit(split=each.split, assignment=each.number)
@@ -189,15 +199,15 @@ class Holdings:
         ]
 
     def _is_own(self, held: ReaderSplit) -> bool:
-        """Return whether the split is still this reader's, under this number, as far as is
-        known.
+        """Return whether, as far as is known, the split is still assigned to this reader under this
+        number.
         """
         own = (self.assigned or {}).get(held.split.split_id)
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the split is before the position that the coordinator has, and is to
-        be.
+        """Return whether the coordinator should accept a lower position than its own, because the
+        reader has started there, or because the topic was created again.
         """
         own = (self.assigned or {})[held.split.split_id]
         if held.went_back:
@@ -213,7 +223,7 @@ class Holdings:
 
 
 def _starting(found: Sequence[KafkaPartitionSplit], start: int) -> tuple[KafkaPartitionSplit, ...]:
-    """Let the splits start at the word that the user chose, unless they have an offset."""
+    """Return the splits, with the named offset `start` for those that have no offset."""
     return tuple(
         each
         if each.starting_offset >= 0
@@ -233,7 +243,7 @@ def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """Return the split that the consumer already has, if it is the same assignment: it may be
-    further on.
+    """Return `before` if it is the same assignment as `now`, since the consumer may already have
+    opened it; otherwise `now`.
     """
     return before if before is not None and before.number == now.number else now

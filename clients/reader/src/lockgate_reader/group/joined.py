@@ -1,18 +1,19 @@
 """The place of a reader whose splits the coordinator assigns.
 
-To the reports of `reports` it adds the *exchange of splits*. That says what the reader holds and
-where it is in each split, and brings the splits to hold and the lease. What the answers come to is
-in `holdings`, `standing` and `fencing`, which are pure.
+It adds the *exchange of splits* to the reports of `reports`. An exchange says which splits the
+reader holds, and its position in each. The answer has the splits to hold and the lease. The pure
+modules `holdings`, `standing` and `fencing` have the rules.
 
-**When.** Splits are exchanged every update interval, and at once when something was given back,
-read to its end or discovered, when news of splits come, and when the lease is over. After a hard
-kill what was returned since the last answered exchange is returned again.
+**When.** Splits are exchanged every update interval. They are exchanged at once if a split was
+given back, read to its end or discovered, if the event stream announces a change, or if the lease
+is over. After a hard kill, records that were returned since the last answered exchange are returned
+again.
 
-**Another number.** A reader that takes another subtask presents what it holds, and the coordinator
-says what of it is still its own.
+**Another number.** A reader that takes another subtask reports the splits that it holds, and the
+coordinator answers which of them are still its own.
 
-**Outages.** The lease goes on: once it is over nothing is returned under any policy, for another
-reader may have the splits by then.
+**Outages.** The lease keeps running. Once it is over, no record is returned under any `on_outage`
+policy, because another reader may have the splits by then.
 """
 
 import logging
@@ -36,13 +37,13 @@ from lockgate_reader.place import Orders, ReaderSplit, ReaderState
 
 log = logging.getLogger("lockgate")
 
-_FAREWELL_S = 5.0  # for giving back, where the coordinator is away
-_LEAST_S = 0.02  # between two rounds that nobody asked for
+_FAREWELL_S = 5.0  # for giving splits back while the coordinator is unreachable
+_LEAST_S = 0.02  # at least, between two rounds
 _OVER_S = 0.05  # between two exchanges while the lease is over
 
 
 class JoinedPlace(ReportingPlace):
-    """A reader in a group, with its splits, read limit and lease."""
+    """The place of a reader that gets its splits, read limit and lease from the coordinator."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class JoinedPlace(ReportingPlace):
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
-        """Return whether the coordinator has assigned all there is."""
+        """Return whether the coordinator assigns splits without delay."""
         return self._holdings.settled
 
     def leave(self, state: ReaderState) -> None:

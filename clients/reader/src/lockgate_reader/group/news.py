@@ -1,9 +1,8 @@
-"""News of a reader's splits as soon as there are any, by the reader's own event stream.
+"""Prompt notices of changes to a reader's splits, from the reader's own event stream.
 
-An event is a reason to exchange, never an order: what it says may be over when it arrives. An event
-of a revision that an answer has had is none: the reader knows (`Unheeded`). Where no stream comes
-through, or it breaks, the reader learns the same with its next exchange, so nothing is lost but
-time. A stream that ends is opened anew.
+An event is only a reason to exchange, because it may be outdated when it arrives. An event is
+ignored if an answer already has its revision (`Unheeded`). If there is no stream, or it breaks, the
+reader learns of changes later, with its next exchange. A stream that ends is opened again.
 """
 
 import asyncio
@@ -22,8 +21,8 @@ log = logging.getLogger("lockgate")
 
 
 class Unheeded:
-    """News that no answer to an exchange has covered yet. Pure. An exchange may be sent before the
-    news came, and answered after it: then the news is as new as before.
+    """Events that no answer to an exchange has covered yet. Pure. If an event arrives between an
+    exchange and its answer, the answer may be older than the event, so the event is kept.
     """
 
     def __init__(self) -> None:
@@ -31,8 +30,8 @@ class Unheeded:
         self._others = self._heeded = 0
 
     def comes(self, revision: float) -> None:
-        """There is news of this revision; infinity: of none. Revisions of a coordinator that has
-        lost its history may be lower than before.
+        """Add an event with this revision, or one without a revision if it is infinity. Revisions
+        may be lower than before if the coordinator has lost its history.
         """
         if revision == inf:
             self._others += 1
@@ -41,23 +40,25 @@ class Unheeded:
 
     @property
     def mark(self) -> tuple[float, int]:
-        """For `answered`: to be taken before an exchange is sent."""
+        """Return a marker of the events so far. Take it before an exchange, and pass it to
+        `answered`.
+        """
         return self._revision, self._others
 
     def answered(self, mark: tuple[float, int]) -> None:
-        """Note that an exchange was answered: it covers all news from before it was sent."""
+        """Drop the events up to `mark`, because an exchange sent after them was answered."""
         revision, self._heeded = mark
         if self._revision == revision:
             self._revision = 0.0
 
     def is_there(self, seen: int) -> bool:
-        """Return whether there is any. `seen`: the revision of the last answer."""
+        """Return whether an event is not covered yet. `seen` is the revision of the last answer."""
         return self._revision > seen or self._others != self._heeded
 
 
 class SplitNews:
-    """Calls `tell` for each event that concerns the splits of one reader, with its revision;
-    infinity for an event without.
+    """Calls `tell` with the revision of each event about the splits of one reader; infinity if the
+    event has none.
     """
 
     def __init__(
@@ -68,13 +69,13 @@ class SplitNews:
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
-        """Follow the stream of this reader, from now on."""
+        """Start to read the event stream of this reader in the background, and no other stream."""
         if self._reader != (subtask, epoch):
             self._reader = (subtask, epoch)
             self._client.begin(lambda: self._listen(subtask, epoch))
 
     def close(self) -> None:
-        """Follow no stream any more."""
+        """Stop reading the event stream."""
         self._reader = None
 
     async def _listen(self, subtask: int, epoch: int) -> None:
@@ -93,7 +94,7 @@ class SplitNews:
             await self._pace.sleep(pause_s(failures, self._pace.chance()))
 
     async def _follow(self, subtask: int, epoch: int) -> bool:
-        """Read the stream until it ends, and return whether it brought anything."""
+        """Read the stream until it ends, and return whether anything arrived on it."""
         news, within_s, ended = False, self._client.timeout_s, object()
         async with aclosing(self._client.split_news(self._source, subtask, epoch)) as events:
             while self._reader == (subtask, epoch):

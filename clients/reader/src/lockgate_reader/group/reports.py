@@ -1,16 +1,16 @@
-"""The place of a reader in a group: it reports how far the reader is, and brings the read limit.
+"""The place of a reader in a group: it reports the reader's progress, and gets the read limit.
 
-**Threads.** The report is a `Membership`, as a Spark query has one. It goes over a connection on a
-thread of this place's own, so that the thread that reads waits for no network. It is sent as soon
-as what other readers wait for has changed, and at least every update interval.
+**Threads.** A `Membership` sends the reports, as for a Spark query. It runs on a thread of this
+place, so that the thread that reads does not wait for the network. A report is sent as soon as
+something that other readers wait for has changed, and at least every update interval.
 
-**Numbers of readers.** Each process is one reader of the source, with a number of its own, its
-subtask: the lowest one that nobody uses. If somebody else has taken it meanwhile, since this
-process was stopped for long, it takes another one.
+**Numbers of readers.** Each process is one reader of the source, and has its own number, the
+subtask. This is the lowest unused number. If another process has taken the number, because this one
+was stopped for long, it takes a different one.
 
 **Outages.** The ceiling is that of `on_outage`, as for a query.
 
-`joined` adds the splits that the coordinator assigns. Without that, the reader has splits from
+`joined` adds the splits that the coordinator assigns. Without it, the reader gets its splits from
 elsewhere, such as Kafka's consumer group (`from_kafka`).
 """
 
@@ -42,10 +42,10 @@ _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
 class ReportingPlace(Place):
-    """A reader that reports to its group. `now` returns monotonic seconds."""
+    """The place of a reader that reports to its group. `now` returns monotonic seconds."""
 
     settled = True
-    """Whether the splits that the reader has are all that it will have for now."""
+    """Whether the reader has all splits that it gets for now."""
 
     def __init__(
         self, coordinator: Coordinator, agreement: Agreement, identity: Identity, *, now: Callable[[], float] = now_s
@@ -90,7 +90,7 @@ class ReportingPlace(Place):
             return self._given(said)
 
     def leave(self, state: ReaderState) -> None:
-        """Leave the group."""
+        """Stop the background thread, and leave the group."""
         with self._session.changed:
             if self._closed:
                 return
@@ -138,7 +138,9 @@ class ReportingPlace(Place):
         return ASK_AGAIN_S if self._session.outage.lasts else self._session.update_interval_s
 
     def _round(self, said: Said) -> None:
-        """One report, if it is due, and what `_exchange` adds to it."""
+        """Report if it is due, call `_exchange`, and store the new orders. Wake the reader if they
+        changed.
+        """
         before = self._orders
         self._status = standing(
             said,
@@ -158,7 +160,7 @@ class ReportingPlace(Place):
             self._wake()
 
     def _report(self) -> int:
-        """Report, under another number if this one is taken, and return the ceiling."""
+        """Report, and return the ceiling. If the subtask is taken, report under another one."""
         while True:
             if self._subtask is None:
                 try:
@@ -209,11 +211,11 @@ class ReportingPlace(Place):
         return self._orders
 
     def _returning(self, said: Said) -> Sequence[ReaderSplit]:
-        """Return splits that the consumer holds no longer, and that are still reported."""
+        """Return the splits that the consumer no longer holds, but that are still reported."""
         return ()
 
     def _exchange(self, said: Said, orders: Orders) -> Orders:
-        """Exchange what is due besides the report, and return the whole orders."""
+        """Make the exchanges that are due besides the report, and return the completed `orders`."""
         return orders
 
 

@@ -1,20 +1,21 @@
-"""What a reader in a group reports: from what the consumer says to one status. Pure.
+"""The status that a reader in a group reports, computed from the state of its consumer. Pure.
 
-**The watermark of a split** is the consumer's own, or just below its next record, where that is
-higher: a split that waits at the ceiling with its next record behind a gap would else hold the
-group for ever. A split that has shown nothing yet is left out as long as another one has.
+**The watermark of a split** is the consumer's own, or just below the split's next record if that is
+higher. Otherwise, a split that waits at the read limit, with its next record after a gap, would
+block the group forever. A split that has had no record yet is left out if another one has.
 
-**A split on its way** to another reader is reported until the coordinator has taken it back. From
-then on that reader counts with it. **An idle reader** has idle splits alone.
+**A split that moves to another reader** is reported until the coordinator has taken it back. From
+then on, it counts for the other reader. **A reader is idle** if all of its splits are.
 
-**The watermark of the reader** is the lowest of its splits that are not idle. It may fall, when a
-split comes from further behind: then the group waits for it, as it should.
+**The watermark of the reader** is the lowest of its splits that are not idle. It can fall when the
+reader gets a split that is further behind. The group then waits for that split, as it should.
 
-**The reach** is where the reader can read to at once, since it has fetched so far of each split. A
-reader with a split that has shown nothing offers none. It is never below the watermark.
+**The proposed target** (`reach`) is the event time up to which the reader can read at once, because
+it has fetched all splits that far. If a split has had no record yet, the reader proposes none. The
+proposed target is never below the watermark.
 
-**Without splits** a reader holds nobody: it is idle. Before the coordinator has assigned anything
-it has no watermark yet, so it does not count.
+**A reader without splits** is idle, and blocks no other reader. Before the coordinator has assigned
+any split, the reader has no watermark yet, and does not count.
 """
 
 from collections.abc import Sequence
@@ -26,10 +27,10 @@ from lockgate_reader.group.holdings import Said
 from lockgate_reader.place import ReaderSplit
 
 UNKNOWN = SourceStatus(MIN, None)
-"""Of a reader that has shown nothing yet."""
+"""The status of a reader that has had no record yet."""
 
 NOBODY_HELD = SourceStatus(MIN, None, idle=True)
-"""Of a reader without splits, and of one that has read all of them to their end."""
+"""The status of a reader that has no splits, or has read all of them to their end."""
 
 
 def standing(
@@ -43,9 +44,10 @@ def standing(
 ) -> SourceStatus:
     """Return the status to report.
 
-    `before` is the last one, `disorder` is in ms, and `returning` are splits given back but not
-    taken back yet. `settled`: the coordinator has assigned all there is. `joint`: the group uses a
-    reach.
+    `before` is the previous status, and `disorder` the out-of-orderness in ms. `returning` has
+    splits that were given back, but not taken back by the coordinator yet. `settled` says whether
+    the coordinator assigns splits; if so, a reader without splits is idle. `joint` says whether the
+    group uses proposed targets (`reach`).
     """
     if said.state.ended or not (said.held or returning):
         return NOBODY_HELD if settled or said.state.ended else before
@@ -64,7 +66,7 @@ def standing(
 
 
 def watermark_of(split: ReaderSplit, disorder: int) -> int:
-    """Return the watermark of a split, in ms; MIN before its first record."""
+    """Return the watermark (ms) to report for a split; MIN before its first record."""
     return split.watermark if split.next_time is None else max(split.watermark, add(split.next_time, -1 - disorder))
 
 

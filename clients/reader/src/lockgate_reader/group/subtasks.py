@@ -1,4 +1,4 @@
-"""The number of a reader, its subtask, and who the reader is."""
+"""The identity of a reader, and its number, which is its subtask."""
 
 import os
 import socket
@@ -16,8 +16,8 @@ def _this_run() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """One run of one reader. `source`: its name in the group, which it shares with the processes
-    that read the same topics together. `run`: of this process alone.
+    """One run of one reader. `source` is the reader's name in its group, which it shares with the
+    processes that read the same topics together. `run` identifies this process alone.
     """
 
     source: str
@@ -25,8 +25,8 @@ class Identity:
 
 
 def free_subtask(client: CoordinatorClient, source: str) -> int:
-    """Return the lowest number that no living reader of the source has; one of a lost reader comes
-    before a new one. Raises `Unreachable`.
+    """Return the lowest subtask of `source` that no living reader has. Subtasks of lost and
+    finished readers are free. Raises `Unreachable`.
     """
     try:
         readers = client.registered(source)

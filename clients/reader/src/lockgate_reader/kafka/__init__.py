@@ -1,1 +1,1 @@
-"""The only package that calls Kafka's client. `reading` uses it."""
+"""Access to Kafka for `reading`. Only this package calls Kafka's client."""

@@ -1,8 +1,9 @@
-"""Kafka's own client, confluent-kafka, with its errors translated. One thread uses it.
+"""A wrapper around Kafka's client, confluent-kafka, that translates its errors. One thread uses it.
 
-Splits are assigned by name, and the place decides who reads what. Kafka's consumer group is then
-only where positions are committed. After `subscribe` it also decides who reads what: it says so
-in callbacks within `fetch`, and waits until the splits that it takes are unassigned.
+By default, the place decides which splits are read, and they are assigned to the client by name.
+Kafka's consumer group then only stores committed positions. After `subscribe`, the group also
+decides which splits are read. It reports changes in callbacks during `fetch`, and waits until the
+splits that it revokes are unassigned.
 """
 
 import logging
@@ -22,8 +23,8 @@ log = logging.getLogger("lockgate")
 _COMMIT_S = 10.0  # for the coordinator of Kafka's group
 _COMMIT_AGAIN = (KafkaError._WAIT_COORD, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION)
 _OFFSET_INVALID = -1001
-# A position that Kafka does not have is an error: librdkafka would else go on elsewhere without a
-# word. `reading.lost_positions` does what the user has said.
+# A position that Kafka does not have is an error, because librdkafka would otherwise silently go on
+# elsewhere. `reading.lost_positions` applies the user's auto.offset.reset.
 _OURS: Mapping[str, Any] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -34,9 +35,9 @@ _OURS: Mapping[str, Any] = {
 _IN_A_GROUP = {"partition.assignment.strategy": "cooperative-sticky", "topic.metadata.refresh.interval.ms": 60_000}
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
 _EARLIEST, _LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
-# How much librdkafka fetches ahead of a partition. It drops that where the partition is paused, and
-# fetches it again: so less than its own default, 100,000; and it looks sooner than after 1 s
-# whether there is room again.
+# How much librdkafka fetches ahead of a partition. It drops these records if the partition is paused
+# and fetches them again, so this is less than the default of 100,000. It also checks earlier than
+# after 1 s whether there is room again.
 _AHEAD = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 10}
 _FATAL = (
     KafkaError._AUTHENTICATION,
@@ -51,8 +52,10 @@ _FATAL = (
 
 
 class KafkaClient:
-    """A consumer over the settings of a user, with `logs`. `reset` is the user's auto.offset.reset,
-    "earliest" or "latest", or None for an error. Raises `KafkaFailed` from every call.
+    """A Kafka consumer with the user's settings `kafka`, and a `KafkaLogs` named `logs`. `reset` is
+    the user's auto.offset.reset: "earliest", "latest", or None to raise an error. If Kafka fails,
+    calls raise `KafkaFailed`. `commit` without `wait` logs the error instead, and `subscribe` and
+    `close` do not translate it.
     """
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
@@ -88,8 +91,8 @@ class KafkaClient:
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Where to begin what has no committed offset, by the user's auto.offset.reset. Raises
-        `NoStartingOffset`.
+        """Return where to start these partitions, which have no committed offset, by the user's
+        auto.offset.reset. Raises `NoStartingOffset` if that is not set.
         """
         if not keys:
             return {}
@@ -122,7 +125,7 @@ class KafkaClient:
         self._consumer.subscribe(list(topics), on_assign=calls(assigned), on_revoke=calls(revoked), on_lost=calls(gone))
 
     def assign(self, starts: Mapping[Key, int]) -> None:
-        """Read these partitions too, each from its offset on."""
+        """Start reading these partitions as well, each at its offset."""
         self._do("assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
 
     def unassign(self, keys: Iterable[Key]) -> None:
@@ -133,7 +136,7 @@ class KafkaClient:
         self._do("unassign", [TopicPartition(*key) for key in found])
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
-        """Fetch these partitions again, each from its offset on. None of them is paused then."""
+        """Fetch these partitions again, each starting at its offset. Paused ones are resumed."""
         if not self.subscribed:
             self.unassign(starts)
             self.assign(starts)
@@ -150,11 +153,12 @@ class KafkaClient:
         self._do("pause", [TopicPartition(*key) for key in keys])
 
     def resume(self, keys: Iterable[Key]) -> None:
-        """Fetch these partitions again, from behind the records that were taken."""
+        """Continue to fetch these partitions after the last record that `fetch` returned."""
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return the records that are here, at most `most`; wait up to `timeout_s` for the first.
+        """Return the records that are available, at most `most`. If there are none, wait up to
+        `timeout_s` for the first.
 
         Ends of partitions come as messages with an error, which `is_end` recognises.
         """
@@ -162,7 +166,7 @@ class KafkaClient:
             found: list[Message] = self._consumer.consume(most, 0)
             if not found and timeout_s > 0:
                 first = self._consumer.poll(timeout_s)
-                found = [] if first is None else [first, *self._consumer.consume(most, 0)]
+                found = [] if first is None else [first, *self._consumer.consume(most - 1, 0)]
         except (KafkaException, RuntimeError) as error:
             raise self._failed("gave no records", error) from error
         if self._failure is not None:
@@ -174,9 +178,9 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Return whether a message without a time is no record: the end of its partition, at
-        `offset()`, or an error that passes. Raises `KafkaFailed` for one that does not; False for a
-        record.
+        """Return whether `message` is not a record. It then reports the end of its partition at
+        `offset()`, a lost offset (`is_lost`), or an error that may pass, which is logged. Raises
+        `KafkaFailed` for any other error.
         """
         error = message.error()
         if error is None:
@@ -191,8 +195,8 @@ class KafkaClient:
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Return whether Kafka says that it has nothing at `offset()`, neither a record nor the
-        end.
+        """Return whether the message says that Kafka has neither a record nor the end at
+        `offset()`.
         """
         error = message.error()
         return error is not None and error.code() in _LOST
@@ -200,9 +204,9 @@ class KafkaClient:
     # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit the offsets that have changed since the last commit, or whose commit has failed;
-        each is the next one to read, and words are left out. Raises `KafkaFailed` if it is to
-        `wait`.
+        """Commit the next offset of each partition. Offsets that are already committed, and named
+        ones, are left out. The next call retries offsets that could not be committed. Raises
+        `KafkaFailed` with `wait`; without it, a failure is only logged.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         if not news:
@@ -225,8 +229,9 @@ class KafkaClient:
                 raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
 
     def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
-        """Commit, and wait for it. While the client looks for the group's coordinator, and while
-        the group is being rebalanced, Kafka refuses at once.
+        """Commit `offsets`, and wait for the result. While the client looks for the group's
+        coordinator, and while the group is rebalanced, Kafka rejects commits, so this retries them
+        for up to 10 seconds.
         """
         gives_up = time.monotonic() + _COMMIT_S
         while True:
@@ -238,7 +243,7 @@ class KafkaClient:
             time.sleep(AGAIN_S)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Leave Kafka's group, and close the connections."""
         self._consumer.close()
 
     # -- within --

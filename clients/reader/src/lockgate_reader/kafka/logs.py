@@ -1,5 +1,5 @@
-"""What Kafka has: the partitions of topics, and where their logs begin and end, by the admin
-client. Errors are translated. One thread uses it.
+"""Queries for the partitions of topics, and for the first and last offsets of their logs. One
+thread uses them.
 """
 
 import time
@@ -27,14 +27,15 @@ _LATER = (
 
 
 class Unanswered(KafkaFailed):
-    """Kafka has not answered a question about its topics. It may answer the next one."""
+    """Raised if Kafka did not answer a query about its topics. A later query may succeed."""
 
 
 class KafkaLogs:
-    """An admin client over the settings of a user. Raises `KafkaFailed` from every call.
+    """An admin client with the user's connection settings. Raises `KafkaFailed` if a query fails.
+    The futures that `ask_topics` and `ask_offsets` return raise Kafka's own errors.
 
-    `list_topics` is the consumer's: so the consumer has its connections before it fetches, which
-    saves it a second.
+    `list_topics` is the consumer's method. Calling it opens the consumer's connections before the
+    first fetch, which saves a second.
     """
 
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
@@ -44,9 +45,10 @@ class KafkaLogs:
         self._seen: set[Key] = set()
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
-        """Return the partitions of these topics; with `led` only those that have a leader.
+        """Return the partitions of these topics; with `led`, only those that have a leader.
 
-        Raises `KafkaFailed` for a topic that does not exist, and `Unanswered`.
+        Raises `KafkaFailed` for a topic that does not exist, and `Unanswered` if Kafka does not
+        answer.
         """
         found: list[Key] = []
         for topic in topics:
@@ -63,28 +65,29 @@ class KafkaLogs:
         return found
 
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
-        """Return the first offset of each partition, or the one behind its last record.
+        """Return the first offset of each partition or, with `latest`, the offset after its last
+        record.
 
-        A partition whose leader is not known yet is asked for again.
+        The query is repeated while the leader of a partition is not known.
         """
         return self._answered(lambda: self.ask_offsets(keys, latest=latest))
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
-        """Return the offset of each partition's first record with this timestamp or a later one;
-        without one, the offset behind its last record.
+        """Return the offset of each partition's first record with the timestamp `at_ms` or a later
+        one. If there is no such record, return the offset after the last record.
         """
         spec: Any = OffsetSpec
-        ends = self.offsets(keys, latest=True)  # first: what comes meanwhile is not left out
+        ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped
         found = self._answered(lambda: self._ask(keys, spec.for_timestamp(at_ms)))
         return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
 
     def spans(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
-        """Return the first offset of each partition, and the one behind its last record."""
+        """Return the first offset of each partition, and the offset after its last record."""
         firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """Ask Kafka about each topic, and return futures; `id_of` gives the id in one."""
+        """Ask Kafka about each topic, and return a future for each. `id_of` gets the id from it."""
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
     def _answered(self, ask: Callable[[], dict[Key, Any]]) -> dict[Key, int]:
@@ -99,7 +102,9 @@ class KafkaLogs:
             time.sleep(AGAIN_S)
 
     def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
-        """As `offsets`, as futures: for the high watermark, whatever the isolation level."""
+        """Query offsets as `offsets` does, but return a future for each partition. `latest` means
+        the high watermark, whatever the isolation level.
+        """
         spec: Any = OffsetSpec
         return self._ask(keys, spec.latest() if latest else spec.earliest())
 
@@ -111,8 +116,8 @@ class KafkaLogs:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _learn(self, keys: Iterable[Key]) -> None:
-        """Let the admin client look at topics anew that have partitions which it has not seen: by
-        itself it says for minutes that there are none such.
+        """Refresh the admin client's metadata of topics with partitions that were not queried
+        before. Otherwise, it reports for minutes that new partitions do not exist.
         """
         for topic in {key[0] for key in keys if key not in self._seen}:
             try:
@@ -126,19 +131,19 @@ class KafkaLogs:
 
 
 def failed(where: str, what: str, error: BaseException) -> KafkaFailed:
-    """Return the error that says what Kafka at `where` did, or did not."""
+    """Return a `KafkaFailed` that says what Kafka at `where` did or did not do, and why."""
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
 
 
 def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
-    """Return the partitions of a topic; with `led` only those that have a leader now."""
+    """Return the partition numbers of a topic; with `led`, only those that have a leader now."""
     return [partition for partition, each in sorted(metadata.partitions.items()) if each.leader >= 0 or not led]
 
 
 def id_of(answer: Any) -> str | None:
-    """Return the unique id of a topic (KIP-516), once the answer is there.
+    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516).
 
-    None if Kafka does not give it, or has no ids, as before 2.8.
+    Return None if Kafka does not give it, or has no ids, as before 2.8.
     """
     try:
         found = answer.result(CALL_S).topic_id
@@ -149,7 +154,7 @@ def id_of(answer: Any) -> str | None:
 
 
 def said(error: BaseException) -> str:
-    """Return the words of an error."""
+    """Return the message of an error, or the name of its type if it has none."""
     cause = error.args[0] if error.args else error
     return str(cause.str()) if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
 
@@ -160,6 +165,6 @@ def _is_for_now(error: BaseException) -> bool:
 
 
 def _of_admin(kafka: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the connection, without those of reading."""
+    """Return the settings in `kafka` for connections, without those for reading."""
     prefixes = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
     return {key: value for key, value in kafka.items() if key.startswith(prefixes) or key == "log_level"}

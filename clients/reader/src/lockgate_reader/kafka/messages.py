@@ -1,5 +1,5 @@
-"""What is taken out of many messages at once. A call of C's for each costs a fraction of a line of
-Python.
+"""Functions that extract a field from many messages at once. They call functions in C, which take a
+fraction of the time of a line of Python.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,9 @@ from lockgate_reader.place import Key
 
 
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
-    """Messages of one partition that follow each other: the partition, and from and up to which
-    index. `topic`: the one that all are of; None for several.
+    """Group consecutive messages of the same partition. Return the partition of each group, the
+    index of its first message, and the index after its last one. `topic` is the topic of all
+    messages, or None if there are several.
     """
     numbers: list[Any] = list(map(Message.partition, messages))
     if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case
@@ -28,12 +29,12 @@ def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, i
 
 
 def timestamps(messages: Sequence[Message]) -> list[int]:
-    """Kafka's timestamps, ms; -1 for one without, and for an error."""
+    """Return Kafka's timestamps in ms; -1 for a message without one, and for an error."""
     return [message.timestamp()[1] for message in messages]
 
 
 def offsets(messages: Sequence[Any]) -> list[int]:
-    """Return the offsets of messages of one partition, in their order."""
+    """Return the offsets of messages, which are all from one partition, in their order."""
     first, last = messages[0].offset(), messages[-1].offset()
     if last - first == len(messages) - 1:  # the usual case: no gaps
         return list(range(first, last + 1))
@@ -41,10 +42,10 @@ def offsets(messages: Sequence[Any]) -> list[int]:
 
 
 def keys(messages: Sequence[Message]) -> Iterable[Any]:
-    """Return the keys: bytes, or None."""
+    """Return the key of each message, as bytes or None."""
     return map(Message.key, messages)
 
 
 def values(messages: Sequence[Message]) -> Iterable[Any]:
-    """Return the values: bytes, or None."""
+    """Return the value of each message, as bytes or None."""
     return map(Message.value, messages)

@@ -1,3 +1,3 @@
-"""The loop of one reader: what Kafka's client has fetched, how far it may go out, and what it waits
-for. `consumer` uses it. The decision is in `admission`, and the loop that obeys it in `reader`.
+"""The loop of one reader: which records it fetches, which it returns, and what it waits for.
+`consumer` uses it. `admission` decides, and the loop in `reader` carries that out.
 """

@@ -1,18 +1,20 @@
-"""How far a reader reads, and which partitions Kafka's client fetches meanwhile. Pure.
+"""Decides how far a reader reads, and which partitions Kafka's client fetches meanwhile. Pure.
 
-**The read limit.** No record above it is returned. It is the lower of two. The group's limit comes
-from the reader's place. The reader's own is `max_drift` above the lowest watermark of its
-partitions. A partition that has shown nothing is at MIN, and so is the limit then: before the
-first record is returned, the first one of every partition is known.
+**The read limit.** No record above it is returned. It is the lower of two limits. The group's limit
+comes from the reader's place. The reader's own limit is `max_drift` above the lowest watermark of
+its partitions. While a partition has had no record yet, its watermark is MIN, and so is the limit.
+Thus the first record of every partition is known before the first record is returned.
 
-One case is added. A strategy may put a partition's watermark further below its next record than
-`max_drift`; then no record could ever be returned. So if the next record of every partition that
-counts is known, the reader's own limit is not below the lowest of them.
+There is one exception. A strategy may put a partition's watermark further below its next record
+than `max_drift`, and then no record could ever be returned. So if the next record of every
+partition that is not idle is known, the reader's own limit is at least the lowest of their event
+times.
 
-**The pause.** A partition whose next record is above the limit waits, and what was fetched of it is
-kept. Kafka's client pauses the partition once its share of `MOST_KEPT` is kept, and resumes it
-when half of that is left. It does not pause it at once, because librdkafka then drops what it has
-fetched ahead, and fetches it again: that halves the rate (docs/internals/benchmarks.md).
+**The pause.** A partition whose next record is above the limit keeps its fetched records. Kafka's
+client pauses the partition once it keeps more than its share of `MOST_KEPT`, and resumes it when
+half of that is left. It does not pause it earlier, because librdkafka drops the records that it has
+fetched ahead of a paused partition and fetches them again, which halves the rate
+(docs/internals/benchmarks.md).
 """
 
 from collections.abc import Mapping
@@ -23,17 +25,18 @@ from lockgate.watermark import MAX, MIN, add
 from lockgate_reader.place import Key
 
 MOST_KEPT = 100_000
-"""The number of fetched records that wait, over all partitions, before partitions are paused."""
+"""How many fetched records may wait, over all partitions, before partitions are paused."""
 LEAST_KEPT = 500
-"""The number for a single partition, however many there are."""
+"""The least share of a single partition, however many partitions there are."""
 
 
 class Position(NamedTuple):
-    """What counts of one partition.
+    """The state of one partition, as far as the read limit depends on it.
 
-    `watermark` is that of its returned records, in ms. `next_time` is the event time of the next
-    record: None if nothing is fetched, MIN if it has none. `kept` records are fetched and not
-    returned. With `paused`, Kafka's client does not fetch it. Nobody waits for an `idle` one.
+    `watermark` is that of its returned records, in ms. `next_time` is the event time (ms) of the
+    next record: None if nothing is fetched, MIN if the record has none. `kept` is the number of
+    records that are fetched but not returned. If `paused`, Kafka's client does not fetch the
+    partition. An `idle` partition does not limit the others.
     """
 
     watermark: int = MIN

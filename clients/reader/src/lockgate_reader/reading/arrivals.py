@@ -1,6 +1,4 @@
-"""What Kafka's client fetched: sorted by partition, with event times, without ends of
-partitions.
-"""
+"""Sorts fetched messages by partition, finds their event times, and separates ends from records."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,8 +13,9 @@ from lockgate_reader.reading.split import OpenSplit
 
 
 class Arrivals:
-    """Puts fetched messages into their splits. `fetched` and `left_out` count records, the latter
-    those whose event time does not count. `lost` has splits whose next offset Kafka does not have.
+    """Adds fetched messages to their splits. `fetched` counts records, and `left_out` those whose
+    event time is missing or not credible. `lost` has splits whose next offset Kafka does not have,
+    each with that offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, wall_ms: Callable[[], int]) -> None:
@@ -27,7 +26,7 @@ class Arrivals:
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Keep messages in their splits, and return the splits that have changed."""
+        """Add `messages` to their `splits`, and return the splits that have changed."""
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too

@@ -1,7 +1,7 @@
-"""Which splits the reader holds, as its place orders: opened, drained, given back, finished.
+"""The splits of a reader, which it opens, drains, gives back and finishes as its place orders.
 
-The orders are a state (`lockgate_reader.place`). Each exchange compares them with what is held, and
-carries the difference out.
+Orders describe all splits to hold (`lockgate_reader.place`). Each exchange compares them with the
+splits that are held, and carries out the difference.
 """
 
 import logging
@@ -27,8 +27,9 @@ log = logging.getLogger("lockgate")
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """Functions of the program. `assigned` may return positions by topic and partition. `revoked`
-    is called before splits are given back: time to commit.
+    """Callbacks of the program. `assigned` is called with new splits, and may return positions by
+    topic and partition. `revoked` is called before splits are given back, so that the program can
+    commit.
     """
 
     assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
@@ -36,11 +37,11 @@ class Callbacks:
 
 
 class Assignment:
-    """The splits of one reader, under the read limit `limit`.
+    """The splits of one reader, with the read limit `limit` (ms).
 
-    `has_more_to_say`: the last orders have changed what is held, and the place does not know it
-    yet. `events_in` and `events_out` are source events for the program, and from it. `read_out` has
-    the splits that were read to their stopping offset.
+    `has_more_to_say` is set if the last orders have changed which splits are held, and the place
+    has not been informed yet. `events_in` and `events_out` are source events for the program and
+    from it. `read_out` has the splits that were read to their stopping offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place, callbacks: Callbacks) -> None:
@@ -60,13 +61,15 @@ class Assignment:
 
     @property
     def exhausted(self) -> bool:
-        """Return whether there is nothing to read, now or later."""
+        """Return whether nothing is left to read, now or later."""
         return self._no_more_splits and not self.splits
 
     # -- the place --
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Exchange with the place, and carry its orders out. `state` has what is not known here."""
+        """Send the reader's whole state to the place, carry out its orders, and return them.
+        `state` has the fields that this class does not fill in.
+        """
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()
         self.events_in += orders.source_events
@@ -79,7 +82,7 @@ class Assignment:
         return orders
 
     def state(self, state: ReaderState) -> ReaderState:
-        """Return the reader's whole state: `state` with the splits."""
+        """Return the reader's whole state: `state` with its splits and source events filled in."""
         return replace(
             state,
             held=self.held,
@@ -91,26 +94,27 @@ class Assignment:
         )
 
     def held(self) -> list[ReaderSplit]:
-        """Return the splits that the reader has."""
+        """Return the open splits, with their positions and watermarks."""
         return [split.held(self.limit) for split in list(self.splits.values())]
 
     def positions(self) -> dict[Key, int]:
-        """Return the next offset of each split, also of those that were given back last."""
+        """Return the next offset of each split that is open, finished or still being given back."""
         return {**self.last_positions, **{split.key: split.position for split in self.splits.values()}}
 
     # -- splits --
 
     def finish(self, split: OpenSplit) -> None:
-        """Finish a split that was read to its stopping offset."""
+        """Close a split that was read to its stopping offset, and list it as finished."""
         if split.open:
             held = self._finished[split.name] = split.held(self.limit)
             self.read_out[split.name] = held.split
             self._close([split])
 
     def go_back(self, key: Key, position: int) -> None:
-        """Move a split back to `position`, since its records from there on were not worked on.
+        """Move a split back to `position`, because the program did not process its records from
+        there on. A split that has finished is given back instead.
 
-        Only before the end: nothing more of the split may be returned.
+        Call this only if no more records of the split will be returned.
         """
         split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
         if split is not None:
@@ -122,8 +126,8 @@ class Assignment:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give back these splits from these offsets on, since the lease ended before their records
-        were returned.
+        """Give these splits back at these positions, because the lease ended before the program got
+        the records after them.
         """
         for key, position in positions.items():
             self.go_back(key, position)
@@ -166,7 +170,7 @@ class Assignment:
         self.has_more_to_say = True
 
     def _open(self, assigned: Sequence[AssignedSplit]) -> None:
-        """Open splits, each at its start."""
+        """Open the assigned splits, each at its starting offset, and fetch them."""
         if not assigned:
             return
         starts, stops = self._starts(assigned), self._stops([each.split for each in assigned])
@@ -195,7 +199,9 @@ class Assignment:
         self._client.unassign([split.key for split in splits])
 
     def _discover(self, number: int) -> None:
-        """List the splits. If a later list does not come, the last one stays."""
+        """List the splits for the request `number`. If Kafka does not answer and there is an
+        earlier list, keep that one.
+        """
         try:
             self._discovered = self._listed()
         except Unanswered as error:
@@ -206,10 +212,10 @@ class Assignment:
         self._discovery = number
 
     def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
-        """Return the list of splits.
+        """Return all splits of the topics.
 
-        The first list is complete, since a split that it lacks would be new later, and begin at its
-        first record. A later list leaves out partitions that have no leader yet.
+        The first list includes partitions without a leader. If it did not, their splits would count
+        as new later, and start at their first record. Later lists leave them out.
         """
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)
@@ -223,8 +229,8 @@ class Assignment:
         found = {key: at for key, at in (own or {}).items() if key in {_key(split) for split in splits}}
         left = [split for split in splits if _key(split) not in found]
         found.update({_key(split): split.starting_offset for split in left if split.starting_offset >= 0})
-        # Kafka's client has the same word for the beginning; the end has to be one offset from now
-        # on.
+        # Kafka's client has the same constant for the beginning. The end is resolved to an offset
+        # now.
         found.update(dict.fromkeys(_keys(left, EARLIEST_OFFSET), EARLIEST_OFFSET))
         found.update(self._client.logs.offsets(_keys(left, LATEST_OFFSET), latest=True))
         committed = _keys(left, COMMITTED_OFFSET)

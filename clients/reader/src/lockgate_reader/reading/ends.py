@@ -1,8 +1,8 @@
-"""Which partitions are read to their end, confirmed by Kafka.
+"""Finds out which partitions are read to their end, as Kafka confirms.
 
-Silence alone proves nothing, because a broker that does not answer is silent, too. So Kafka is
-asked, half a second after its last answer, where the partitions end of which nothing is fetched. An
-answer counts for the moment *before* Kafka was asked. Nothing waits for it.
+Silence alone proves nothing, because a broker that does not answer is silent, too. So half a second
+after its last answer, Kafka is asked for the ends of all partitions that have no fetched records.
+An answer counts for the moment *before* Kafka was asked. Reading does not wait for it.
 """
 
 from collections.abc import Callable, Collection
@@ -29,7 +29,7 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Take in answers, and ask again if it is time."""
+        """Pass answers on to the splits once all have arrived, and ask again if it is time."""
         now = self._now_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):

@@ -1,20 +1,20 @@
-"""Positions that Kafka no longer has, and where their splits go on.
+"""Handles positions that Kafka no longer has, and decides where their splits continue.
 
-A split loses its position in two ways.
+A split can lose its position in two ways.
 
-* *Its log begins behind it.* Retention, or somebody's `delete_records`, has deleted what comes
-  next. What was fetched before is good, and still goes out.
-* *Its log is another one.* The topic was deleted and made anew under its name, or the log was cut.
-  What stands at the position, now or later, is not what comes next; and what stands below it was
-  never read. As long as the log is shorter than the position, Kafka says so itself. Once it is
-  longer, only the topic's id tells (`topic_ids`). What was fetched is of the former log, and is
-  dropped.
+* *Its log now begins after the position.* Retention, or a call of `delete_records`, has deleted the
+  next records. Records that were fetched before are still valid, and are returned.
+* *Its log is a different one.* The topic was deleted and created again under its name, or the log
+  was truncated. The record at the position, now or later, is not the next one, and records below it
+  were never read. While the log is shorter than the position, Kafka reports this itself. Once it is
+  longer, only the topic's id shows it (`topic_ids`). Fetched records belong to the former log, and
+  are dropped.
 
-In both cases records are lost, and the user's auto.offset.reset says what that means, as for Spark
-failOnDataLoss does: an error, which is the default, or to go on where the log begins or ends.
+In both cases records are lost, and the user's auto.offset.reset decides what happens, like
+failOnDataLoss in Spark: an error, which is the default, or reading on where the log begins or ends.
 
-A split of a topic that was made anew begins again at the first record also where that is an error.
-Whoever goes by its position from then on reads the new topic from its beginning.
+A split of a topic that was created again is moved to the first record even if this is an error. A
+consumer that resumes from its position then reads the new topic from its beginning.
 """
 
 import logging
@@ -35,23 +35,25 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 
 class LostPositions:
-    """Move splits whose position is lost, or raise `NoStartingOffset`."""
+    """Moves splits whose position is lost, or raises `NoStartingOffset`."""
 
     def __init__(self, client: KafkaClient, ids: TopicIds) -> None:
         self._client, self._ids = client, ids
 
     def begin(self) -> None:
-        """Comes before the first split is opened."""
+        """Fetch the ids of the topics. Must be called before the first split is opened."""
         self._ids.begin()
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Look whether topics of these splits were created again."""
+        """Check whether topics were created again, and start their splits again if so."""
         anew = self._ids.look()
         if anew:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Take out the splits for which Kafka has nothing at their offset."""
+        """Move each split in `lost` and empty the list. Each comes with the offset at which Kafka
+        has nothing. `splits` are all open splits.
+        """
         while lost:
             split, offset = lost.pop()
             if self._ids.is_another(split.key[0]):
@@ -65,7 +67,10 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Skip the records from `offset` up to `first`, which are lost."""
+        """Continue after the records from `offset` up to `first`, which Kafka has deleted: at
+        `first`, or at `end` if auto.offset.reset is "latest". Raises `NoStartingOffset` if it is
+        not set.
+        """
         said = _lost([(split.name, offset)], [(first, end)], _DELETED)
         if self._client.reset is None:
             raise NoStartingOffset(f"{said}; {_CHOICE}")
@@ -76,8 +81,11 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """`sure`: the topic was made anew. Else the log may have been cut, and an error leaves the
-        position as it is.
+        """Move splits to the beginning of their new log. With auto.offset.reset "latest", those
+        that had begun are moved to its end. Raises `NoStartingOffset` if a split had begun and
+        auto.offset.reset is not set. If `sure`, the topic was created again, and the splits are
+        moved before the error is raised. Otherwise, the log may have been truncated, and the error
+        leaves the positions unchanged.
         """
         logs = self._client.logs.spans([split.key for split in splits])
         begun = [split for split in splits if split.has_begun]
@@ -104,8 +112,8 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], why: str) -> str:
-    """Say which positions are lost. `splits`: names and offsets. `logs`: the first offset and the
-    end of each.
+    """Return a message that says which positions are lost. `splits` are names with their offsets,
+    `logs` the first offset and the end of each log, and `why` is the reason.
     """
     was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
     now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])

@@ -1,10 +1,10 @@
-"""Partitions that have gone quiet: an alarm, and a fetch from the same offset again.
+"""An alarm for partitions that have gone quiet, which also fetches them again from the same offset.
 
-A partition is quiet if nothing comes of it, and Kafka does not confirm that it was read to its end:
-its leader does not answer, a client that has lost it after a change of leaders does not fetch it,
-or an open transaction holds its records back. Other partitions wait for it meanwhile, so that must
-not last without a word. Time counts only while fetches come back empty often: records may be on
-their way behind others, if the program is slower than Kafka.
+A partition is quiet if no records arrive from it, although Kafka does not confirm that it was read
+to its end. Either its leader does not answer, or a client that has lost it after a change of
+leaders does not fetch it, or an open transaction holds its records back. Other partitions wait for
+it meanwhile, so a warning is logged. Time counts only while fetches often come back empty: if the
+program is slower than Kafka, the records may be queued behind others.
 """
 
 import logging
@@ -30,8 +30,8 @@ class Quiet:
         self._since: dict[Key, tuple[int, int]] = {}  # when it began, and the position
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
-        """Warn of splits that have been quiet for `QUIET_MS`, fetch them again, and return them. At
-        `empty_ms` a fetch came back empty last.
+        """Warn of splits that have been quiet for `QUIET_MS`, fetch them again, and return them.
+        `empty_ms` is the time of the last fetch that returned nothing.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

@@ -7,16 +7,16 @@
                                    ▲
     place ◄── state, orders ──► exchange, 10 times a second
 
-**Order of things.** The program gets a piece: records of one split, none above the read limit. They
-count as returned only once the program has taken them. Everything else happens in a *turn* between
-two pieces. So no watermark, in a report or in `watermark`, is ahead of what the program has
-received.
+**Pieces and turns.** The program gets a piece: records of one split, none above the read limit.
+They count as returned only once the program has taken them. Everything else happens in a *turn*
+between two pieces. So no watermark, in a report or in `watermark`, is ahead of the records that the
+program has received.
 
-**The decision** (`admission`) is made anew in each turn, and whenever nothing may be returned: so a
+**The decision** (`admission`) is made in each turn, and whenever nothing may be returned, so that a
 backlog does not wait for the next turn.
 
-**Attention.** A flag that any thread may set. The rest of the piece that goes out is called back
-(`records`), and a turn comes first.
+**Attention** is a flag that any thread may set. The rest of the current piece is then called back
+(`records`), and a turn follows.
 """
 
 import logging
@@ -53,7 +53,7 @@ TURN_MS = 100
 class RunningReader:
     """The reader of one consumer. One thread uses it, except for `wake` and `stop`.
 
-    No record above `limit` (ms) is returned. `stopped` is set by `stop`: with `drain` or without.
+    No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
     `failure` is the error of a fetch, after which nothing may be returned.
     """
 
@@ -96,7 +96,7 @@ class RunningReader:
     # -- life --
 
     def open(self) -> None:
-        """Begin."""
+        """Enter the place, subscribe if Kafka's group assigns the splits, and do a first turn."""
         self._lost.begin()
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
@@ -104,31 +104,35 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Make the reader exchange with its place before the next record, from any thread."""
+        """Make the reader exchange before the next record. Any thread may call this."""
         self.attention = True
         piece = None if (split := self._going) is None else split.going
         if piece is not None:
             piece.call_back()
 
     def stop(self, *, drain: bool) -> None:
-        """Return nothing more. Any thread or signal handler may call this."""
+        """Return no more records. With `drain`, the watermark rises to MAX. Any thread or signal
+        handler may call this.
+        """
         if self.stopped is None:
             self.stopped = drain
         self.wake()
 
     @property
     def ended(self) -> bool:
-        """Return whether nothing is returned any more."""
+        """Return whether no more records will be returned."""
         return self.stopped is not None or self.assignment.exhausted
 
     @property
     def watermark(self) -> int:
-        """Return the lowest watermark (ms) of all splits, which rises only: MAX at the end."""
+        """Return the lowest watermark (ms) of all splits. It never falls, and is MAX at the end of
+        all data and after `stop` with `drain`.
+        """
         drained = self.stopped if self.stopped is not None else self.assignment.exhausted
         return MAX if drained else self._watermark
 
     def close(self) -> None:
-        """Leave the place and Kafka."""
+        """End the current piece, leave the place, and close Kafka's client."""
         self.end_piece()
         self._left = True
         try:
@@ -145,11 +149,11 @@ class RunningReader:
 
     @property
     def due(self) -> bool:
-        """Return whether `turn` comes before the next piece."""
+        """Return whether `turn` must be called before the next piece."""
         return self.attention or self.now_ms() >= self._next_turn
 
     def poll(self, most: int = CHUNK) -> Piece | None:
-        """Wait for the next piece, of `most` records at most, and return it; None at the end."""
+        """Wait for the next piece, of at most `most` records, and return it; None at the end."""
         while True:
             if self.due:
                 self.turn()
@@ -159,7 +163,7 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return the piece that goes out next; None if the reader has to wait or has ended."""
+        """Return a piece of at most `most` records; None if the reader has to wait or has ended."""
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -174,13 +178,13 @@ class RunningReader:
                     return piece
                 self._ready.popleft().queued = False
                 self._moved = True  # its next record counts from now on
-            # Without a record that waits, no decision would let one go.
+            # If no record waits, a new decision would not release any.
             if not (self._moved and self._waits() and self._decide()):
                 return None
 
     def more(self, most: int) -> Piece | None:
-        """Return a piece that may go out along with the last one, without waiting; None if there is
-        none, or if a turn is due.
+        """Return another piece for the current batch, without waiting; None if there is none, or if
+        a turn is due.
         """
         if self.due:
             return None
@@ -191,24 +195,27 @@ class RunningReader:
         return piece
 
     def wait(self) -> None:
-        """Wait for records, a short while."""
+        """Fetch records, and wait for at most `WAIT_S` if there are none."""
         if not self.ended:
             due_s = max(0, self._next_turn - self.now_ms()) / 1000
             self._fetch(LAPSED_WAIT_S if self.lapsed else min(WAIT_S, due_s))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return the messages of the next piece, which go out one by one. Without this call, all of
-        them count as returned at once. `end_piece` comes after it.
+        """Return an iterator over the messages of the next piece. Each message counts as returned
+        when it is taken. If this is not called, all of them count at once. Call `end_piece`
+        afterwards.
         """
         piece = None if self._going is None else self._going.going
         assert piece is not None, "next_piece() comes first"
         records = piece.begin(self.orders.until, self.lease_s)
-        if self.attention:  # whoever set it before this line has called back nothing
+        if self.attention:  # set before this line, when there was no piece to call back
             piece.call_back()
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """Account for the records of the piece that were returned, `but_one`: without the last."""
+        """End the piece, and count its returned records as processed. With `but_one`, leave out the
+        last one.
+        """
         split, self._going = self._going, None
         if split is None or split.going is None:
             return
@@ -226,32 +233,35 @@ class RunningReader:
 
     @property
     def returned(self) -> int:
-        """Return how many records were returned, also those of the piece that goes out."""
+        """Return how many records were returned, including those of the current piece."""
         piece = None if (split := self._going) is None else split.going  # another thread may ask
         return self._returned + (0 if piece is None else piece.returned)
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits, from their next records on, as Flink's bytes. Those that were read to
-        their end, too: they would be new where this is restored.
+        """Return all splits at their next records, each serialized as in Flink. Splits that were
+        read to their end are included, because they would count as new when the snapshot is
+        restored.
         """
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
 
     def commit(self, *, wait: bool) -> None:
-        """Commit to Kafka what was returned."""
+        """Commit the positions of all returned records to Kafka."""
         self.client.commit(self.assignment.positions(), wait=wait)
         self._committed_at = self.now_ms()
 
     # -- within --
 
     def turn(self) -> None:
-        """Do what is due between two pieces."""
+        """Exchange with the place, update the read limit, and do all else that is due between
+        pieces.
+        """
         self.attention = False
         now = self.now_ms()
         self._next_turn = now + TURN_MS
         if self.stopped is not None:
             return
-        if self.client.subscribed:  # however slow the program is, Kafka's group hears of the reader
+        if self.client.subscribed:  # keeps the reader in Kafka's group even if the program is slow
             self._fetch(0, most=1)
         self._or_end(lambda: self._lost.look(self.assignment.splits.values()))
         self._look_at_ends(now)
@@ -261,7 +271,7 @@ class RunningReader:
             self._next_turn = now
         self._decide()
         every_ms = self.options.commit_interval_ms
-        # What is given back is committed before another reader has it, and not later.
+        # What is given back is committed at once, before another reader gets it.
         if every_ms is not None and (self.assignment.has_more_to_say or now - self._committed_at >= every_ms):
             self.commit(wait=False)
 
@@ -295,7 +305,7 @@ class RunningReader:
         return any(split.fetched or split.paused for split in self.assignment.splits.values())
 
     def _decide(self) -> bool:
-        """Decide anew, obey, and return whether a split became ready."""
+        """Update the read limit and pauses, and return whether another split became ready."""
         self._moved = False
         splits = self.assignment.splits
         positions = {key: split.standing() for key, split in splits.items()}
@@ -324,7 +334,7 @@ class RunningReader:
         self._or_end(lambda: self._take(self.client.fetch(most, timeout_s)))
 
     def _or_end(self, call: Callable[[], None]) -> None:
-        """End the reader on an error, since nothing behind it may be returned."""
+        """Run `call`. If it fails, end the reader: no record after the error may be returned."""
         try:
             call()
         except BaseException as error:

@@ -1,20 +1,20 @@
-"""Fetched records of one partition, and the piece of them that goes out to the program.
+"""Fetched records of one partition, and the pieces in which they are passed to the program.
 
 A record is returned if its event time is not above the read limit. The records of a partition are
-returned in the order of their offsets, so the first one above the limit keeps all behind it back.
-Whether all of them may go out is one comparison, with the highest event time.
+returned in the order of their offsets, so the first one above the limit holds back all that follow.
+One comparison with the highest event time shows whether all of them may be returned.
 
 An event time that is not credible does not count: Kafka's -1, and one that is more than
-`FUTURE_BOUND_MS` ahead of the clock. Such a record is returned with its neighbours. Its time is
-`NO_TIMESTAMP` here, which is below every limit and raises no watermark.
+`FUTURE_BOUND_MS` ahead of the clock. Such a record is returned in its order. Its time is stored as
+`NO_TIMESTAMP`, which is below every limit and raises no watermark.
 
-**A piece.** The program takes the records of a piece from an iterator that is made of C's own
-parts, so a record costs no line of Python. Three rules hold all the same.
+**A piece.** The program takes the records of a piece from an iterator that consists of C functions,
+so a record does not cost a line of Python. Three rules hold nevertheless.
 
-* *Counted.* Each record takes one of the ticks along (`repeat` counts those that are left). So what
-  has been returned is known at any moment, also in the middle of the program's loop.
-* *Called back.* The records are in a list of the iterator's own. Any thread may empty it, and the
-  iterator ends before its next record.
+* *Counting.* Each record takes one element of a `repeat`, which counts those that are left. So the
+  number of returned records is known at any moment, also in the middle of the program's loop.
+* *Calling back.* The iterator has its own list of records. Any thread may empty it, and the
+  iterator then ends before its next record.
 * *The deadline.* While a lease runs, the clock is checked before each record.
 """
 
@@ -28,14 +28,14 @@ from lockgate.flink.elements import NO_TIMESTAMP
 
 FUTURE_BOUND_MS = 86_400_000
 CHUNK = 500
-"""The number of records that are fetched at once, and the most of one piece. More is slower: they
+"""How many records are fetched at once, and the maximum of one piece. More is slower, because they
 no longer fit the processor's caches.
 """
 PIECE_MS = 100
 
 
 class FetchedRecords:
-    """Records of one fetch, with their event times in ms, of which the first `at` were returned."""
+    """Records of one fetch, and their event times in ms. The first `at` records were returned."""
 
     __slots__ = ("at", "highest", "messages", "times")
 
@@ -46,11 +46,13 @@ class FetchedRecords:
 
     @property
     def left(self) -> int:
-        """Return how many records are still to be returned."""
+        """Return how many records have not been returned yet."""
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the index up to which records may be returned, `most` at once; `at` for none."""
+        """Return the index after the last record that may be returned now, for at most `most`
+        records. This is `at` if the next record is above `limit` (ms).
+        """
         end = min(len(self.messages), self.at + most)
         if self.highest <= limit:
             return end
@@ -59,8 +61,8 @@ class FetchedRecords:
 
 
 def credible(messages: list[Any], times: list[int], now_ms: int) -> tuple[FetchedRecords, int]:
-    """Return fetched records with `NO_TIMESTAMP` for each event time that does not count, and how
-    many those are. `now_ms` is the wall clock.
+    """Return fetched records, with `NO_TIMESTAMP` for each event time that is not credible, and the
+    number of these. `now_ms` is the wall clock.
     """
     highest, latest = max(times), now_ms + FUTURE_BOUND_MS
     if highest <= latest and min(times) >= 0:
@@ -70,7 +72,7 @@ def credible(messages: list[Any], times: list[int], now_ms: int) -> tuple[Fetche
 
 
 def first_at(messages: Sequence[Any], offset: int) -> int:
-    """Return the index of the first message at `offset` or behind it. Offsets rise."""
+    """Return the index of the first message at `offset` or later, in a list sorted by offset."""
     low, high = 0, len(messages)
     while low < high:
         middle = (low + high) // 2
@@ -82,7 +84,9 @@ def first_at(messages: Sequence[Any], offset: int) -> int:
 
 
 class Piece:
-    """The records of `fetched`, of the partition `key`, from its `at` up to the index `end`."""
+    """Records that are returned together: those of `fetched` from the index `fetched.at` up to the
+    index `end`, which is not included. `key` is their partition.
+    """
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
 
@@ -92,9 +96,7 @@ class Piece:
         self._ticks = repeat(True, 0)
 
     def begin(self, until: float, now_s: Callable[[], float]) -> Iterator[Any]:
-        """Return the messages, which go out one by one: none at or after `until`, in seconds by
-        `now_s`.
-        """
+        """Return an iterator over the messages. It ends when the clock `now_s` reaches `until`."""
         self._messages = self.fetched.messages[self._start : self.end]
         self._ticks = repeat(True, self.end - self._start)
         messages = iter(self._messages)
@@ -102,17 +104,17 @@ class Piece:
 
     @property
     def messages(self) -> list[Any]:
-        """Return all its messages."""
+        """Return all messages of the piece."""
         return self.fetched.messages[self._start : self.end]
 
     @property
     def times(self) -> list[int]:
-        """Return the event times of all its messages."""
+        """Return the event times (ms) of all messages of the piece."""
         return self.fetched.times[self._start : self.end]
 
     @property
     def returned(self) -> int:
-        """Return how many of its records have been returned; all of them before `begin`."""
+        """Return how many records of the piece have been returned: all of them before `begin`."""
         return self.end - self._start - length_hint(self._ticks)
 
     @property
@@ -122,7 +124,7 @@ class Piece:
         return int(self.fetched.messages[self._start + count - 1].offset()) + 1 if count else None
 
     def call_back(self) -> None:
-        """Keep the rest from being returned. Any thread may call this."""
+        """Keep the rest of the piece from being returned. Any thread may call this."""
         self._messages.clear()
 
 
@@ -134,8 +136,8 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """How many records go out between two turns of the reader: as many as the program processes in
-    a tenth of a second. `most` is the number for the next piece. Clocks are in ms.
+    """The size of the next piece: `most` records, as many as the program processes in a tenth of a
+    second. Clocks are in ms.
     """
 
     def __init__(self) -> None:
@@ -143,11 +145,11 @@ class PieceSize:
         self._began_ms = 0
 
     def begins(self, now_ms: int) -> None:
-        """Note that a piece begins to go out."""
+        """Record `now_ms` as the time at which a piece starts."""
         self._began_ms = now_ms
 
     def took(self, count: int, now_ms: int) -> None:
-        """Note that `count` records have been returned and worked on."""
+        """Adjust `most` after the program has processed `count` records since the piece started."""
         took_ms = now_ms - self._began_ms
         if took_ms <= PIECE_MS // 2:
             self.most = min(CHUNK, max(self.most, count * 2))

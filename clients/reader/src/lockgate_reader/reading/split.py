@@ -1,5 +1,5 @@
-"""One partition while it is read: its position, what was fetched and not returned, its watermark,
-and what Kafka says of its end.
+"""One partition while it is read: its position, its fetched records, its watermark, and Kafka's
+answers about its end.
 """
 
 from collections import deque
@@ -14,15 +14,16 @@ from lockgate_reader.reading.records import FetchedRecords, Piece, first_at
 from lockgate_reader.reading.watermarks import SplitWatermark
 
 FRESH_MS = 3_000
-"""For how long Kafka's word on the end of a partition counts: longer than a slow answer takes."""
+"""How long Kafka's answer on the end of a partition is valid: longer than a slow answer takes."""
 
 
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `position` is the next offset to return, and `end` the one at which Kafka's client has seen the
-    end. `paused` says whether Kafka's client fetches it. It is `queued` while its next record may
-    be returned. `furthest` is the position from which it began again, or 0.
+    `position` is the next offset to return, and `end` the offset at which Kafka's client has
+    reached the end. If `paused`, Kafka's client does not fetch the partition. It is `queued` while
+    its next record may be returned. If it began again in another log, `furthest` is its highest
+    position before; otherwise 0.
     """
 
     __slots__ = (
@@ -56,12 +57,13 @@ class OpenSplit:
 
     @property
     def next_time(self) -> int | None:
-        """Return the event time of the next record, or None if nothing is fetched."""
+        """Return the event time (ms) of the next record, or None if nothing is fetched."""
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any]) -> tuple[int, int]:
-        """Return from and up to which index messages are still to be returned: none before the
-        position, and none behind the stopping offset.
+        """Return the first index and the end index of the messages that are still to be returned:
+        those at or after the position and before the stopping offset. Set `past_stop` if there are
+        later ones.
         """
         start, end = 0, len(messages)
         if messages[0].offset() < self._position:
@@ -72,13 +74,15 @@ class OpenSplit:
         return start, max(start, end)
 
     def take(self, records: FetchedRecords) -> None:
-        """Keep fetched records."""
+        """Append fetched records to those that wait to be returned."""
         self.fetched.append(records)
         self.kept += records.left
         self._silent_since = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
-        """Return the next records to return, or None if there are none up to `limit`."""
+        """Return the next piece, of at most `most` records, or None if no record up to `limit` is
+        fetched. If the next record is above it, the watermark generator gets that record.
+        """
         if not self.fetched or not self.open:
             return None
         records = self.fetched[0]
@@ -89,7 +93,9 @@ class OpenSplit:
         return None
 
     def account(self, count: int) -> None:
-        """Take `count` records of the piece that went out as returned, and end the piece."""
+        """End the current piece, of which `count` records were returned, and advance the position
+        and the watermark past them.
+        """
         piece, self.going = self.going, None
         if piece is None or not count:
             return
@@ -106,12 +112,12 @@ class OpenSplit:
             self.fetched.popleft()
 
     def go_to(self, position: int) -> None:
-        """Move the position, without any change of what is fetched."""
+        """Set the position, and leave the fetched records unchanged."""
         self._position = position
 
     def begin_again(self, start: int, end: int) -> None:
-        """Go on in another log, from `start` on. What was fetched is of the former log. A split
-        that was to end ends where this log does.
+        """Continue in another log at `start`. Fetched records belong to the former log, and are
+        dropped. If the split has a stopping offset, it becomes `end`, the end of the new log.
         """
         self.furthest = max(self.furthest, self._position)
         self._position = start
@@ -125,8 +131,8 @@ class OpenSplit:
     # -- its end --
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Take Kafka's answer that the split ends at `end`. It was `asked` at that monotonic and
-        wall clock, in ms.
+        """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the wall
+        clock (ms) at which Kafka was asked.
         """
         if not self.fetched and end <= max(self._position, self.end or 0):
             self._silent_until = asked
@@ -136,25 +142,25 @@ class OpenSplit:
             self._silent_since = None
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall clock (ms) up to which Kafka has confirmed that everything was read; None
-        if it was not, or if the answer is old.
+        """Return the wall-clock time (ms) up to which Kafka has confirmed that everything was read;
+        None if it has not, or if its answer is too old.
         """
         fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
         return self._silent_until[1] if fresh else None
 
     def silent_ms(self, now_ms: int) -> int:
-        """Return for how long Kafka has confirmed that everything was read."""
+        """Return for how long (ms) Kafka has confirmed that everything was read."""
         since = self._silent_since
         return 0 if since is None or self.silent_until(now_ms) is None else self._silent_until[0] - since
 
     @property
     def has_begun(self) -> bool:
-        """Return whether records of it were left out, fetched or returned: it is not whole."""
+        """Return whether any record of the split was skipped, fetched or returned."""
         return self._position > 0 or bool(self.fetched)
 
     @property
     def finished(self) -> bool:
-        """Return whether it was read to its stopping offset."""
+        """Return whether the split was read to its stopping offset."""
         if self.stop is None or self.fetched:
             return False
         return self.past_stop or max(self._position, self.end or 0) >= self.stop
@@ -162,15 +168,15 @@ class OpenSplit:
     # -- as others see it --
 
     def standing(self) -> Position:
-        """Return what counts of it for the read limit."""
+        """Return the split's `Position`, from which the read limit is computed."""
         return Position(self.watermark.value, self.next_time, self.kept, self.paused, self.watermark.idle)
 
     def rest(self) -> KafkaPartitionSplit:
-        """Return the split from its position on."""
+        """Return the split, starting at its position."""
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
 
     def held(self, limit: int) -> ReaderSplit:
-        """Return the split as its place and `status` see it under a read limit."""
+        """Return a `ReaderSplit` of it. It is paused if its next record is above `limit` (ms)."""
         following = self.next_time
         return ReaderSplit(
             self.rest(),

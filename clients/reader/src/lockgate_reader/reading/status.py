@@ -9,8 +9,8 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer, as the modes of Flink's source operator. It waits for alignment if each
-    of its splits waits.
+    """State of a consumer, named after the modes of Flink's source operator. A consumer waits for
+    alignment if all of its splits wait.
     """
 
     NOT_INITIALIZED = "not initialised"
@@ -78,7 +78,9 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...],
 
 
 def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
-    """Return what the paused splits wait for; "" if none is paused, or another one may go on."""
+    """Return what the paused splits wait for; "" if none is paused, or if another split can be
+    read.
+    """
     now = reader.now_ms()
     opened = reader.assignment.splits
     at_end = {key for key, split in list(opened.items()) if split.silent_until(now) is not None}
@@ -94,9 +96,7 @@ def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
 
 
 def metrics_of(reader: RunningReader | None) -> dict[str, float]:
-    """Return the figures by name. Event times are in ms; those not known yet, or unbounded, are
-    left out.
-    """
+    """Return the metrics by name. Event times (ms) that are unknown or unbounded are left out."""
     if reader is None:
         return {}
     splits = reader.assignment.held()

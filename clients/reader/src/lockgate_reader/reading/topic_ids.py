@@ -1,11 +1,11 @@
-"""Whether a topic is still the one that is read.
+"""Detects that a topic was deleted and created again.
 
-A topic that is deleted and made anew under its name has another id (KIP-516), and its offsets begin
-again. A position in the former one says nothing of it. Kafka is asked when a reader begins, and at
-least every ten seconds from then on; nobody waits for the answer.
+The new topic has another id (KIP-516), and its offsets start again, so a position in the former
+topic means nothing in it. Kafka is asked for the ids when a reader starts, and at least every ten
+seconds from then on. Reading does not wait for the later answers.
 
-A change that happened before the reader began is not seen: positions come without an id. Nor is one
-where the broker knows no ids.
+A change before the reader started is not detected, because positions have no topic id. Neither is a
+change if the broker does not have ids.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +17,9 @@ EVERY_MS = 10_000
 
 
 class TopicIds:
-    """`ask`: what Kafka says of topics, as futures. `now_ms`: monotonic. `discovery_ms`: how often
-    new partitions are looked for; 0: never.
+    """The ids of `topics`. `ask` asks Kafka, and returns a future for each topic. The ids are asked
+    for every `discovery_ms` by the monotonic clock `now_ms`, or every `EVERY_MS` if that is shorter
+    or `discovery_ms` is 0.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class TopicIds:
         self._next_ms = now_ms() + self._every_ms
 
     def begin(self) -> None:
-        """Learn the ids, before any position is taken. What is not answered is asked again."""
+        """Fetch the ids before any position is used. Missing answers are asked for again later."""
         self._learn(self._ask(self._topics))
 
     def look(self) -> list[str]:
@@ -52,8 +53,8 @@ class TopicIds:
         return self._learn(asked)
 
     def is_another(self, topic: str) -> bool:
-        """Return whether the topic was made anew, as far as Kafka says now."""
-        self._asked = {}  # an answer of before would tell it a second time
+        """Ask Kafka now, and return whether the topic was created again."""
+        self._asked = {}  # an earlier answer would report it a second time
         return bool(self._learn(self._ask([topic])))
 
     def _learn(self, asked: dict[str, Any]) -> list[str]:

@@ -1,17 +1,18 @@
-"""The watermark of one partition, by the user's strategy and by what Kafka says of its end.
+"""The watermark of one partition, from the user's strategy and from Kafka's answers about its end.
 
 **The next record counts.** A generator of `lockgate.flink.generators` gets each record once it has
-been returned. That alone would never cross a gap: if all partitions are at the edge of an empty
-hour, nothing behind it may be returned. So the generator also gets the first record above the read
-limit, once, while it waits. Its watermark is then capped below that record, which is still to
-come.
+been returned. With these alone, the watermark would never cross a gap: if all partitions are at the
+edge of an empty hour, no record after it may be returned. So the generator also gets the first
+record above the read limit, once, while that record waits. The watermark is then capped below this
+record, which is still to be returned.
 
 **Silence is no proof.** A partition is silent only while Kafka confirms that it was read to its end
-(`ends`). Its next record is then at most `idle_timeout` old: a silent partition's watermark follows
-the clock at that distance. So a strategy's idle timeout never makes records late.
+(`ends`). Its next record is then at most `idle_timeout` old, so a silent partition's watermark
+follows the clock at that distance. Therefore, a strategy's idle timeout never makes records late.
 
-Without an idle timeout, the others wait for a silent partition, as in Flink. One case differs: if
-none of its records has had an event time, nobody waits for it from its end on, until one has.
+Without an idle timeout, the others wait for a silent partition, as in Flink. There is one
+exception: if none of its records has had an event time, no partition waits for it from its end on,
+until a record has one.
 """
 
 import time
@@ -33,8 +34,9 @@ class MonotonicClock:
 
 
 class SplitWatermark:
-    """The receiver of one generator's watermarks. `value` rises only; it is MIN before the first
-    one. Nobody waits for the partition while `idle`.
+    """The watermark of one split, which receives the output of its generator. `value` (ms) never
+    falls, and is MIN before the first watermark. While `idle`, other splits do not wait for this
+    one.
     """
 
     __slots__ = ("_cap", "_generator", "_next", "_stamped", "idle", "value")
@@ -49,7 +51,9 @@ class SplitWatermark:
     # -- what goes in --
 
     def returned(self, messages: Sequence[Any], times: Sequence[int], highest: int) -> None:
-        """Take records that were returned, with their event times and the highest of these."""
+        """Pass returned records to the generator. `times` are their event times in ms, and
+        `highest` is the highest of them.
+        """
         self._cap = MAX
         if highest == NO_TIMESTAMP:
             self._stamped = bool(self._stamped)
@@ -65,7 +69,10 @@ class SplitWatermark:
         self.emit()
 
     def waits(self, message: Any, at: int) -> None:
-        """Take the next record, which is above the read limit; a second call changes nothing."""
+        """Pass the next record, which is above the read limit, to the generator, and cap the
+        watermark below its event time `at` (ms). Repeating this for the same record changes
+        nothing.
+        """
         if message is not self._next:
             self._counts()
             self._next, self._cap = message, at - 1
@@ -73,8 +80,9 @@ class SplitWatermark:
             self.emit()
 
     def silent(self, horizon: int | None) -> None:
-        """Take Kafka's word that the partition is read to its end: its next record is above
-        `horizon` (ms); None without an idle timeout.
+        """Raise the watermark to `horizon` (ms), because Kafka confirms that the partition is read
+        to its end. Without an idle timeout, `horizon` is None. The partition then becomes idle if
+        none of its records had an event time.
         """
         if horizon is not None:
             self.value = max(self.value, horizon)
@@ -82,7 +90,7 @@ class SplitWatermark:
             self.idle = True
 
     def emit(self) -> None:
-        """Let the generator emit, as at each interval in Flink."""
+        """Let the generator emit a watermark, as Flink does periodically."""
         self._generator.on_periodic_emit(self)
 
     def _counts(self) -> None:
@@ -91,15 +99,15 @@ class SplitWatermark:
     # -- what the generator says --
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark; one that does not rise is dropped."""
+        """Raise the watermark to `timestamp` (ms), or to its cap if that is lower."""
         timestamp = min(timestamp, self._cap)
         if timestamp > self.value:
             self.value, self.idle = timestamp, False
 
     def mark_idle(self) -> None:
-        """Wait for the partition no longer."""
+        """Mark the split as idle, so that other splits do not wait for it."""
         self.idle = True
 
     def mark_active(self) -> None:
-        """Wait for the partition again."""
+        """Mark the split as active, so that other splits wait for it again."""
         self.idle = False
