@@ -135,7 +135,7 @@ class AlignedConsumer:
         reader = self._open()
         reader.end_piece()
         while reader.poll() is not None:
-            # If the loop is left, the piece stays open until `close`, which knows if the program failed.
+            # If the loop is left, the piece stays open until `close`, which knows of a failure.
             yield reader.begin_piece()
             # No name keeps the piece: its records are freed before the next ones are fetched, which
             # then get the same memory, as long as it is in the processor's caches.

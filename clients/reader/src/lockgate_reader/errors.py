@@ -1,7 +1,7 @@
 """The reader's own error. Errors shared with other clients are in `lockgate_http.errors`.
 
-    lockgate_http.errors.AlignmentError
-    └── NoStartingOffset         a split has no position to continue from
+lockgate_http.errors.AlignmentError
+└── NoStartingOffset         a split has no position to continue from
 """
 
 from lockgate_http.errors import AlignmentError

@@ -1,7 +1,7 @@
 """Metrics of consumers for Prometheus. Needs the extra `prometheus`.
 
-    from lockgate_reader.prometheus import ReaderCollector
-    REGISTRY.register(ReaderCollector({"enricher": consumer}))
+from lockgate_reader.prometheus import ReaderCollector
+REGISTRY.register(ReaderCollector({"enricher": consumer}))
 """
 
 from collections.abc import Iterator, Mapping

@@ -35,9 +35,9 @@ _OURS: Mapping[str, Any] = {
 _IN_A_GROUP = {"partition.assignment.strategy": "cooperative-sticky", "topic.metadata.refresh.interval.ms": 60_000}
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
 _EARLIEST, _LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
-# How much librdkafka fetches ahead of a partition. It drops these records if the partition is paused
-# and fetches them again, so this is less than the default of 100,000. It also checks earlier than
-# after 1 s whether there is room again.
+# How much librdkafka fetches ahead of a partition. It drops these records if the partition is
+# paused and fetches them again, so this is less than the default of 100,000. It also checks
+# earlier than after 1 s whether there is room again.
 _AHEAD = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 10}
 _FATAL = (
     KafkaError._AUTHENTICATION,

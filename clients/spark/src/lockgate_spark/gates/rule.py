@@ -9,10 +9,10 @@ most. The source's options limit the size of a batch.
 
 **The report.** Let `top` be the highest event time so far, including this batch. No record still to
 come, in this batch or later, is older than min(lowest, top - disorder). While a batch waits or is
-processed, the watermark is this time - 1, and the next report can reach the batch's `highest`. After
-the batch, the watermark is top - disorder - 1. A group's drift is larger than the disorder, so a
-gate that blocks its group finds its own batch below the ceiling. Therefore, as long as any query
-has a batch, some query may continue.
+processed, the watermark is this time - 1, and the next report can reach the batch's `highest`.
+After the batch, the watermark is top - disorder - 1. A group's drift is larger than the disorder,
+so a gate that blocks its group finds its own batch below the ceiling. Therefore, as long as any
+query has a batch, some query may continue.
 
 **Out of order.** The report is wrong if a later batch contains records below it, because the source
 delivers them out of order by more than `disorder`. The group has then gone on without them. If they

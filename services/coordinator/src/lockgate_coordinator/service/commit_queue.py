@@ -109,7 +109,7 @@ class CommitQueue:
                 if done.after is not None:
                     await self._listeners.turned(done)
                 return done
-            # With the same version, only the cached time was wrong, and no other process has committed.
+            # With the same version, only the cached time was wrong: nobody else has committed.
             attempts.refused(overtaken=instead.version != loaded.version)
             loaded = instead  # again at once: the older it gets, the likelier is another refusal
 
