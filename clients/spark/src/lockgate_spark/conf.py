@@ -136,7 +136,7 @@ def refuse_options(options: Mapping[str, str]) -> None:
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a stream, with the token in place of the token's name. Raises
-    `ConfigurationError` if the options contain a token itself, or if the conf has none of this
+    `ConfigurationError` if the options contain a token itself, or if the conf has no token of this
     name.
     """
     if _TOKEN in given:

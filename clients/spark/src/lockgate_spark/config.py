@@ -131,7 +131,8 @@ def credible_at(alignment: Alignment, now: int) -> Credible:
 
 
 def retention_share_of(alignment: Alignment) -> float:
-    """Return the share of a topic's retention in which a paused partition is read early.
+    """Return the last share of a topic's retention, in which the records of a paused partition are
+    read early. A share of 0.1 is the last tenth.
 
     It is 0 with `slice`, since a batch must not contain rows of a later window.
     """

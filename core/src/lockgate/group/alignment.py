@@ -121,8 +121,9 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """Return the next time (ms) at which the group's event may change without a command, or None.
-    At that time a lease ends, a wait becomes too long, or the grace of a new group ends.
+    """Return the next time (ms) at which `evaluate` may return a new event although no command has
+    come, or None if there is none. At that time a lease ends, a wait becomes too long, or the grace
+    of a new group ends.
     """
     group, lease_ms = settled(group, now), group.config.lease_ms
     first = first_lease_end(group)

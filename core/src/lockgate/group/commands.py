@@ -104,7 +104,9 @@ class RemoveLost:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The configuration versions that meet a condition. With `any`, all existing groups meet it."""
+    """The versions of a group's configuration that an HTTP precondition (`If-Match` or
+    `If-None-Match`) names. If `any` is true, it names all versions, as `*` does.
+    """
 
     named: frozenset[int] = frozenset()
     any: bool = False

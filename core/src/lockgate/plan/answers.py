@@ -36,9 +36,9 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The log's answers so far. `cuts` maps an event time (ms) to a pair: the highest event time
-    with the same answer, and the first record of each split above both. Closed answers let a batch
-    end only at the `confirmed` event times.
+    """The results of the look-ups so far. `cuts` maps an event time (ms) to a pair of the highest
+    event time with the same result and the first record of each split above both. With closed
+    answers, a batch may only end at one of the `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -48,13 +48,14 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The log's answers that one draft needs. The constructor makes look-ups, and does not catch
-    errors of the log.
+    """The first unread records, cuts and highest event times that one draft needs. The constructor
+    looks them up in the log, and raises the log's errors.
 
     `budgets` are the maximum offsets per batch of each source, or None for no limit. `learned` is
     the `curve` of the previous plan's answers. `heads` has the first unread record of each split,
-    and `first` is the lowest event time (ms) among them, or MAX if there are none. The search sets
-    `found`, its result, and `horizon`, the query's own part of the ceiling (ms).
+    and `first` is the lowest event time (ms) among them, or MAX if there are none. `found` is the
+    result of the search. `horizon` (ms) is the event time that the query must not exceed even
+    without its group.
     """
 
     def __init__(
@@ -160,7 +161,9 @@ class LogAnswers(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """The curve for the next draft, or None if no look-up has measured anything yet."""
+        """The use of the budget by event time, with which the next draft's search begins; None if
+        no look-up has measured it yet.
+        """
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
 
@@ -241,7 +244,7 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's own ceiling (ms) from the clock alone, which needs no look-up."""
+        """Return the query's horizon (ms) from the clock alone, which needs no look-up."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
@@ -255,15 +258,17 @@ class LogAnswers(Generic[Split]):
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """Return h(s) (ms) for the query's own ceiling. While few records of the split have been
+        """Return the watermark (ms) that the split would have if it were read to its end, for the
+        query's horizon (h(s) in `lockgate.plan.model`). While few records of the split have been
         seen, this assumes a larger out-of-orderness than for the watermark in reports to the group.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
 
     def end_watermark(self, split: Split, disorder: int) -> int:
-        """Return h(s) (ms) for an out-of-orderness of `disorder` (ms). Until the highest event
-        times have been looked up, it follows from the clock alone.
+        """Return the watermark (ms) that the split would have if it were read to its end, with an
+        out-of-orderness of `disorder` (ms). Until the highest event times have been looked up, it
+        follows from the clock alone.
         """
         by_clock = watermark.add(self.by_clock(split), -1)
         highest = None if self._asked.highest is None else self._asked.highest.get(split)

@@ -8,16 +8,20 @@ is undone within `STOOD_MS` has no effect. One that lasts longer is accepted: th
 the machine was suspended, and its monotonic clock with it. A smaller change means that the clocks
 run unevenly, and is accepted at once.
 
-**Records.** If a record was appended between two looks but is stamped later than the second one,
-the driver's clock is behind, or the producer's is ahead. If every record of every recent producer
-is ahead by `AHEAD_MS` or more for `SHOWN_MS`, then the driver's clock is taken to be behind by the
-smallest of these differences. So one producer on time is enough to trust the driver's clock.
+**Records.** Suppose that a record was appended between two calls of `look`, but its timestamp is
+later than the time of the second call. Then the driver's clock is behind, or the producer's clock
+is ahead. If this is true of every record of every recent producer, by `AHEAD_MS` or more and for
+`SHOWN_MS`, the driver's clock is taken to be behind by the smallest of these differences. So one
+producer on time is enough to trust the driver's clock.
 
-Records outweigh a jump. If records have come since a jump was noticed, accepting the jump does not
-change the time of plans; from then on, the records decide. So neither a jump that no producer
-shares nor a correction of the driver's wrong clock changes a plan. The guarantees hold with any
-clock, because a horizon compares event times with lags that were measured by the same clock. If the
-clock moves, times that were recorded by it have to be moved by the same amount (`moved`).
+Records take precedence over a jump. If records have come since a jump was noticed, accepting the
+jump does not itself change the time of plans, which then follows the records. So plans do not
+change if the driver's clock jumps and no producer's clock does, or if the driver's wrong clock is
+corrected.
+
+The guarantees hold with any clock. The horizon, up to which a plan may read, follows from the clock
+and from lags that were measured by the same clock. If the clock is moved, all times that were
+recorded by it have to be moved by the same amount (`moved`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -45,9 +49,10 @@ _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says no
 
 @dataclass(slots=True)
 class _Shown:
-    """The smallest lead (ms) of one producer's records over the wall clock: `low` in the present
-    period of `SHOWN_MS`, which began at `began`, and `before` in the previous one. The producer's
-    last records were shown at `at`. Times are those of the monotonic clock.
+    """The lead (ms) of one producer's records over the wall clock. `low` is the smallest lead in
+    the present period of `SHOWN_MS`, which began at `began`, and `before` is the smallest one in
+    the previous period. The producer's last records came at `at`. `began` and `at` are times of the
+    monotonic clock.
     """
 
     at: int

@@ -15,8 +15,9 @@ from lockgate.plan.search import Found
 class Draft(Generic[Split]):
     """A plan of one query's next batch, made without the group's ceiling.
 
-    `watermarks` has each split's watermark (ms) before the batch. `horizon` (ms) is the query's own
-    part of the ceiling. `limit` is the reason why the query alone would read no further.
+    `watermarks` has each split's watermark (ms) before the batch. `horizon` (ms) is the event time
+    that the query must not exceed even without its group. `limit` is the reason why the query alone
+    would read no further.
     """
 
     def __init__(self, answers: LogAnswers[Split]) -> None:
@@ -38,7 +39,9 @@ class Draft(Generic[Split]):
 
     @property
     def slowest(self) -> Split | None:
-        """The split with the lowest h(s), which bounds the horizon, or None without splits."""
+        """The split that bounds the horizon, or None without splits. If all splits were read to
+        their ends, it would have the lowest watermark.
+        """
         return min(self._backlogs, key=self.answers.own_end_watermark, default=None)
 
     @property
@@ -50,7 +53,7 @@ class Draft(Generic[Split]):
 
     def reported_watermarks(self) -> dict[Split, int]:
         """Return each split's watermark (ms) for the report to the group. If a split is read to its
-        end, this looks up the highest event times in the logs, because h(s) depends on the split's
+        end, this looks up the highest event times in the logs, because its watermark depends on its
         last records as well as on the clock.
 
         A plan can use the clock alone for such splits, but a report cannot. The watermark would

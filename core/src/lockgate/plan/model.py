@@ -8,8 +8,7 @@ timestamp exceed the budget, several batches read them, so the query makes progr
 ceiling allows it.
 
 **Horizon.** A split's log does not yet have all records, because a live producer may lag. Let `t`
-be the wall clock before the broker was asked, and `disorder` the out-of-orderness inside a split.
-Then
+be the time before the broker was asked, and `disorder` the out-of-orderness inside a split. Then
 
     h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
 
@@ -64,8 +63,8 @@ class Backlog:
     """The unread part of one split of `source`: the offsets from `position` (the next one to read)
     to `end` (exclusive).
 
-    `known_until` is the wall clock (ms) before the broker was asked, so all appends up to then are
-    known. `caught_up_since` is the wall clock (ms) since which nothing has been unread, or None if
+    `known_until` is the time (wall clock in ms) before the broker was asked, so all appends up to
+    then are known. `caught_up_since` is the time since which nothing has been unread, or None if
     something is. The producer may be `lag_bound` (ms) behind the clock, and later records may be
     `disorder` (ms) out of order. If one of these is None, `Bounds` has the value. If the split is
     `far_behind`, it holds back no other split (`lockgate.plan.far_behind`).

@@ -1,6 +1,6 @@
 """The lag of one split's producer behind the clock, learned from its records.
 
-**What a producer shows.** A plan looks at a split at wall clock `t` and sees where its log ends.
+**What a producer shows.** A plan looks at a split at the time `t` and sees where its log ends.
 The first record after that end, with event time `e`, was appended after `t`. So its producer was at
 least `t − e` behind the clock. A horizon needs exactly this figure: if that plan had assumed a lag
 of `t − e` or more, the record could not have been late. A producer on time shows 0, however long a
@@ -122,11 +122,11 @@ class ProducerLag:
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
         """Record the state of the split at `now` (wall clock in ms, before a plan asked the
-        broker): it was read up to `position`, and its log ended at `end`. Returns the lag (ms, 0 or
+        broker): it was read up to `position`, and its log ended at `end`. Return the lag (ms, 0 or
         more) that the producer has shown since the last look, or None.
 
         `first` is the first unread record, or None. Records may be `disorder` (ms) out of order.
-        `hidden_since` is the wall clock (ms) since which records after the end are hidden, or None.
+        `hidden_since` is the time (ms) since which records after the end are hidden, or None.
         """
         before = self.state
         met = before.end >= 0
@@ -146,7 +146,7 @@ class ProducerLag:
         return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
-        """Record a lag (ms) that a record showed at `now`. Returns it, or 0 if it is negative."""
+        """Record a lag (ms) that a record showed at `now`. Return it, or 0 if it is negative."""
         lag, state = max(0, lag), self.state
         self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
@@ -187,12 +187,12 @@ class ProducerLag:
 
     @property
     def silent_since(self) -> int | None:
-        """The wall clock (ms) at which the log was last seen to grow, or None if it never was."""
+        """The time (ms) at which the log was last seen to grow, or None if it never was."""
         return None if self.state.moved_at == MIN else self.state.moved_at
 
     @property
     def hidden_since(self) -> int | None:
-        """The wall clock (ms) since which records after the end are hidden, or None."""
+        """The time (ms) since which records after the end are hidden, or None."""
         return None if self.state.hidden_since == MAX else self.state.hidden_since
 
     @property
@@ -219,7 +219,7 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """Return the lag (ms) that the horizon assumes: `expected`, but at least `max_drift` −
-        `grace`. At most half of `max_drift` is taken off.
+        """Return the lag (ms) that the horizon assumes. It is `expected`, but at least `max_drift`
+        − `grace`, and at least half of `max_drift`.
         """
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

@@ -134,9 +134,9 @@ class ReportedWatermarkEvent:
     `finished`.
 
     `reach` is the event time that the reader's next batch would reach without the group's ceiling.
-    With `park_ms`, the reader still counts during a silence of this length, because the next
-    scheduled run will continue from this watermark. `facts` are for people; None keeps the previous
-    ones.
+    If `park_ms` is set, the reader still counts in the group for that long without further reports,
+    because the next scheduled run will continue from this watermark. `facts` are shown to operators
+    and do not affect the alignment; None keeps the previous ones.
     """
 
     subtask: Count

@@ -1,14 +1,15 @@
 """The split logs of a Kafka source whose event time is in the payload.
 
-Kafka has no look-up for such a time. So everything is found by reading a few records of all splits
-at once, and kept in a sparse index of each split (`points`). To find where a log passes a time, the
-search (`crossing`) begins between two points of the index, at the rate of growth between the last
-two plans. It ends at two neighbouring records. So where a batch ends, no split is beyond the target
-by more than its out-of-orderness.
+Kafka cannot look up records by such a time. So each look-up reads a few records of all splits at
+once. The event times that were read are kept in a sparse index of each split (`points`). To find
+the offset at which a log passes an event time, the search (`crossing`) begins between two points of
+the index, and guesses offsets by interpolation or from the rate at which the log grew between the
+last two plans. It ends once it has read the two neighbouring records between which the log passes
+the event time. So no split is read beyond the target of a batch by more than its out-of-orderness.
 
-**Bound.** After `MOST_READS` reads, a plan looks for no better target (`read_budget_spent`). Each
-event time that it still needs takes at most 2 · log2(unread offsets) reads. A crossing in a log
-whose event times rise evenly takes one or two.
+**Bound.** After `MOST_READS` reads, a plan stops the search for a higher target
+(`read_budget_spent`). Each event time that it still needs takes at most 2 · log2(unread offsets)
+reads, and only one or two in a log whose event times rise evenly.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The unread records of all sources of a query at one moment. It implements the planner's
+"""The unread records of all sources of a query at one moment. `Unread` implements the planner's
 `SplitLog` over the logs of several sources.
 """
 

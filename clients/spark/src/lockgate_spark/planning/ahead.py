@@ -88,8 +88,8 @@ class Ahead:
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
         """Update the list of stopped splits from each split's first unread record, and count late
-        records. `now` is the wall clock (ms) before Kafka was asked, and `spark_watermark` is in
-        ms, MIN without one.
+        records. `now` is the wall-clock time (ms) before Kafka was asked, and `spark_watermark` is
+        in ms, MIN without one.
 
         Return, by split, how far (ms) the first new record behind the stopping one is ahead of
         `now`. New records are inspected at most once a second; in between, the result is empty.

@@ -90,9 +90,9 @@ class QueryBounds:
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Return the backlogs. A split in which few records were compared gets the largest
-        out-of-orderness that plans allow for. If the user has set `max_out_of_orderness`, the
-        backlogs do not change.
+        """Return `backlogs` with the largest out-of-orderness that plans allow for in each split of
+        which few records were compared. If the user has set `max_out_of_orderness`, return them
+        unchanged.
         """
         if self.are_promised:
             return backlogs

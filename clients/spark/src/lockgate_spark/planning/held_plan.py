@@ -1,9 +1,13 @@
 """The wait inside Spark's call of `latestOffset`, while a plan reads nothing although records are
 unread.
 
-Under most triggers, a query waits one step, or until its next trigger is due. Under
-`Trigger.AvailableNow`, Spark would take "nothing yet" for the end of the data. So the wait lasts
-until something may be read, or until the rest is left to the next run.
+Under most triggers, the wait is one step of 0.1 seconds. If the group limits the query, it lasts
+until the query's next trigger is due. It also lasts longer for a producer that has not shown its
+lag yet, and for a record that can be read within a second.
+
+Under `Trigger.AvailableNow`, Spark would take an empty batch for the end of the data. So the wait
+lasts until a record may be read, or until further waiting does not help and the run leaves the
+remaining records to the next one.
 """
 
 from collections.abc import Callable

@@ -32,7 +32,7 @@ ByKey = dict[int, Offsets]
 @dataclass(frozen=True, slots=True)
 class Seen:
     """The unread records from which a draft was made. `heads` has the first one of each split,
-    `disorder` is how far out of order (ms) records may be, and `now` is the wall clock in ms.
+    `disorder` is how far out of order (ms) records may be, and `now` is the wall-clock time in ms.
     """
 
     unread: Unread

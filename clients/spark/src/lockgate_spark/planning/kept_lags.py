@@ -1,13 +1,14 @@
 """The producer lags of a query's splits, kept beside its checkpoint so that a restart can use them.
 
-**When.** They are written at the end of a run. They are also written by each plan that has seen a
-producer exceed what was written (`Shown.covers`), before that plan is carried out. So after a kill,
-the next run's margin covers what is missing. For a producer that shows nothing new, they are
-written every half hour.
+**When.** The lags are written at the end of a run. They are also written by each plan that has seen
+a producer exceed its written lag (`Shown.covers`), before that plan is carried out. So after a
+kill, the margin of the next run covers the lags that were not written. If a producer only shows its
+written lag again, the lags are written every half hour.
 
-**What.** Each kept text is JSON with the `FORMAT`, the text's number, and the values of a `Shown`
-for each split. If the file system cannot store it, one warning is logged and the query continues;
-the next run then measures the lags again.
+**Form.** Each kept text is JSON with the `FORMAT`, the text's number and, for each split, the
+values of a `Shown`, which is the state of its producer (`lockgate.plan.producer_lag`). If the file
+system cannot store it, one warning is logged and the query continues; the next run then measures
+the lags again.
 """
 
 import json
@@ -30,7 +31,7 @@ FORMAT = 1
 
 class KeptLags:
     """The kept lags of one query, read from the newer of the two texts in `memory`. `now` is the
-    wall clock in ms.
+    wall-clock time in ms.
     """
 
     def __init__(self, memory: Memory, now: int) -> None:
@@ -44,7 +45,7 @@ class KeptLags:
             self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
-        """Return the producer lag that was last kept for a split; an empty `Shown` if none was
+        """Return the state of a split's producer that was last kept; an empty `Shown` if none was
         kept.
         """
         return self._kept.get(key, Shown())

@@ -136,7 +136,7 @@ class Looker:
 
     def _search(self, unread: Unread, now: float) -> Look:
         """Ask Kafka for all answers that a draft needs, and return them as a look. `now` is the
-        wall clock (s) before Kafka was asked for the unread records.
+        wall-clock time (s) before Kafka was asked for the unread records.
         """
         bounds = self._bounds.now()
         budgets = {i: source.budget for i, source in self._sources.items()}

@@ -6,8 +6,8 @@ with it. Otherwise each split's bound is the lag that its own producer has shown
 (`lockgate.plan.producer_lag`), after a wait at the start (`startup_grace`). The lags are kept
 beside the checkpoint for the next run.
 
-With window-aligned batches, a window is closed at least a minute after its end, and later if a
-producer has shown a larger lag.
+With window-aligned batches, a window is closed `idle_timeout` after its end. If the user has not
+set that, a window is closed a minute after its end, or later if a producer has shown a larger lag.
 """
 
 import logging
@@ -103,7 +103,7 @@ class Producers:
 
     def why(self, key: Key, now: int) -> str:
         """Return the reason why the split `key` may still bring old records. It is the end of a
-        sentence that begins with the name of the split. `now` is the wall clock in ms.
+        sentence that begins with the name of the split. `now` is the wall-clock time in ms.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
@@ -157,7 +157,7 @@ class Producers:
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
         """Measure the producers' lags from the unread records, and count records that came too
-        late. `now` is the wall clock (ms) before Kafka was asked.
+        late. `now` is the wall-clock time (ms) before Kafka was asked.
 
         `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
         `spark_watermark` (ms) is late.
@@ -202,8 +202,8 @@ class Producers:
         """Set the lag bound of each split in `backlogs`, and mark the splits that are far behind.
         Return `backlogs`, which is changed in place.
 
-        `now` is the wall clock in ms. `apart_ms` is the time between two reports to the group; 0
-        without a group.
+        `now` is the wall-clock time in ms. `apart_ms` is the time between two reports to the group;
+        0 without a group.
         """
         max_drift = bounds.max_drift
         for key in self._find_far_behind(unread, now, max_drift):
@@ -230,8 +230,8 @@ class Producers:
         """Begin the wait for splits whose producer has not shown its lag, if such a split delays a
         record. Call it with each plan.
 
-        `limit` says what limits the plan if the group is ignored. In a group, the reports may delay
-        other queries, so the wait begins at once.
+        `limit` is the reason why the plan would read no further without the group. In a group, the
+        reports may delay other queries, so the wait begins at once.
         """
         if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
@@ -379,7 +379,7 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """Return the wall clock (ms) at which a split's end was asked for. This is `now`, or earlier if
+    """Return the time (ms) at which Kafka was asked for a split's end. This is `now`, or earlier if
     a run under AvailableNow has fixed the ends.
     """
     fixed_at = unread.sources[key[0]].fixed_at

@@ -65,8 +65,8 @@ class BoundedLog(NamedTuple):
 
 
 class Retained(NamedTuple):
-    """The paused `split` with the first unread record that Kafka will delete, and the time (wall
-    clock in ms) `until` which Kafka keeps this record.
+    """The paused `split` whose next unread record Kafka deletes first. `until` is the time (wall
+    clock in ms) up to which Kafka keeps this record.
     """
 
     until: int
@@ -110,7 +110,7 @@ class Retention:
         """Return, for each split, the first offset that is not in danger. Return an empty dict if
         the plan pauses no split.
 
-        `plan` was cut at the ceiling. `now` is the wall clock in ms.
+        `plan` was cut at the ceiling. `now` is the wall-clock time in ms.
         """
         for i, source in unread.sources.items():
             self._configs.setdefault(i, TopicConfigs()).meet(unread.positions[i], source.log.requests, now)
@@ -164,7 +164,7 @@ class Retention:
     def note(self, planned: Planned, now: int) -> dict[Key, int]:
         """Log and count the offsets that the plan `planned` reads early. Call it when the plan is
         carried out. Return the number of these offsets for each split that has some. `now` is the
-        wall clock in ms.
+        wall-clock time in ms.
         """
         if planned.put_off:
             return {}

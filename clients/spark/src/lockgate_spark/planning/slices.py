@@ -63,8 +63,9 @@ BY_SOURCE = JsonForm(_by_source, lambda by_source: {str(source): of for source, 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`, and
-    `torn` is the `upto` of `InterruptedSlices`.
+    """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`. `torn`
+    has the latest event time that a missing record of each split may have
+    (`InterruptedSlices.upto`).
     """
 
     CLOSED: ClassVar[bool] = True
@@ -151,7 +152,7 @@ class Slices:
         last batch ended. If the plan may contain a complete window, also check whether unread
         records were deleted.
 
-        `disorder` is how far out of order (ms) records may be. `now` is the wall clock in ms.
+        `disorder` is how far out of order (ms) records may be. `now` is the wall-clock time in ms.
         """
         self._seen = Seen(unread, draft.heads, disorder, now)
         self._torn.look(self._seen)

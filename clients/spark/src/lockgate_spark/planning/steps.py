@@ -35,7 +35,7 @@ class Look:
     """The answers of the logs for one plan.
 
     Attributes:
-        asked_at: Wall clock in seconds before Kafka was asked.
+        asked_at: Time (s since 1970) before Kafka was asked.
         unread: The positions and the ends.
         bounds: The bounds of the plan.
         answers: Kafka's answers. They are closed, so a draft of them makes no request.
@@ -48,8 +48,8 @@ class Look:
 
     def holds(self, unread: Unread, now: float) -> bool:
         """Return whether a new look would lead to the same draft. `unread` has the new positions
-        and ends, and `now` is the wall clock in seconds. This is false if the horizon limits the
-        draft, because the horizon changes with the clock.
+        and ends, and `now` is the wall-clock time in seconds. This is false if the horizon limits
+        the draft, because the horizon changes with the clock.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON

@@ -25,8 +25,8 @@ def blocker(planned: Planned, producers: Producers) -> Key | None:
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """Pass the wait that a plan shows to `waits`, or None if it shows none. `now` is the wall clock
-    in ms.
+    """If the query waits after this plan, pass the wait to `waits`, otherwise pass None. `now` is
+    the wall-clock time in ms.
     """
     plan, wait = planned.plan, None
     if not planned.put_off:
@@ -42,8 +42,8 @@ def wait_of(
     why: Callable[[], tuple[str, str] | None],
     brief: bool,
 ) -> Wait | None:
-    """Return the wait that a plan shows; None if the plan reads records, or if nothing is left to
-    read.
+    """Return the wait that follows a plan. Return None if the plan reads records, or if nothing is
+    left to read.
 
     `why` returns the name of the split that the others wait for, and the reason. `brief` says
     whether the wait for this split ends within seconds.
@@ -64,7 +64,7 @@ def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: in
     """Return a text about the records that a run under `availableNow` leaves for the next run if it
     ends with this plan. Return an empty text if there is nothing to say.
 
-    `has_read` says whether the run has read any records. `now` is the wall clock in ms.
+    `has_read` says whether the run has read any records. `now` is the wall-clock time in ms.
     """
     plan, windows = planned.plan, planned.basis.windows
     if not plan.paused:

@@ -2,8 +2,8 @@
 
 **Lost and late.** A row is *late* if it is at or below Spark's watermark when it is read. Late rows
 are counted exactly. Not every late row is *lost*: a windowed aggregation drops a row once its whole
-window is behind, and a query without state drops none. So a loss has a lower and an upper bound,
-which are equal if the figure is exact.
+window is below the watermark, and a query without state drops none. So a loss has a lower and an
+upper bound, which are equal if the figure is exact.
 """
 
 from collections.abc import Mapping
@@ -53,8 +53,8 @@ class BatchLoss:
     Attributes:
         rows: All rows of the batch.
         late: By partition, the rows at or below `watermark`.
-        lost: Of these, the rows whose whole window is behind; all of them if the query has no
-            windows.
+        lost: Of these, the rows whose whole window is below the watermark; all of them if the query
+            has no windows.
         oldest: The lowest event time (ms) of a late row.
         watermark: Spark's watermark (ms) for this batch.
         exact: False if the windows were not known when the batch was read.
@@ -146,7 +146,7 @@ class Moment:
     """The figures of one or more consecutive batches.
 
     Attributes:
-        at: Wall clock (s) of the first one's plan.
+        at: Time (s since 1970) when the first batch was planned.
         apart_ms: The largest distance between the first unread records of two partitions; None if
             no plan was made.
         watermark: Spark's last watermark (ms); 0 if it had none.
@@ -178,7 +178,7 @@ class Findings:
     """All findings about one run.
 
     Attributes:
-        began, until: Wall clock (s).
+        began, until: Times (s since 1970) between which the figures were counted.
         rows: Rows read if late rows were counted, else offsets.
         late: None if not counted; `uncounted` then says why.
         late_rows_path: Where the late rows are kept; None if they are not.

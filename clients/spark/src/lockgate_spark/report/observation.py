@@ -1,8 +1,8 @@
-"""Collects figures about a run in observe mode, batch by batch, and returns the findings at any
-time.
+"""The figures of a run in observe mode. They are collected batch by batch, and the findings so far
+can be requested at any time.
 
-A run may last for months, so it keeps a bounded amount of data: a few numbers for each split, and a
-timeline whose neighbouring moments are merged once it is long.
+A run may last for months, so the amount of collected data is bounded. There are a few numbers for
+each split, and a timeline whose neighbouring moments are merged once it is long.
 """
 
 import threading
@@ -76,7 +76,7 @@ class Beside:
 class Observation:
     """Collects the findings about one run, batch by batch. Thread-safe.
 
-    `began` is the wall clock at the start, in seconds. `uncounted` says why late rows are not
+    `began` is the wall-clock time at the start, in seconds. `uncounted` says why late rows are not
     counted; it is empty if they are.
     """
 
@@ -118,7 +118,7 @@ class Observation:
         """Note that Spark reads a source from `start` to `end`.
 
         `view` shows the plan made for the same batch; it is None if no plan could be made. `budget`
-        is the source's maxOffsetsPerTrigger, and `at` is the wall clock in seconds.
+        is the source's maxOffsetsPerTrigger, and `at` is the wall-clock time in seconds.
         """
         with self._lock:
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
@@ -156,7 +156,9 @@ class Observation:
         return max((each.watermark - lowest for each in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
-        """Add the late rows of the last batch of a source. `at` is the wall clock in seconds."""
+        """Add the late rows of the last batch of a source. `at` is the wall-clock time in
+        seconds.
+        """
         with self._lock:
             for split, of_split in batch.late.items():
                 mine = self._splits[source, split]
@@ -182,7 +184,7 @@ class Observation:
             )
 
     def done(self, at: float) -> None:
-        """Note that the last batch is done, and add its duration. `at` is the wall clock in
+        """Note that the last batch is done, and add its duration. `at` is the wall-clock time in
         seconds.
         """
         with self._lock:
@@ -215,8 +217,8 @@ class Observation:
                     self._found = replace(self._found, repeated=True)
 
     def findings(self, state: RunState, until: float, beside: Beside) -> Findings:
-        """Return the findings so far. `until` is the wall clock in seconds, and `beside` has the
-        figures that are counted elsewhere.
+        """Return the findings so far. `until` is the wall-clock time in seconds, and `beside` has
+        the figures that are counted elsewhere.
         """
         with self._lock:
             found, counted = self._found, not self.uncounted

@@ -123,7 +123,9 @@ def _times(moments: Sequence[Moment], frame: _Frame) -> str:
 
 
 def _nice(most: int) -> float:
-    """Return the top of an axis: an even number with few digits that is at least `most`."""
+    """Return the top of an axis, an even number with at most two significant digits that is not
+    below `most`.
+    """
     if most <= 10:
         return max(2, most + most % 2)
     step = int("1" + "0" * (len(str(most)) - 2))

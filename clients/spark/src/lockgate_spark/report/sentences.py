@@ -190,13 +190,13 @@ def percent(part: int, whole: int) -> str:
 
 
 def clock(at: float) -> str:
-    """Return the wall clock `at` (s) as text, in UTC."""
+    """Return a time, in seconds since 1970, as text in UTC."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def span(start: float, end: float) -> str:
-    """Return a period as text, from two wall clocks in seconds: `2026-01-01 10:00:00 to 10:05:00
-    UTC`.
+    """Return a period as text, such as `2026-01-01 10:00:00 to 10:05:00 UTC`. Both times are in
+    seconds since 1970.
     """
     first, last = clock(start), clock(end)
     if first == last:

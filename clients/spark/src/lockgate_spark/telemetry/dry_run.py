@@ -1,4 +1,4 @@
-"""The dry run of observe mode. It compares the batches that Spark reads by itself with the
+"""The dry run of observe mode, which compares the batches that Spark reads by itself with the
 plans.
 """
 
@@ -35,7 +35,7 @@ class DryRun:
         self.offsets_ahead += ahead
 
     def failed(self, error: Exception) -> None:
-        """Log that no plan could be made. Only the first time, this is a warning."""
+        """Log that no plan could be made, as a warning the first time and at debug level later."""
         log.log(
             logging.DEBUG if self.has_failed else logging.WARNING,
             "mode observe: no plan could be made, and the query runs on unchanged: %s",

@@ -1,5 +1,5 @@
-"""Converts views to JSON and back, for a process other than the one that plans. A dataclass becomes
-an object with the names of its fields, and an Enum its value.
+"""The conversion of views to JSON and back, for a process other than the one that plans. A
+dataclass becomes an object with the names of its fields, and an Enum its value.
 """
 
 import types

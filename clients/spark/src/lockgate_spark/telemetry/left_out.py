@@ -1,5 +1,5 @@
-"""Warns once for each split of records that are left out of the alignment because of their event
-time. Logs the number of these records at the end of the run.
+"""Log lines about records that are left out of the alignment because of their event time. There is
+a warning about the first one of each split, and a line with their number at the end of the run.
 """
 
 import logging

@@ -1,5 +1,5 @@
-"""Follows the plans of one run, and shows them in the log, in Spark's progress and to foreachBatch
-functions. It does not influence them.
+"""The observer of one run, which shows the run's plans in the log, in Spark's progress and to
+foreachBatch functions. It does not influence them.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Warns of splits whose records are further out of order than the plans allow for."""
+"""Warnings about splits whose records are further out of order than the plans allow for."""
 
 import logging
 from collections.abc import Mapping

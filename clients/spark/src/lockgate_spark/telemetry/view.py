@@ -33,7 +33,7 @@ class PartitionAlignment:
         left_out_so_far: The same number for all batches of the run so far.
         lag: Largest observed lag of the partition's producer behind the clock; None if no record
             has arrived since the partition was caught up.
-        paused_since: Wall clock (s) when the partition was paused; None if it is not paused.
+        paused_since: Time (s since 1970) when the partition was paused; None if it is not paused.
         read_early: Number of offsets above the read limit that are read because Kafka is about to
             delete them.
         out_of_orderness: Largest amount by which a sampled record was older than an earlier record
@@ -75,7 +75,7 @@ class BatchAlignment:
     Attributes:
         target: Event time up to which the plan reads.
         read_limit: Event time that the plan must not exceed.
-        limited_by: What keeps the plan from reading further: the budget, the group, a partition of
+        limited_by: The reason why the plan reads no further: the budget, the group, a partition of
             the query that may still receive older records, a window, or the end of the data.
         partitions: All partitions of all aligned sources.
         paused: Partitions whose next record is above the read limit. If several sources have a
@@ -85,7 +85,7 @@ class BatchAlignment:
         group_watermark: The group's watermark in the coordinator's last event; None without a
             coordinator.
         blocked_by: The readers that the group waits for; empty without a coordinator.
-        planned_at: Wall clock (s) when the plan was made.
+        planned_at: Time (s since 1970) when the plan was made.
         seconds: How long it took to make the plan, without waits.
         applied: False in observe mode, where the plan only shows what alignment would have read.
         look_ups: Number of requests to Kafka for this plan, over all sources.
@@ -134,8 +134,8 @@ class BatchAlignment:
 
     @property
     def blocker(self) -> str:
-        """What keeps the query from reading further: one of its partitions, readers of the group,
-        or an operator. Empty if nothing does.
+        """The partition, the readers of the group, or the operator that keep the query from reading
+        further, by name. Empty if there are none.
         """
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
@@ -186,7 +186,7 @@ class PlanContext:
     `applied` are as in `BatchAlignment`.
 
     Attributes:
-        planned_at: Wall clock (s).
+        planned_at: Time (s since 1970) when the plan was made.
         seconds: How long the plan took.
         before: View of the previous plan.
         group: The coordinator's last event.

@@ -1,5 +1,5 @@
-"""Describes in words what a query waits for. A line is logged when a wait begins and another when
-it ends, and `status` uses the same words.
+"""The waits of a query in words. A line is logged when a wait begins and another when it ends, and
+`status` uses the same words.
 
 A query that is faster than the others of its group waits for a moment after each batch. This is
 normal, and is not logged. A longer wait is logged, and so is its end. The first one of each kind is
@@ -31,7 +31,7 @@ _NAMED = 3  # readers in one sentence
 
 
 class WaitKind(Enum):
-    """The kinds of waits, by what the query waits for."""
+    """The cause of a wait."""
 
     COORDINATOR = "coordinator"
     GROUP = "group"
@@ -96,8 +96,9 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a group's member at its read limit: for the group, for an operator, or for
-    the coordinator. `next_at` is the event time (ms) of the next record.
+    """Return the wait of a group's member that has reached its read limit. It waits for an answer
+    of the coordinator, for the operator (a person) who has paused it, or for its group. `next_at`
+    is the event time (ms) of the next record.
     """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
@@ -173,8 +174,8 @@ class Waits:
 
     @property
     def present(self) -> tuple[Wait, float] | None:
-        """The query's current wait, and the wall clock (s) when it began; None if the query does
-        not wait.
+        """The query's current wait, and the time (s since 1970) when it began; None if the query
+        does not wait.
         """
         wait = self._present  # another thread may end it meanwhile
         return None if wait is None else (wait, self._clock() - self.lasted_s)

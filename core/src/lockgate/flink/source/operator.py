@@ -211,8 +211,13 @@ class SourceOperator(Generic[S]):
     # -- the coordinator --
 
     def handle_event(self, event: object) -> None:
-        """Handle an event from the coordinator. Raises `InvalidValue` for any other event or a
-        split that is known already, `CannotPause`, or `UnreadableBytes`.
+        """Handle an event from the coordinator.
+
+        Raises:
+            InvalidValue: The coordinator sends no events of this type, or a split is already known.
+            UnreadableBytes: A split cannot be decoded.
+            CannotPause: The reader cannot pause individual splits, and the option
+                `allow_unaligned_splits` is not set.
         """
         if isinstance(event, WatermarkAlignmentEvent):
             self.max_desired_watermark = event.max_watermark

@@ -2,11 +2,11 @@
 readers when their splits change. Watchers are long polls and event streams.
 
 A revision rises when this process or another one executes a command. It also rises as time passes,
-when a lease, a wait or a new group's grace ends. Splits change when a reader has an exchange with
-this process or another one. Therefore each watched group has a follower, a task that checks the
-group at its next deadline. If other processes share the store, it also checks twice in each update
-interval. It checks the splits as well once a reader's stream is open. Checking an unchanged group
-takes one short request to the store. A group without watchers has no follower.
+when a lease, a wait or a new group's grace ends. Splits change when a reader exchanges its splits
+with this process or another one. Therefore each watched group has a follower, a task that checks
+the group at its next deadline. If other processes share the store, it also checks twice in each
+update interval. It checks the splits as well once a reader's stream is open. Checking an unchanged
+group takes one short request to the store. A group without watchers has no follower.
 
 If the store loses its latest commits, revisions that were already announced are lost too. The next
 check then gives the group a higher revision, so that watchers get the current event.
@@ -85,7 +85,7 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether a newer epoch of the reader has had an exchange."""
+        """Return whether a newer epoch of the reader's subtask has exchanged its splits."""
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
         return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
@@ -161,9 +161,9 @@ class Announcer(TurnListener):
         """Yield each new event above revision `after`, and None for heartbeats, until the group or
         the service ends. Continue through outages of the store.
 
-        `of_reader` is a source and one of its readers. If it is set, also yield the source's
-        enumerator, at once and after each change, and end when a newer epoch of the reader has had
-        an exchange.
+        `of_reader` is a source and one of its readers, which is a subtask and its epoch. If it is
+        set, also yield the source's enumerator, at once and after each change, and end once a newer
+        epoch of the subtask has exchanged its splits with the coordinator.
         """
         source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):

@@ -73,12 +73,13 @@ class Coordinator:
 
     An `act` is an id that makes a command take effect only once. A command that is repeated with
     the same `act` gets the same answer, for as long as the group remembers the act. The commit
-    queue repeats a command if the store's answer was lost, so a command without an `act` gets one
-    here.
+    queue repeats a command if the store's answer was lost, so the coordinator generates an `act`
+    for each command that comes without one.
 
-    `listeners` are called before the coordinator's own ones. Use `in_turn` for long work on bodies
-    and splits, and `streams_in_turn` for long work on readers' streams. Callers may read names,
-    journals and samples from `store` directly.
+    `listeners` are called before the coordinator's announcer and sampler. `in_turn` is the queue
+    for long work on the bodies of requests and on splits, and `streams_in_turn` is the queue for
+    long work on readers' streams. Callers may read names, journals and samples from `store`
+    directly.
     """
 
     def __init__(
@@ -198,7 +199,7 @@ class Coordinator:
 
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
         """Record the report in `event`, or only renew the reader's lease if there is none. Then
-        exchange the reader's splits, and return which splits it must add, give back and stop.
+        exchange the reader's splits, and return the splits that it must add, give back and stop.
         """
         if event.report is None:
             turn, _ = await self.queue.submit(name, Renew(source, subtask, event.epoch))

@@ -81,7 +81,8 @@ class Enumerators:
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
         """Exchange the splits of a reader whose epoch `turn` has confirmed. Return the answer, and
-        the changed arrivals. The caller must record these in the group.
+        the changed arrivals, which are the splits on their way to a reader. The caller must record
+        these in the group.
         """
         group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
@@ -131,8 +132,8 @@ class Enumerators:
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """Free the splits of a reader that leaves the group. Return the changed arrivals. The
-        caller must record these in the group.
+        """Free the splits of a reader that leaves the group. Return the changed arrivals, which are
+        the splits on their way to another reader. The caller must record these in the group.
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
@@ -199,7 +200,7 @@ _NONE = Enumerator(began_at=0, revision=0, assigning_at=0)
 
 
 def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
-    """Return the arrivals that the group has not recorded yet."""
+    """Return the splits on their way to a reader (arrivals) that the group has not recorded yet."""
     news = dict[int, Arriving | None]()
     for subtask, split in found.items():
         reader = group.readers.get((source, subtask))

@@ -40,13 +40,17 @@ class ServerClocks:
         return store_ms - (sent_ms + received_ms) / 2
 
     def jumps(self, name: str, part: str = "") -> tuple[ClockJump, ...]:
-        """Return the jumps that this process has not corrected yet in this part of a group."""
+        """Return the jumps of the store's clock by which this process has not yet moved the times
+        of the group, or of its split enumerators if `part` is `SplitRecords.part`.
+        """
         jumps = self._clock(name).jumps
         made_up = self._made_up.get(name + part, 0) if jumps else 0
         return tuple(jump for jump in jumps if jump.number > made_up)
 
     def made_up(self, name: str, jumps: tuple[ClockJump, ...], part: str = "") -> None:
-        """Record that this process has stored the group with its times moved by these jumps."""
+        """Record that this process has stored the group with its times moved by these jumps. `part`
+        is as in `jumps`.
+        """
         if jumps:
             if len(self._made_up) >= MOST_GROUPS:
                 self._made_up.clear()

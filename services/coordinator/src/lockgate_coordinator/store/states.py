@@ -66,7 +66,7 @@ class Records(Protocol[V, S]):
 
     Attributes:
         of: The end of a phrase in messages, such as " of its splits" after "the keys".
-        part: The name of these values among the parts of a group.
+        part: A name for this kind of values; empty for groups.
         scripts: The names of the files that make up the script of a commit.
         state: The class of a state with such a value.
         nothing: The value of a group that does not exist.
