@@ -210,8 +210,9 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return a number above all earlier ones. It is the same for all changes of this `Work`, so
-        that numbers stay near the clock.
+        """Return the assignment number for the changes of this `Work`: the time (ms), or the last
+        number + 1 if that is higher. All changes share one number, because one number for each
+        change would run ahead of the clock.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)

@@ -58,8 +58,8 @@ class Mode(str, Enum):
 
 
 class CatchUp(str, Enum):
-    """The rule of the ceiling. `STRICT` adds the drift to the group's watermark. `JOINT` also
-    allows any event time that the next batch of each reader can reach.
+    """How a group's ceiling is computed. `STRICT` is the group's watermark plus `max_drift`.
+    `JOINT` is higher if the next batches of all readers can reach a higher event time.
     """
 
     JOINT = "joint"

@@ -33,7 +33,7 @@ log = logging.getLogger("lockgate")
 
 
 class Membership:
-    """The readers of one query run in one group, where reader `i` is source `i` of the query.
+    """The membership of one run of a query in a group. Reader `i` is source `i` of the query.
 
     Thread-safe. `close` and `leave` also leave `session`. `coordination` is the read limit that the
     last plan followed.

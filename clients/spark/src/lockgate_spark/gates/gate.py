@@ -139,8 +139,8 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """Wait until the end of the run was reported to the group; return at once if the run goes
-        on.
+        """Wait for up to `_LAST_WORD_S` until the end of a run that has ended has been reported to
+        the group. Return at once if the run goes on.
         """
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)

@@ -18,8 +18,8 @@ _OF_A_RUN = ("query_id", "run_id", "name", "available_now", "interval_s", "in_gr
 
 
 def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) -> Any:
-    """Return the answer to `question` as a value for JSON. `given` are the question's arguments,
-    and `plan` is the plan of the DataFrame that has the hint.
+    """Return the answer to `question` as a value for JSON. `given` holds the question's arguments.
+    A Connect client asks by a hint in a DataFrame, and `plan` is the plan of that DataFrame.
 
     Raises `UnsupportedQuery` for a question that only another version of lockgate asks.
     """

@@ -127,12 +127,13 @@ class KafkaSplitLog:
         return EndsAsked(now, found, uncommitted)
 
     def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
-        """Note the ends that the broker has returned.
+        """Update what is known about each split from the broker's end offsets.
 
-        The live ends show which splits hide records: those of an open transaction, or those that
-        came after the ends were fixed (at `fixed_at`). For such a split, `known_until` does not
-        rise, or rises to `fixed_at` at most. If live ends were not requested, fixed ends hide
-        everything newer.
+        `asked.ends` lack the records of open transactions and, under Trigger.AvailableNow, those
+        that were appended after the ends were fixed (at `fixed_at`). `asked.live` are the ends with
+        both. If a split's live end is higher, `known_until` stays as it is for a source that reads
+        committed records, and is raised to `fixed_at` at most for any other. Without live ends, the
+        splits are known up to `fixed_at`.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at

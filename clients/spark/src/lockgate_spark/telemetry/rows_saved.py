@@ -122,7 +122,8 @@ class EventTimes:
 
 
 class RowsSaved:
-    """A simulation of plain Spark, which follows one aligned run. `rows` is the estimate so far.
+    """Estimates how many rows alignment has saved, by a simulation of plain Spark beside one
+    aligned run. `rows` is how many rows plain Spark would have dropped so far.
 
     `highest` says whether Spark uses the highest of several watermarks. `stored` is Spark's
     watermark (ms) in the checkpoint.
