@@ -2,11 +2,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from lockgate_testbed import class_archives, topics
+from lockgate_testbed.errors import JarsUnavailable
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
+from support.left_out import or_left_out
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,8 +34,11 @@ def test_workers_run_the_interpreter_of_the_driver(spark: "SparkSession") -> Non
 
 def test_session_starts_with_the_archive_of_its_classes(spark: "SparkSession") -> None:
     gateway: Any = spark.sparkContext._gateway
-    archive = class_archives.option(spark.conf.get("spark.driver.extraClassPath") or "")[:1]
-    if not archive:
-        pytest.skip("no archive: python -m lockgate_testbed makes it")
 
-    assert archive[0].partition("=")[2] in Path(f"/proc/{gateway.proc.pid}/maps").read_text()
+    def archive() -> str:
+        found = class_archives.option(spark.conf.get("spark.driver.extraClassPath") or "")
+        if not found:
+            raise JarsUnavailable("no archive of Spark's classes: python -m lockgate_testbed makes it")
+        return found[0].partition("=")[2]
+
+    assert or_left_out(archive) in Path(f"/proc/{gateway.proc.pid}/maps").read_text()

@@ -1,5 +1,5 @@
-"""Archives of the classes that a Spark session loads, for a JVM that starts in half the processor
-time (class data sharing).
+"""Archives of the classes that a Spark session loads (class data sharing). A JVM starts with one in
+half the processor time.
 
 `python -m lockgate_testbed` makes them, once for each classpath. Java checks its version and the
 jars itself, and starts without an archive that does not fit.
@@ -42,16 +42,16 @@ def make(classpath: str, *, plain_files: bool) -> None:
     part = found.with_suffix(f".{os.getpid()}")
     options = f"-XX:ArchiveClassesAtExit={part} -XX:+UseSerialGC -Xlog:cds*=off"
     program = SESSION.format(plain_files=plain_files)
-    try:
-        subprocess.run(
-            [sys.executable, "-c", program], env={**os.environ, OPTIONS: options}, capture_output=True, check=False
-        )
-        if part.exists():
-            part.replace(found)
-    finally:
+    environment = {**os.environ, OPTIONS: options}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    if part.exists() and not done.returncode:
+        part.replace(found)
+    else:
         part.unlink(missing_ok=True)
+        print(f"Spark's sessions start slowly here: {found} cannot be made: {done.stderr[-500:]}", file=sys.stderr)
 
 
 def _archive(classpath: str) -> Path:
-    named = hashlib.sha256(f"{java()}\n{classpath}".encode()).hexdigest()[:16]
+    # Several checkouts may share the folder, but not the jars of PySpark.
+    named = hashlib.sha256(f"{java()}\n{sys.prefix}\n{classpath}".encode()).hexdigest()[:16]
     return jars.cache_dir() / f"classes-{named}.jsa"
