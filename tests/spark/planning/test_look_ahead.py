@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from lockgate_spark.errors import Stopped
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.steps import AHEAD_S
 from support.runs import RunInMemory, SourceInMemory
@@ -114,7 +115,7 @@ def test_stopped_query_does_not_wait_for_a_look_ahead() -> None:
     one, later = query(run=run)
     ends = one.latest_offset(0, START, BUDGET)
     run.active = False
-    with pytest.raises(RuntimeError, match="stopped"):
+    with pytest.raises(Stopped):
         one.latest_offset(0, ends, BUDGET)
     threading.Timer(0.1, later.run).start()
     one.close()

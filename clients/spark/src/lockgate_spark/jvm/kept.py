@@ -27,7 +27,8 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
 from lockgate_spark.jvm.failures import java_cause, root
-from lockgate_spark.jvm.names import class_name
+from lockgate_spark.jvm.late import SEVERAL, allows_several
+from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.offset_ranges import EARLIEST, Range, records
@@ -35,7 +36,6 @@ from lockgate_spark.spark_lines import options_of, session_of
 
 log = logging.getLogger("lockgate")
 
-_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _REFUSED = (
     'late_rows="keep": {}, so that a late row of this query cannot be followed to its offset. Use '
     'late_rows="count", or leave late_rows out'
@@ -101,16 +101,14 @@ class KeptRows:
     def _read_plan(self) -> Any:
         execution, jvm = self._run.execution, self._run.jvm
         session, plan = session_of(execution), execution.logicalPlan()
-        if str(session.conf().get(_SEVERAL, "true")).lower() != "true":
-            raise UnsupportedQuery(f'late_rows="keep" needs {_SEVERAL}=true, which is the default')
+        if not allows_several(session.conf()):
+            raise UnsupportedQuery(f'late_rows="keep" needs {SEVERAL}=true, which is the default')
         if new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
             raise UnsupportedQuery(_REFUSED.format("a filter uses the current time"))
         if class_name(plan).startswith("WriteTo"):
             plan = plan.children().apply(0)
         plan = session.sessionState().optimizer().execute(plan)
-        leaves = plan.collectLeaves().iterator()
-        while leaves.hasNext():
-            leaf = leaves.next()
+        for leaf in each(plan.collectLeaves()):
             index = self._run.index_of(leaf.stream()) if class_name(leaf).startswith("StreamingDataSourceV2") else None
             if index is not None:
                 self._leaves.append((leaf, index, dict(options_of(leaf).asCaseSensitiveMap())))
@@ -155,7 +153,7 @@ class KeptRows:
         return records(spark, options, ranges).select("*", *own, time)
 
     def _ranges(self, index: int, batch: int) -> list[Range]:
-        start, end = (self._run.offsets_in(index, each) for each in (batch - 1, batch))
+        start, end = (self._run.offsets_in(index, number) for number in (batch - 1, batch))
         start = self._sources[index].initial() if start is None else start
         return [
             Range(split.rpartition("-")[0], int(split.rpartition("-")[2]), start.get(split, EARLIEST), to)

@@ -34,7 +34,17 @@ from lockgate_spark.spark_lines import column_of
 
 log = logging.getLogger("lockgate")
 
+SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
+"""Spark's switch for several stateful operators in a plan. Late rows can be counted and kept only
+while it is on.
+"""
+
 _NOTHING = -1  # no row is at or below it
+
+
+def allows_several(conf: Any) -> bool:
+    """Return whether a session's conf has `SEVERAL` on, as by default. `conf` may be Java's."""
+    return str(conf.get(SEVERAL, "true")).lower() == "true"
 
 
 class CountingPlace(NamedTuple):

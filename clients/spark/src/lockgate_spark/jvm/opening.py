@@ -15,7 +15,7 @@ from lockgate_spark.ineffective import warn_of_options
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
-from lockgate_spark.jvm.late import CountingPlace, LateRows
+from lockgate_spark.jvm.late import CountingPlace, LateRows, allows_several
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.zone import check_zone
@@ -27,7 +27,6 @@ from lockgate_spark.running import running
 
 log = logging.getLogger("lockgate")
 
-_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
@@ -164,7 +163,7 @@ def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:
     """
     if alignment.late_rows in ("ignore", "count"):
         return alignment.late_rows == "count"
-    return alignment.mode == "observe" and str(spark.conf.get(_SEVERAL, "true")).lower() == "true"
+    return alignment.mode == "observe" and allows_several(spark.conf)
 
 
 def _unequal(one: Alignment, other: Alignment) -> str:

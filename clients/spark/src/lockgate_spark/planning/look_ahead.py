@@ -13,6 +13,7 @@ from concurrent.futures import Future, wait
 from typing import NamedTuple
 
 from lockgate.plan.model import Limit
+from lockgate_spark.errors import Stopped
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.run import Run
@@ -68,14 +69,14 @@ class LookAhead:
         """Wait for the look that was begun, and return it. Return None if there is none for these
         positions, if it has failed, or if it is no longer valid.
 
-        Raises `RuntimeError` if the query is stopped meanwhile.
+        Raises `Stopped` if the query is stopped meanwhile.
         """
         if self._under_way is None:
             return None
         made_for, made, _ = self._under_way
         while not wait((made,), _STEP_S).done:
             if not self._run.is_active():
-                raise RuntimeError("the query was stopped")
+                raise Stopped()
         self._under_way = None
         if made_for != positions or made.exception() is not None:
             return None
