@@ -198,10 +198,15 @@ def test_answer_after_the_end_of_the_lease_lets_no_query_run_free(url: str, grou
 
 
 def test_news_of_a_coordinator_without_memory_are_not_obeyed(topic: str) -> None:
+    clock = [0.0]
     with CoordinatorProcess() as coordinator:
-        create(coordinator.url, topic, lease_ms=600_000)  # so that "orders" does not come back by itself
-        with member(coordinator.url, topic) as orders, member(coordinator.url, topic, "stranger") as stranger:
+        create(coordinator.url, topic, lease_ms=600_000)
+        with (
+            member(coordinator.url, topic, max_batch="1 second", now=lambda: clock[0]) as orders,
+            member(coordinator.url, topic, "stranger") as stranger,
+        ):
             told = orders.exchange(at(1_000))
+            clock[0] = 2.0  # so that the keeper does not register "orders" again
             coordinator.kill()
             coordinator.start()
             create(coordinator.url, topic, lease_ms=600_000)
