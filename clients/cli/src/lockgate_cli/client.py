@@ -40,7 +40,7 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """The options of the connection. Errors name them as on the command line."""
+    """The connection's options. Error messages name them as on the command line, such as `--ca`."""
 
     __slots__ = ()
 
@@ -74,7 +74,9 @@ class OperatorClient(Connection):
         self._headers = {"User-Agent": f"lockgate/{__version__}"}
 
     def mark(self, request_id: str) -> None:
-        """Send this id with all further requests, for the coordinator's audit lines."""
+        """Send `request_id` with all further requests, so that the coordinator's audit lines show
+        it.
+        """
         self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
@@ -145,7 +147,9 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Return up to `limit` journal entries. `params` are the other parameters of the route."""
+        """Return up to `limit` journal entries. `params` are the other query parameters of the
+        route, such as `kind` and `order`.
+        """
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
@@ -221,7 +225,7 @@ class OperatorClient(Connection):
         return NotFound(problem.detail, problem.type.removeprefix("urn:lockgate:"))
 
     def _text(self, answer: Answer) -> str:
-        """Return the error in `answer` as a text, with a remedy if there is one."""
+        """Return the text of the error in `answer`, with a remedy if there is one."""
         status, detail = answer.status, self._problem(answer).detail
         if not detail:
             return f"{self.url} answers {status}, but not like a lockgate coordinator: check --url"
@@ -240,7 +244,9 @@ class OperatorClient(Connection):
 
 
 def _near(name: str, existing: Iterable[str]) -> list[str]:
-    """Return up to five similar names, or the first five names if none is similar."""
+    """Return up to five `existing` names that are similar to `name`, or the first five if none is
+    similar.
+    """
     names = list(existing)
     return difflib.get_close_matches(name, names, 5, 0.4) or names[:5]
 

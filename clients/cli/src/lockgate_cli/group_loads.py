@@ -1,9 +1,10 @@
-"""The workload of a running group, estimated from two looks at its readers and from its history.
+"""The workload of a running group, estimated from two inspections of its readers (the *looks*) and
+from its history.
 
-A coordinator has the positions of splits, but not the records in their logs. Two looks show how far
-a split's watermark rises for the offsets that are read, and how much its producer appends. The
-history of a source shows how fast it reads when it does not wait for others. The assumptions are
-returned as sentences.
+A coordinator has the positions of splits, but not the records in their logs. Two looks show how
+many records of a split were read and how far its watermark rose meanwhile, and how many records its
+producer appended. The history of a source shows how fast it reads when it does not wait for others.
+The assumptions are returned as sentences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +37,9 @@ class GroupLook:
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Return the look from `sources`, the service's answers for all sources."""
+        """Return the look that consists of `sources`, the service's answers about all sources of a
+        group.
+        """
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )
@@ -148,7 +151,9 @@ def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, flo
 def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
-    """Return a split's unread records and its producer's future ones, or None without any."""
+    """Return a split with its unread records and those that its producer will append, or None if
+    there are neither.
+    """
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1
     newest = now - lag

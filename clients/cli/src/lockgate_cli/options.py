@@ -41,8 +41,8 @@ def _pattern(value: str) -> str:
 
 
 def _name(value: str) -> str:
-    """Return `value` if it is a valid name, or else raise `BadParameter`. In a path, another text
-    might match another route.
+    """Return `value` if it is a valid name, or else raise `BadParameter`. In a URL, other text
+    could match a different route.
     """
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")

@@ -1,4 +1,6 @@
-"""The service's answers as tables for people. Pure functions make rich's renderables from JSON."""
+"""Tables for people, made from the service's answers by pure functions from JSON to rich's
+renderables.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Times, distances and rules of a group in words."""
+"""Functions that put a group's times, distances and rules into words."""
 
 from lockgate.sentences import span
 from lockgate.watermark import MAX, MIN, instant
@@ -38,7 +38,9 @@ def distance(group: Json) -> str:
 
 
 def dated(time: int, now: int) -> str:
-    """Return a time and how long ago it was."""
+    """Return a time with how long ago it was, such as "2026-11-25T14:08:04.000Z (3 s ago)".
+    Both arguments are in ms.
+    """
     if time in (MIN, MAX):
         return "none yet" if time == MIN else "unbounded"
     age = f"{span(now - time)} ago" if time <= now else f"in {span(time - now)}"

@@ -19,11 +19,12 @@ OBSERVED = "lockgate-observed"
 
 
 class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_": "from"}):
-    """A number of equal partitions.
+    """Equal partitions of a query in a workload file.
 
     Attributes:
-        records: The number of records in each, with event times spread evenly from `from` to `to`.
-        count: The number of such partitions.
+        records: The number of records in each partition. Their event times are spread evenly from
+            `from` to `to`.
+        count: The number of partitions.
         lag: How long after its event time a record is appended. Without it, all records are there
             at the start.
     """
@@ -36,7 +37,7 @@ class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_":
 
 
 class QueryText(msgspec.Struct, forbid_unknown_fields=True):
-    """A query. The fields are named as in `Alignment` and in Spark."""
+    """A query in a workload file. The fields are named as in `Alignment` and in Spark."""
 
     delay: str
     partitions: list[PartitionText]
@@ -50,7 +51,7 @@ class QueryText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
-    """The queries of a group, which begin at the time `start`."""
+    """A workload file: the queries of one group, all of which begin at the time `start`."""
 
     queries: dict[str, QueryText]
     catch_up: Literal["joint", "strict"] = "joint"
@@ -129,7 +130,7 @@ class ObservedRun(msgspec.Struct):
 
 def read_observed(path: Path, window_ms: int) -> Workload:
     """Return the workload of a run in observe mode, from its report in JSON. `window_ms` is the
-    length of the query's windows, which the report does not have.
+    length of the query's windows, which is not in the report.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)

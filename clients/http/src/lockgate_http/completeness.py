@@ -2,8 +2,9 @@
 wait`, as pure functions of what the coordinator's inspection shows.
 
 **The promise.** A scheduler that starts a job for the hour before 10:00 needs to know that no
-record of that hour is still to come. The group's watermark alone does not say so: it is made for
-waiting, so it leaves out readers for which no query should wait. Here every reader has to pass.
+record of that hour is still to come. The group's watermark does not show this, because it leaves
+out readers for which no query should wait, such as lost ones. By the rule here, every reader has to
+pass.
 
 **The rule.** A group has passed `until` if each of its readers has read everything before `until`
 (its watermark is `until` - 1 ms or above), and no reader is missing:

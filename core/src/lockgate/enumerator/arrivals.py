@@ -45,8 +45,9 @@ class LastReports:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`, or
-        None if that report does not name the split or no reader waits for it.
+        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`.
+        Return None if the report does not name the split, or if no reader waits for the split
+        because it or the reader is idle or finished.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
@@ -74,8 +75,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Record the splits that older epochs of a reader hold, or that are on their way to these
-    epochs, as arriving at its new epoch. Remove older epochs that hold no splits.
+    """Record as arriving at the reader's new epoch all splits that its older epochs hold, or that
+    are on their way to them. Remove the older epochs that hold no splits.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:

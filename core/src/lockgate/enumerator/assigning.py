@@ -7,9 +7,9 @@ become free when their lease ends, and are reserved for the newer epoch of the s
 * A free split goes to the subtask that had it last, if that one is below its share. All others go,
   in the order of topic and partition, to the reader with the most room relative to its capacity. So
   the splits of one topic are spread over the readers.
-* A reader with more than its share has to give back the difference. Splits that the reader was
-  asked for before come first, then those that were assigned to it last. Such a split is `revoked`,
-  but stays with the reader until it is given back. A reader with capacity 0 has to give back all
+* A reader with more than its share has to give back the difference. Splits for which the reader was
+  already asked come first, then those that were assigned to it last. Such a split is `revoked`, but
+  stays with the reader until it is given back. A reader with capacity 0 has to give back all
   splits.
 
 Nothing is assigned before `assigning_at`, because other readers may still come and present the
@@ -50,7 +50,7 @@ def assign(work: Work) -> Steps[None]:
 
 
 def _counted(work: Work, reader: ReaderId) -> int:
-    """Return how many splits the reader holds, not counting missing ones."""
+    """Return the number of splits that the reader holds, without missing ones."""
     held, missing = work.held(reader), work.now.missing
     return len(held) - len(missing.intersection(held)) if missing else len(held)
 

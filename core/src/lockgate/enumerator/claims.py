@@ -21,8 +21,8 @@ loss, and not above the beginning of the present history (`model`).
     The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one lease: by
     then the claimant has come again, or its lease is over (`Work.settle`).
 
-After a loss some claims that do not count still record their position (`_keep_position`), if their
-number is from a clock that was ahead of the store's, or if the split was listed in the lost
+After a loss, even a claim that does not count may record the split's position (`_keep_position`):
+if its number is from a clock that was ahead of the store's, or if the split was listed in the lost
 commits. The split is then free, and goes to the reader that presented it when splits are assigned
 again.
 
@@ -90,7 +90,9 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the splits that the reader had before a loss and that are not among the `named` ones."""
+    """Free the splits that the reader got before a loss and that are not in `named`, the ids of the
+    splits that it presents.
+    """
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
     yield from for_each(gone, lambda each: work.give_up(reader, *each))

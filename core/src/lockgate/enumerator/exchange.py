@@ -56,14 +56,18 @@ INTERVALS = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """The result of an exchange. `stop` has splits that the reader presented but does not own."""
+    """The result of an exchange. `stop` has the splits that the reader presented but does not
+    own.
+    """
 
     enumerator: Enumerator
     stop: tuple[StoppedSplit, ...]
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator. At first it assigns nothing, but waits for readers of a lost one."""
+    """Return a new enumerator. At first it assigns nothing, because readers of an earlier
+    enumerator that the store has lost may still come.
+    """
     return Enumerator(
         began_at=now_ms,
         revision=now_ms,

@@ -46,8 +46,8 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
     """Return the enumerator with its times adjusted for an exchange at `now_ms`. If all readers
-    were silent for longer than `tolerance_ms`, their leases are extended by the silence. No time is
-    left in the future.
+    were silent for longer than `tolerance_ms`, their leases are extended by the silence. If the
+    clock was set back, no time stays in the future.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:
@@ -93,8 +93,8 @@ def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:
 
 
 def _put_back(enumerator: Enumerator, now_ms: int) -> Enumerator:
-    """Return the enumerator after the clock was set back, with each lease limited to one whole
-    lease from now, and the wait before splits are assigned to the longest lease.
+    """Return the enumerator after the clock was set back. From now on, each lease lasts for at most
+    its full length, and the wait before splits are assigned lasts for at most the longest lease.
     """
     readers = {id: replace(reader, heard_at=min(reader.heard_at, now_ms)) for id, reader in enumerator.readers.items()}
     longest = max((reader.lease_ms for reader in readers.values()), default=0)

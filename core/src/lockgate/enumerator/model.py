@@ -5,8 +5,8 @@ An `Enumerator` is an immutable value, as a group is. Each split is in one place
 of one subtask the older one is *fenced*: it gets no more splits, and keeps those that it holds
 until its lease has ended, because it may not yet have learned that it is fenced.
 
-This follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`, which
-hold splits without positions, since checkpoints have these.
+This follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`. There,
+splits have no positions, because Flink keeps the positions in checkpoints.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -219,7 +219,7 @@ class Work:
         return self._number
 
     def begin_at(self, number: int) -> None:
-        """Give out numbers only above this one from now on, and change the revision."""
+        """Give out only numbers above `number` from now on. This raises the revision."""
         self._moved, self.last_number = True, number
 
     def result(self) -> Steps[Enumerator]:
@@ -248,7 +248,7 @@ class Work:
             self.arrive(epochs[-1], {id: at for id, at in arriving.items() if id not in held})
 
     def _close(self, reader: ReaderId) -> None:
-        """Apply the changes to a reader's splits to its entry in `readers`."""
+        """Write the changed splits of a reader into its entry in `readers`."""
         owner = self.readers[reader]
         revoked = frozenset(self._revoked[reader]) if reader in self._revoked else owner.revoked
         self.readers[reader] = replace(owner, held=self.held(reader), revoked=revoked, arriving=self.arriving(reader))

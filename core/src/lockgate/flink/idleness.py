@@ -10,8 +10,8 @@ whole job.
 2. The output is marked idle once per quiet spell. Meanwhile the inner generator is not called.
 3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
 4. The clock must not run while the split cannot be read (`clocks.PausableClock`).
-5. A timer that starts when the clock shows exactly 0 has not started, since Flink keeps 0 for "not
-   running". It starts one probe later.
+5. Flink uses 0 for "not running". So if the clock shows exactly 0 when the timer should start, the
+   timer starts one probe later.
 
 In an alignment group, silence alone does not prove that nothing is to come, so idle splits are
 defined differently there (`lockgate.plan.model`).

@@ -68,7 +68,9 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Record, by subtask, the split on its way to each reader of a source (`Reader.arriving`)."""
+    """Record which split is on its way to each reader of a source (`Reader.arriving`). The keys of
+    `arriving` are subtasks.
+    """
 
     source: str
     arriving: Mapping[int, Arriving | None]
@@ -97,7 +99,9 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove those of `readers` that are still lost. Other readers now have the splits of these."""
+    """Remove those of `readers` that are still lost, because other readers have taken over their
+    splits.
+    """
 
     readers: Sequence[ReaderKey]
 

@@ -106,8 +106,8 @@ def tick(previous: int, now_ms: int) -> int:
 
 
 def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Group:
-    """Return a new group without readers. `floor` is the `high_water` of the last one of this name,
-    or 0.
+    """Return a new group without readers. `floor` is the `high_water` of the previous group with
+    this name, or 0 if there was none.
     """
     first = tick(floor, now_ms)
     held = bool(config.expected_sources) and config.mode is Mode.ENFORCE
@@ -178,10 +178,10 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """Return the reader without the marks lost, waiting, overdue and passed over, so that they are
-    decided again, or the same object if nothing changes. If the group's lease became shorter,
-    `kept_ms` is the difference. It is added to `heard_at`, so that the present lease still ends
-    when it would have. A parked reader keeps its lease.
+    """Return the reader without the marks lost, waiting, overdue and passed over, which are decided
+    again. `kept_ms` is how much shorter the group's lease became. It is added to `heard_at`, so
+    that the present lease still ends when it would have, unless the reader is parked. If nothing
+    changes, return the same object.
     """
     reported = reader.reported
     if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:

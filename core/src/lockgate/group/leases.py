@@ -6,10 +6,10 @@ millisecond on, the group's `on_lost_reader` decides whether it still counts. It
 reader needs no lease. Flink has no leases: the last watermark of a dead subtask holds its group for
 ever (FLINK-40505).
 
-A scheduled run ends, and the next one begins an hour later. In between its source has to count,
-because readers that ran ahead of it would make its rows late. So its last report may ask to be
-*parked*, for a lease of its own length. A parked reader offers no reach, since its next batch is
-far away. Its next report ends the parking.
+A scheduled query ends a run, and begins the next one an hour later, for example. In between its
+source has to count, because readers that ran ahead of it would make its rows late. So its last
+report may ask to be *parked*, for a lease of its own length. A parked reader offers no reach, since
+its next batch is far away. Its next report ends the parking.
 
 The silence of one reader is a loss; the silence of all is an outage. A living group is never silent
 for longer than `tolerance_ms`. After a longer silence the service, the store or the network was
@@ -47,9 +47,9 @@ close together counts. Clock jumps, stalls and outages would be one case. But ti
 process checks would never count, such as while all readers of a group are parked. A process that
 starts has seen nothing yet, so a dead reader would block the others for ever if processes restart
 more often than leases end. And readers and groups expire after a week, which needs the store's
-clock, and so the rule of jumps. Nor can stalls be moved out of the stored times, as jumps are: each
-process would move them by its own stalls, and two that stall half of the time would keep a dead
-reader for ever.
+clock, and so the rule of jumps. Nor can stalls be corrected in the stored times, as jumps are: each
+process would move the times by its own stalls, and two processes that each stall half of the time
+would keep a dead reader for ever.
 
 Why this is safe. The rules only lengthen leases, so they can make readers wait longer, but let none
 read too early. No wait is endless: an outage extends a reader's lease once (`Reader.excused`), and

@@ -68,8 +68,8 @@ def watermark_of(reader: Reader) -> int:
 
 
 def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
-    """Return the watermark of `watermark_of` for a reader whose last report is `reported`. This is
-    the report's watermark or that of the arriving split, whichever is lower.
+    """Return what `watermark_of` would return if the reader's last report were `reported`: the
+    report's watermark or that of the arriving split, whichever is lower.
     """
     watermark = MAX if reported is None else effective_watermark(reported)
     if reader.arriving is None or (reported is not None and reported.finished):

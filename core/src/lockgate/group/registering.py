@@ -123,8 +123,8 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group with `changes` applied to its readers, because of commands that came at
-    `now_ms`. `counting` has the sources whose readers have reported with them.
+    """Return the group with `changes` applied to its readers, after commands that came at `now_ms`.
+    `counting` has the sources of which a reader has just sent a report that counts.
     """
     return replace(
         group,

@@ -100,9 +100,9 @@ def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
-    """Return the group with `Reader.arriving` set for readers of a source. `arriving` has the
-    splits by subtask. Subtasks without a reader are ignored. If nothing changes, the group is the
-    same object.
+    """Return the group with `Reader.arriving` set for readers of a source. `arriving` maps each
+    subtask to the slowest split on its way to that reader, or to None. Subtasks without a reader
+    are ignored. If nothing changes, the group is the same object.
     """
     changes = dict[ReaderKey, Reader | None]()
     for subtask, split in arriving.items():

@@ -116,7 +116,7 @@ class CoordinatorClient(Connection):
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the pages of a group's or a source's inspection, as the protocol describes them."""
+        """Yield the pages of the inspection of a group or a source at `path`, as decoded JSON."""
         after: dict[str, Any] = {}
         while True:
             answer = self._send("GET", path, params={"limit": 1000, **after})

@@ -35,7 +35,7 @@ log = logging.getLogger("lockgate")
 class Membership:
     """The membership of one run of a query in a group. Reader `i` is source `i` of the query.
 
-    Thread-safe. `close` and `leave` also leave `session`. `coordination` is the read limit that the
+    Thread-safe. `close` and `leave` also leave `session`. `coordination` says which read limit the
     last plan followed.
     """
 

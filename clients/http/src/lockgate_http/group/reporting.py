@@ -28,8 +28,8 @@ class Reporting:
         self._park_ms: int | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
-        """Store the `statuses` of a plan, and return whether other readers wait for a change in
-        them.
+        """Store the `statuses` of a plan. Return whether they differ from the previous ones in a
+        value for which other readers may be waiting.
         """
         changed = _awaited(self.statuses) != _awaited(statuses)
         if statuses != self.statuses:

@@ -47,8 +47,8 @@ class WatermarkSampler:
 
 @dataclass(frozen=True, slots=True)
 class PauseOrResume:
-    """The splits to pause and the splits to resume, by name, in order. It is false if there are
-    none.
+    """The splits to pause and the splits to resume, by name, in order. Its truth value is false if
+    there are none.
     """
 
     pause: tuple[str, ...] = ()

@@ -47,8 +47,9 @@ same object if nothing changes.
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The outcome of a static list: the enumerator with the list, the number of splits that are
-    `new`, and the number of known splits that are `missing` from the list.
+    """The result of setting a static list. `enumerator` is the enumerator with the list, `new` is
+    the number of splits that were not known before, and `missing` is the number of known splits
+    that are not in the list.
     """
 
     enumerator: Enumerator

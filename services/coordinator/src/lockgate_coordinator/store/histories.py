@@ -19,19 +19,21 @@ keeps the mark of the state, and the names of ended series with their last versi
    other commits they have accepted.
 2. *A commit is accepted only on the state from which it was computed.* The script compares the
    whole mark, and by 1 the states are the same.
-3. *Changes are merged only into a state from which they were made.* Redis returns the changes since
+3. *Changes are merged only into the state on which they are based.* Redis returns the changes since
    a mark v/s in two cases only: if s is the series of its own mark w/s, and v <= w, or if s is a
-   series that has ended with a version w >= v. In both cases Redis's state was made from the state
-   w/s. The commits of s are a sequence by construction, so w/s was made from v/s. The changed
-   readers are those with a version above v. In all other cases Redis returns the whole group.
+   series that has ended with a version w >= v. In both cases Redis's state is based on the state
+   w/s. The commits of s are a sequence by construction, so w/s is based on v/s. The changed readers
+   are those with a version above v. In all other cases Redis returns the whole group.
 
 So two replicas that have diverged after one mark are not mistaken for each other, because their
 next commits are in different series, or are the same commit. The method does not rely on
 connections, clocks or the order of versions, and adds no round trip.
 
-**What is not detected.** A deleted group leaves a version without a series, as does an operator who
-changes only the version by hand. Redis forgets an ended series after an hour, or after
-`SERIES_KEPT` versions, and a process that is further behind reads the whole group.
+**What is not detected.** Some states have a version but no series: a deleted group, and a group
+whose version an operator has changed by hand. Two such states with the same version are mistaken
+for each other. Redis forgets an ended series after an hour, or after `SERIES_KEPT` versions. A
+process that remembers a state of such a series reads the whole group, and does not notice whether
+commits were lost.
 """
 
 from typing import Final
