@@ -1,11 +1,7 @@
 """Writes the rows that Spark drops as late to a table (`Alignment(late_rows="keep")`).
 
-**Which rows.** When a row reaches the operator that drops it, a projection has often removed its
-offset. So the rows are not taken from the running batch. If Spark's own metric shows that an
-operator has dropped rows of a batch, the records of the batch are read a second time, by the
-offsets in the checkpoint. They pass through the query's own optimised plan up to each operator that
-drops late rows (`LateInputs.java`). The rows whose event time there is at or below the batch's
-watermark are written. For a batch without late rows, only the metrics are read.
+If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` finds them
+by a second reading. For a batch without late rows, only the metrics are read.
 
 **Exactly once.** The rows are a function of the checkpoint, so they are the same whenever they are
 computed. A batch has a folder of its own, which appears by a rename when it is complete. It is
@@ -15,31 +11,16 @@ process ends in between, the next run first writes the missing rows of the last 
 
 import logging
 from collections.abc import Mapping
-from functools import reduce
 from typing import Any
 
-import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from lockgate_spark.errors import UnsupportedQuery
-from lockgate_spark.jvm.compiler import new_java
-from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
-from lockgate_spark.jvm.failures import java_cause, root
-from lockgate_spark.jvm.late import SEVERAL, allows_several
-from lockgate_spark.jvm.names import class_name, each
+from lockgate_spark.jvm.dropped import DroppedRows
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.unread import Source
-from lockgate_spark.offset_ranges import EARLIEST, Range, records
-from lockgate_spark.spark_lines import options_of, session_of
 
 log = logging.getLogger("lockgate")
-
-_REFUSED = (
-    'late_rows="keep": {}, so that a late row of this query cannot be followed to its offset. Use '
-    'late_rows="count", or leave late_rows out'
-)
 
 
 class KeptRows:
@@ -48,13 +29,12 @@ class KeptRows:
     """
 
     def __init__(self, spark: SparkSession, run: QueryRun, path: str | None, sources: Mapping[int, Source]) -> None:
-        self._context, self._run, self._sources = spark.sparkContext, run, sources
+        self._spark, self._run, self._sources = spark, run, sources
         self.path = path or f"{run.execution.resolvedCheckpointRoot()}/lockgate/late_rows"
         self._committed, self._repeats = run.last_committed(), run.repeats()
         self._memory = run.memory("late")
         self._done: int | None = None
-        self._inputs: Any = None
-        self._leaves: list[tuple[Any, int, dict[str, str]]] = []  # of the plan, their source and its options
+        self._dropped: DroppedRows | None = None
         self._total = 0
 
     def expect(self) -> None:
@@ -63,9 +43,9 @@ class KeptRows:
         committed. Raises `UnsupportedQuery` if a late row of this query cannot be traced to its
         offset.
         """
-        if self._inputs is not None:
+        if self._dropped is not None:
             return
-        self._inputs = self._read_plan()
+        self._dropped = DroppedRows(self._spark, self._run, self._sources)
         files, last = self._files(), -1 if self._committed is None else self._committed
         files.mkdirs(self._path())
         self._discard_after(last)
@@ -96,80 +76,11 @@ class KeptRows:
                 log.debug("the next run looks at batch %d again: %s", self._done, error)
         self._done, self._total = None, 0
 
-    # -- which rows --
-
-    def _read_plan(self) -> Any:
-        execution, jvm = self._run.execution, self._run.jvm
-        session, plan = session_of(execution), execution.logicalPlan()
-        if not allows_several(session.conf()):
-            raise UnsupportedQuery(f'late_rows="keep" needs {SEVERAL}=true, which is the default')
-        if new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
-            raise UnsupportedQuery(_REFUSED.format("a filter uses the current time"))
-        if class_name(plan).startswith("WriteTo"):
-            plan = plan.children().apply(0)
-        plan = session.sessionState().optimizer().execute(plan)
-        for leaf in each(plan.collectLeaves()):
-            index = self._run.index_of(leaf.stream()) if class_name(leaf).startswith("StreamingDataSourceV2") else None
-            if index is not None:
-                self._leaves.append((leaf, index, dict(options_of(leaf).asCaseSensitiveMap())))
-        inputs = new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan)
-        try:
-            self._late(inputs, None, 0)
-        except (Py4JJavaError, PySparkException) as error:
-            raise UnsupportedQuery(_REFUSED.format(root(java_cause(error)).getMessage())) from None
-        return inputs
-
-    def _late(self, inputs: Any, batch: int | None, below: int) -> list[DataFrame]:
-        """Return the late rows of `batch`: one DataFrame for each input of an operator that drops
-        late rows. `below` is the watermark (ms) of the batch. If `batch` is None, the DataFrames
-        are empty.
-        """
-        if str(self._run.execution.outputMode()) == "Complete":
-            return []  # which drops no rows
-        session = session_of(self._run.execution)
-        spark, found = SparkSession(self._context, session), []
-        plans = self._run.jvm.java.util.IdentityHashMap()
-        for leaf, index, options in self._leaves:
-            rows = self._records(spark, index, options, [] if batch is None else self._ranges(index, batch))
-            plans.put(leaf, rows._jdf.queryExecution().analyzed())
-        for n, (operator, plan) in enumerate(inputs.of(plans)):
-            plan.setAnalyzed()
-            rows = DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)
-            by = "lockgate_by.end" if dict(rows.dtypes)["lockgate_by"].startswith("struct") else "lockgate_by"
-            rows = rows.where(F.col(by) <= F.timestamp_millis(F.lit(below)))
-            own = [F.col(f"lockgate_{name}").alias(name) for name in ("topic", "partition", "offset", "event_time")]
-            found.append(rows.select(F.lit(n).alias("input"), F.lit(str(operator)).alias("operator"), *own))
-        return found
-
-    def _records(self, spark: SparkSession, index: int, options: dict[str, str], ranges: list[Range]) -> DataFrame:
-        event_time: Any = self._sources[index].event_time
-        text = "timestamp" if event_time is None else event_time.text
-        if event_time is not None and not event_time.micros:
-            text = f"timestamp_millis({text})"
-        own = [F.col(name).alias(f"lockgate_{name}") for name in ("topic", "partition", "offset")]
-        # records that Kafka has deleted meanwhile must not keep the query from starting
-        options = {"groupIdPrefix": "spark-kafka-source", **options, "failOnDataLoss": "false"}
-        time = unless_it_fails(spark, text, OF_KAFKA).alias("lockgate_event_time")
-        return records(spark, options, ranges).select("*", *own, time)
-
-    def _ranges(self, index: int, batch: int) -> list[Range]:
-        start, end = (self._run.offsets_in(index, number) for number in (batch - 1, batch))
-        start = self._sources[index].initial() if start is None else start
-        return [
-            Range(split.rpartition("-")[0], int(split.rpartition("-")[2]), start.get(split, EARLIEST), to)
-            for split, to in (end or {}).items()
-            if to > start.get(split, 0)
-        ]
-
-    # -- the table --
-
     def _write(self, batch: int) -> None:
-        below = self._run.late_below_in(batch)
-        late = self._late(self._inputs, batch, below)
-        if not late:
+        assert self._dropped is not None
+        rows = self._dropped.of(batch)
+        if rows is None:
             return
-        rows = reduce(DataFrame.unionAll, late).repartition(1).distinct().drop("input")
-        rows = rows.withColumn("watermark", F.timestamp_millis(F.lit(below)))
         files, folder, made = self._files(), self._folder(batch), self._path(f"_writing/{self._run.query_id}-{batch}")
         rows.write.mode("overwrite").parquet(str(made.toString()))
         written = rows.sparkSession.read.schema(rows.schema).parquet(str(made.toString())).count()
