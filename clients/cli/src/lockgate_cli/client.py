@@ -102,7 +102,9 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` readers that follow `after`, a SOURCE/SUBTASK."""
+        """Return the group with up to `limit` of its readers that come after `after`
+        (SOURCE/SUBTASK), or with the first ones if that is None.
+        """
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
@@ -115,7 +117,9 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` readers that follow subtask `after`, with splits."""
+        """Return one source with up to `limit` of its readers above the subtask `after`, or with
+        the first ones if that is None. The readers have their splits.
+        """
         path = f"/v1/groups/{group}/sources/{source}"
         return self._json(path, limit=limit, **({} if after is None else {"after": after}))
 

@@ -72,8 +72,8 @@ def _listening(client: OperatorClient, group: str) -> Coordinator:
 
 @contextmanager
 def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows, on standard error, why the group has not passed yet. It does
-    nothing if standard error is not a terminal.
+    """Yield a function that shows, on standard error, why the group has not passed the event time
+    `bound` yet. It does nothing if standard error is not a terminal.
     """
     console = Terminal(stderr=True)
     if not console.is_terminal:
@@ -85,8 +85,8 @@ def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _interrupted() -> Iterator[None]:
-    """Exit with 130 on Ctrl-C and with 143 on SIGTERM during the `with` block. The statuses 0 and 1
-    are for the outcome of the wait.
+    """Exit with 130 on Ctrl-C and with 143 on SIGTERM during the `with` block, because the statuses
+    0 and 1 say how the wait ended.
     """
 
     def end(number: int, _frame: FrameType | None) -> None:

@@ -56,7 +56,9 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The settings of the queries that the coordinator does not have."""
+    """The settings of the group's queries that no reader reports, so that the user has to give
+    them.
+    """
 
     delay_ms: int
     window_ms: int

@@ -1,4 +1,6 @@
-"""The options that the commands share. None is a token, because process lists show options."""
+"""The options that the commands share. No option takes a token, because process lists show
+options.
+"""
 
 import inspect
 import os

@@ -37,7 +37,9 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def say_lines(text: str) -> None:
-    """Print a text that may have several lines. No line break in it may come from others' texts."""
+    """Print a text that may have several lines. Line breaks in texts from others must be escaped
+    before.
+    """
     for line in text.split("\n"):
         say(line)
 

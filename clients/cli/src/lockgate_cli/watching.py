@@ -28,8 +28,8 @@ group until a reader registers again.
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show `view` on the whole screen until it is interrupted, and request it again every
-    `EVERY_S`. `view` takes the width of the terminal. Raises the error of the first request.
+    """Show `view` on the whole screen until it is interrupted, and call it again every `EVERY_S`
+    seconds. `view` takes the width of the terminal. Raises the error of the first request.
     """
     with _ending():
         shown = view(console.width)

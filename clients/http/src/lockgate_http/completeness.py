@@ -17,8 +17,8 @@ pass.
   shows how far it has read.
 * An *idle* reader or partition has read all its records, and its producer is silent. Its own
   watermark does not rise without new records, so it has also passed once the coordinator's clock is
-  `max_drift` above `until`. Spark's readers already apply such a bound in the watermarks that they
-  report, with the lag that their producers have shown.
+  `max_drift` above `until`. Spark's readers already apply such a bound to the watermarks that they
+  report, based on the lag that their producers have shown.
 * A reader that has *registered* but not reported has not passed, nor has a partition that is
   assigned to no reader, nor an expected source without a reader, nor a group without readers.
 * A group that is younger than a lease has not passed. A coordinator that has lost its memory

@@ -131,8 +131,8 @@ def _pause_s(found: Standing, error: AlignmentError | None) -> float:
 
 
 def look(pages: Pages, group: str, until: int) -> Standing:
-    """Return the standing of a group from all its readers. Only the first page is requested while
-    the group's event alone shows that it has not passed.
+    """Return the standing of a group from all its readers. If the group's event already shows that
+    it has not passed, only the first page is requested.
     """
     path = f"/v1/groups/{group}"
     first, sources = None, dict[str, None]()

@@ -14,8 +14,9 @@ loss, and not above the beginning of the present history (`model`).
     unknown, as the store has lost all data a lost one                          counts
     anything else                                                               is refused
 
-(1) The same process has registered again. (2) The reader's lease has ended, and no other reader has
-    got the split since. (3) Only while a reader may still read splits that it got before the loss.
+(1) In this case the same process has registered again. (2) In this case the reader's lease has
+    ended, and no other reader has got the split since. (3) This holds only while a reader may still
+    read splits that it got before the loss.
 (4) The split is in doubt until the other reader's next exchange. If this presents the split, the
     claim is refused. If it does not, or if that reader's lease ends, the split is free (`let_go`).
     The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one lease: by

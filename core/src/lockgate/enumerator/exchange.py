@@ -9,8 +9,8 @@ and the right position:
    present assignment (`claims`), so one from a fenced reader changes nothing, and a reader gains
    nothing if it makes up a number.
 2. *Leases.* A reader keeps a split until it gives it back or leaves, or its lease is over
-   (`leases`). A split that an exchange does not name stays assigned, and is added again, because
-   the answer that added it may have been lost.
+   (`leases`). A split that an exchange does not name stays assigned, and the answer adds it again,
+   because an earlier answer that added it may have been lost.
 3. *Positions* rise with each snapshot. An older message that comes late has a lower position, which
    is ignored. Only a restore, which a user asks for, sets a position back.
 4. *Shares* decide how many splits each reader gets, with the fewest moves (`shares`, `assigning`).

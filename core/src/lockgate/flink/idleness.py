@@ -57,7 +57,9 @@ class IdlenessTimer:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """The generator `inner` with idleness after `timeout`, measured by `clock`."""
+    """A generator that uses `inner`, but marks the output idle after `timeout` without events.
+    `clock` measures that time.
+    """
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:
         self.inner = inner

@@ -91,11 +91,15 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
-        """Return a handle whose watermarks are combined at once. Raises `UnknownName`."""
+        """Return a handle to the output `name`, whose watermarks are combined at once. Raises
+        `UnknownName` if it is not registered.
+        """
         return _Output(self, name, self._registered(name), immediate=True)
 
     def deferred(self, name: str) -> WatermarkOutput:
-        """Return a handle whose watermarks wait for `on_periodic_emit`. Raises `UnknownName`."""
+        """Return a handle to the output `name`, whose watermarks wait for `on_periodic_emit`.
+        Raises `UnknownName` if it is not registered.
+        """
         return _Output(self, name, self._registered(name), immediate=False)
 
     def on_periodic_emit(self) -> None:

@@ -121,8 +121,8 @@ class TimestampsAndWatermarks:
             self._main.emit_periodic()
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pause and resume the clocks of splits (rule 6). Raises `UnknownName`, or `WrongState` for
-        a resume without a pause. In both cases no clock is changed.
+        """Pause and resume the clocks of splits (rule 6). Raises `UnknownName` for a split without
+        an output, and `WrongState` for a resume without a pause. In both cases no clock is changed.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]
@@ -154,7 +154,7 @@ class TimestampsAndWatermarks:
         return clock
 
     def forget_clock(self, split_id: str) -> None:
-        """Remove the clock of a split that is finished. Raises `UnknownName`."""
+        """Remove the clock of a split that is finished. Raises `UnknownName` if it has none."""
         self._split_clock(split_id)
         del self._split_clocks[split_id]
 

@@ -47,7 +47,9 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split, and check only its offsets, as Flink does. Raises `InvalidValue`."""
+        """Return a split of which only the offsets are checked, as in Flink. Raises `InvalidValue`
+        if one of them is invalid.
+        """
         split = object.__new__(cls)
         for name, value in zip(
             cls.__match_args__, (topic, partition, starting_offset, raw_stopping_offset), strict=True
@@ -105,7 +107,9 @@ class KafkaPartitionSplitState:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare the splits alone, as Flink does. `other` may be a split."""
+        """Compare only the splits, as Flink does, and not the current offsets. `other` may also be
+        a split.
+        """
         return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
 
     def __hash__(self) -> int:

@@ -27,10 +27,11 @@ their next batch, they may read up to it without a round of reports in between.
    and its own T. The plan may be above the present ceiling, which falls when a reader reports from
    further behind. If the plan is in Spark's checkpoint by then, it is read as it was logged.
 2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
-   whichever is greater.* A plan up to T ≤ C got C from reports w, R. So T ≤ L + d ≤ w(r) + d, or T
-   ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of r. So T − L is at most d or, if
-   that is greater, the lowest max(w(r), R(r)) − L. An older ceiling can only be lower, because w(r)
-   does not fall within a run (except for a new partition with old records).
+   whichever is greater.* A plan up to T ≤ C received a ceiling C that was computed from reports w,
+   R. So T ≤ L + d ≤ w(r) + d, or T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of
+   r. So T − L is at most d or, if that is greater, the lowest max(w(r), R(r)) − L. An older ceiling
+   can only be lower, because w(r) does not fall within a run (except for a new partition with old
+   records).
 3. *The same holds at commits.* When its batch is done, r is at w(r) or above. It gets as far as it
    offered in the batch under way or in the next one, because its budget gets it at least as far
    from any later position. So after each reader has planned once more, all can be at C.
@@ -63,8 +64,8 @@ every record, and measures the rate.
 The revision rises exactly when the group's watermark, its ceiling or the set of paused sources
 (`source_pauses`) changes. It never falls.
 
-Follows Flink's `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which have
-only the strict rule. Traces of both are replayed against that rule
+This follows Flink's `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which
+have only the strict rule. Traces of both are replayed against that rule
 (docs/internals/flink-parity.md).
 """
 

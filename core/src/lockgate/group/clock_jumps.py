@@ -12,8 +12,8 @@ slow answer gives wide bounds, which do not replace narrower bounds from earlier
 **Correction.** The process moves all times of a group forward by the largest jump that the bounds
 allow: leases, parking, waits, the grace of a new group. No time is moved beyond the moment at which
 the jump was noticed. So no time lies further in the past than the monotonic clock shows, and no
-lease ends early. Times from after the jump are moved as well, since they cannot be told from
-earlier ones. A lease is never lengthened beyond one lease after the moment at which the last
+lease ends early. Times from after the jump are moved as well, since they cannot be distinguished
+from earlier ones. A lease is never lengthened beyond one lease after the moment at which the last
 process noticed the jump.
 
 A clock that is put back makes leases longer, never shorter. The rule in `leases` corrects them with

@@ -15,8 +15,8 @@ leases and long waits (`leases`, `long_waits`). The group's watermark and ceilin
 * A command that is sent twice takes effect once. The group keeps the last `ACTS_KEPT` commands
   whose repetition would be refused (`Act`), so that a repetition gets the answer of the first one.
 
-Follows Flink's `SourceCoordinator` with its `WatermarkAggregator`, which keeps the same values in
-the memory of one job until the job ends.
+This follows Flink's `SourceCoordinator` with its `WatermarkAggregator`, which keeps the same values
+in the memory of one job until the job ends.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,6 +1,7 @@
 """Limits on the size of one group, so that no caller uses up resources that all others need.
 
-A command that would exceed a limit is refused. A group above a limit keeps its readers and splits.
+A command that would exceed a limit is refused. If a limit is lowered, a group that is above it
+keeps its readers and splits.
 """
 
 from collections.abc import Collection

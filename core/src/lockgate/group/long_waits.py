@@ -8,19 +8,19 @@ Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
   A passed-over reader does not count in the group's watermark, and reads as fast as it can, because
   the ceiling is far above it. The group no longer waits for expected sources.
 
-When a reader waits. Each of its reports decides: the reader waits if its watermark is at the
-ceiling or above, so that its next record is not allowed, and another reader is lower. (No reader
-waits for itself.) Readers report at least three times in a lease, so a wait is known to within a
-third of a lease. A wait ends with a report from below the ceiling, or with a report that parks the
-reader. It begins again with each report of a higher watermark, because a reader that makes
-progress, however slow, is not stuck. Time in which no reader could make progress does not count as
-waiting: an outage (`leases`), or a stall of the process (`now`).
+**When a reader waits.** Each of its reports decides this: the reader waits if its watermark is at
+the ceiling or above, so that its next record is not allowed, and another reader is lower. (No
+reader waits for itself.) Readers report at least three times in a lease, so a wait is known to
+within a third of a lease. A wait ends with a report from below the ceiling, or with a report that
+parks the reader. It begins again with each report of a higher watermark, because a reader that
+makes progress, however slow, is not stuck. Time in which no reader could make progress does not
+count as waiting: an outage (`leases`), or a stall of the process (`now`).
 
-Which readers block it. All whose watermark plus the drift is at or below the waiting reader's
-watermark, and that do not wait themselves. A passed-over reader counts again as soon as it reports
-a watermark that is at most the drift below that of the others. So none of them has to wait while it
-reads more than one drift. It also counts again when no other reader counts, because otherwise all
-passed-over readers would run without a limit.
+**Which readers block it.** These are all readers whose watermark plus the drift is at or below the
+waiting reader's watermark, and that do not wait themselves. A passed-over reader counts again as
+soon as it reports a watermark that is at most the drift below that of the others. So none of them
+has to wait while it reads more than one drift. It also counts again when no other reader counts,
+because otherwise all passed-over readers would run without a limit.
 """
 
 from dataclasses import replace

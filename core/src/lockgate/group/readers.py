@@ -3,9 +3,9 @@
 A command makes a new group and leaves the old one as it was, so a refused command or a lost race is
 undone by dropping the new group. The readers are spread over `_SHELVES` shelves by their key. A
 change copies the shelves that it touches, and shares all others with the previous version. Each
-shelf computes its lowest numbers once, and the group's are the lowest of those. So a report into
-10,000 readers copies some 160 of them and takes 0.1 ms. Neighbouring subtasks share a shelf, so
-that a batch, which names them in order, copies few shelves in each of its turns.
+shelf computes its lowest numbers once, and the group's are the lowest of those. So a report in a
+group of 10,000 readers copies some 160 of them and takes 0.1 ms. Neighbouring subtasks share a
+shelf, so that a batch, which names them in order, copies few shelves in each of its turns.
 
 A shelf never changes, so shelves of two versions can be compared by identity: `moved_since` only
 compares the readers of shelves that are different objects.

@@ -12,7 +12,7 @@ Each command returns the changed group, or raises a `Refused` and changes nothin
   reader's watermark but never lower it, and only for splits that the last report named, because a
   task sees only its own splits.
 
-Follows Flink's `SourceCoordinator.handleReportedWatermark`.
+This follows Flink's `SourceCoordinator.handleReportedWatermark`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -121,7 +121,9 @@ class _Lowests:
         self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
 
     def of(self, splits: Mapping[str, SplitReport]) -> int:
-        """Return `_lowest(splits)`. `splits` is kept, so that no other object gets its id."""
+        """Return `_lowest(splits)`. The cache keeps a reference to `splits`, so that no other
+        object gets its `id()`.
+        """
         if id(splits) not in self._found:
             self._found[id(splits)] = (splits, _lowest(splits))
         return self._found[id(splits)][1]

@@ -1,6 +1,6 @@
 """The look-ups in the logs that one plan of a query needs, and the search that makes them.
 
-Each look-up is a request to the broker, so its answer is kept. They come in this order:
+Each look-up is a request to the broker, so its answer is kept. The look-ups come in this order:
 
 1. the first unread record of each split (`heads`);
 2. the first record of each split above an event time (`cut`), for one event time after the other
@@ -161,8 +161,8 @@ class LogAnswers(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """The use of the budget by event time, with which the next draft's search begins; None if
-        no look-up has measured it yet.
+        """How much of the budget a batch uses, by the event time at which it ends. The search of
+        the next plan begins with this curve. None if no look-up has measured it yet.
         """
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned

@@ -14,8 +14,8 @@ is ahead. If this is true of every record of every recent producer, by `AHEAD_MS
 `SHOWN_MS`, the driver's clock is taken to be behind by the smallest of these differences. So one
 producer on time is enough to trust the driver's clock.
 
-Records take precedence over a jump. If records have come since a jump was noticed, accepting the
-jump does not itself change the time of plans, which then follows the records. So plans do not
+Records take precedence over a jump. If records have come since a jump was noticed, the jump itself
+does not change the time of plans when it is accepted: the time follows the records. So plans do not
 change if the driver's clock jumps and no producer's clock does, or if the driver's wrong clock is
 corrected.
 

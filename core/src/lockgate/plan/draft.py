@@ -66,8 +66,8 @@ class Draft(Generic[Split]):
 
     def extended(self, event_time: int) -> "Draft[Split]":
         """Return a draft with the target `event_time` (ms, within the horizon) if that is higher
-        and within the budgets, else this draft. There may be room, because the search is content
-        with 99 % of a budget.
+        and within the budgets, else this draft. There may be room, because the search stops at 99 %
+        of a budget.
         """
         own = self._own
         if own.target >= event_time or own.overfull is not None or self.answers.use(self.answers.cut(event_time)) > 1:

@@ -22,7 +22,8 @@ stamped in the future are.
   behind these will be.
 
 The `grace` allows for records that are on time but stamped after a plan has read the clock. They
-come while the plan waits for the broker or, in a group, until the others learn of the next plan.
+come while the plan waits for the broker or, in a group, until the next plan has reached the other
+readers.
 
 **Memory.** All that is known of a producer is kept in one `Shown`, from which a restarted run can
 go on. A split that no plan has looked at for an hour is no longer `known`: its producer may have
@@ -158,8 +159,8 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Drop the recorded end of the log, so that the next look shows no lag. Records after it
-        are hidden for now.
+        """Drop the recorded end of the log, because records after it are hidden for now. The next
+        look then shows no lag.
         """
         self.state = self.state._replace(end=-1)
 

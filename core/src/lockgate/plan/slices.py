@@ -6,7 +6,7 @@ windows without keeping any state.
 reach the end of the window that has the first unread record:
 
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
-  once everything in the logs is known up to `idle_timeout` after its end.
+  once the ends of all logs have been looked up at least `lag(s)` (`model`) after its end.
 * The window exceeds the *budget*. The batch reads as much of it as the budget allows. The slices of
   batches that share a window are not `whole`.
 * The *group's ceiling* is lower. While the group waits for another reader, the query waits until it
@@ -14,8 +14,8 @@ reach the end of the window that has the first unread record:
   raise the ceiling, so the query reads up to it. This does not happen if `max_drift` is at least as
   long as a window.
 
-A slice is **whole** if, of the windows from `start` to `end`, its batch has all records that are
-ever read. Only stragglers may be missing: records out of order that come after the batch.
+A slice is **whole** if its batch has all records of the windows from `start` to `end` that are ever
+read. Only stragglers may be missing: records out of order that come after the batch.
 
 A window is **torn** if part of it was deleted or read before. No batch holds a torn window together
 with one that may be whole: `whole_from` is the start of the first window that is not torn.

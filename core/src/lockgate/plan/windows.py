@@ -5,10 +5,11 @@ counted from local midnight. So it has the same rows as one partition of a table
 by `date_trunc`, `hour` or a date in that zone. When clocks change, a day has 23 or 25 hours, and an
 hour of the day can be missing.
 
-**When clocks go back**, an hour of local time occurs twice. If a batch ended between the two, the
-next batch would overwrite the first hour with the second. So a window ends only at an instant after
-which no earlier local time occurs again. The hour that occurs twice is one window of two hours. Its
-four half hours are one window, too, if windows last half an hour.
+**When clocks go back**, an hour of local time occurs twice. If a batch ended between the two
+occurrences, the next batch would overwrite the rows of the first hour with those of the second. So
+a window ends only at an instant after which no earlier local time occurs again. The hour that
+occurs twice is one window of two hours. Its four half hours are one window, too, if windows last
+half an hour.
 
 **Without a zone**, windows may have any size, and begin at multiples of it since 1970-01-01T00:00Z,
 as in Spark's `window()` and in Flink.

@@ -171,8 +171,9 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The queries of one group, with the ceiling's rule `joint` or, if that is false, strict. They
-    start at the wall clock `start_ms`. If that is None, `begin` derives it from the splits.
+    """The queries of one group. If `joint` is true, their ceiling follows the rule joint, else
+    strict. They start at the wall clock `start_ms`. If that is None, `begin` derives the time from
+    the splits.
     """
 
     queries: tuple[QueryLoad, ...]

@@ -1,5 +1,5 @@
 """The messages between readers and the coordinator: events, and their strictly checked JSON.
 
-Used by the coordinator's API and store, and by the clients. The contract is
+The coordinator's API and store use them, and so do the clients. The contract is
 `docs/internals/protocol.md`.
 """

@@ -1,9 +1,9 @@
 """Decoding, checking and encoding the JSON of every message, by the types of its fields.
 
-A message that is misread is worse than a refused one. `{"epoch": true}` is not epoch 1.
-`{"watermark": 1.0}` was a double, and may have lost its last digits. So each field is checked for
-its exact type and range, and nothing is converted. One `InvalidMessage` carries the first faults of
-a message, and the number of the others. A message with very many faults is not read to its end.
+A misread message is worse than a refused one. `{"epoch": true}` is not epoch 1. `{"watermark":
+1.0}` was a double, and may have lost its last digits. So each field is checked for its exact type
+and range, and nothing is converted. One `InvalidMessage` carries the first faults of a message, and
+the number of the others. A message with very many faults is not read to its end.
 
 Unknown fields are ignored, so that either side may be the newer one. In a message that is `CLOSED`
 they are faults. A field with a default may be absent, and one that may be None may also be null.
@@ -87,7 +87,7 @@ class Shape:
 
     def read(self, value: object, path: Path, faults: Faults) -> Any:
         """Return `value`, decoded from JSON. If it is invalid, add its faults to `faults`, under
-        `path`. The result must not be used then.
+        `path`. In that case the result must not be used.
         """
         raise NotImplementedError
 

@@ -72,7 +72,7 @@ class GroupConfig:
     limit.
 
     Raises `InvalidValue` for a number below its minimum and for an invalid source name. In JSON an
-    unknown field is an error. Otherwise a misspelt `{"max_drift": 30000}` without `_ms` would be
+    unknown field is an error. Otherwise `{"max_drift": 30000}`, in which `_ms` is missing, would be
     ignored, and the default would apply.
     """
 
@@ -204,7 +204,9 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
-    """A reader with the group's lowest watermark. `split` is its lowest split, if it has any."""
+    """A reader with the group's lowest watermark. `split` is the split of this reader with the
+    lowest watermark, or None if the reader reports no splits.
+    """
 
     source: Name
     subtask: Count

@@ -24,7 +24,9 @@ Look = Callable[[], Awaitable[list[str] | None]]
 
 
 class Dangers:
-    """The checks `looks`. Each danger is logged when a check finds it, and when it is resolved."""
+    """Checks (`looks`) that are repeated. Each danger is logged when a check finds it, and when it
+    is resolved.
+    """
 
     def __init__(self, *looks: Look) -> None:
         self._said = {look: list[str]() for look in looks}

@@ -49,7 +49,7 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if the source would have too many `splits` and more than
+        """Raise `LimitReached` if the source would have too many `splits`, unless it had as many
         `before`.
         """
         if splits > max(self.splits, before):

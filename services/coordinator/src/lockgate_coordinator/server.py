@@ -119,7 +119,9 @@ def _collect_garbage_seldom() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError`."""
+    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError` if the address
+    cannot be used.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE

@@ -56,8 +56,8 @@ Report = tuple[str, ReportedWatermarkEvent]
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The newest epoch of a reader, the owner and the attributes with which it was registered, and
-    the state of the reader, such as `lost`.
+    """The newest registration of a reader: its epoch, owner and attributes, and the present state
+    of the reader, such as `lost`.
     """
 
     epoch: int
@@ -138,7 +138,7 @@ class CoordinatorClient(Connection):
         return self._message(RegistrationAnswer, answer)
 
     def registered(self, source: str) -> dict[int, Registered]:
-        """Return the newest epoch of each reader of `source`."""
+        """Return the newest registration of each reader of `source`, by subtask."""
         answer = self._send("GET", f"{self._group}/sources/{source}", params={"limit": 1000})
         return self._read(
             answer,

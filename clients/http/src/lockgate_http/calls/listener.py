@@ -3,7 +3,7 @@ polls if no stream gets through.
 
 The listener relies on a stream only while data flows: the current event comes at once, and then
 some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut long
-answers, or not know the route, and so break one of the two rules. Then the listener polls for a
+answers, or not know the route, so that one of these does not arrive. Then the listener polls for a
 minute, and tries the stream again. A stream that merely ends is opened again.
 
 Without the listener the group is slower but still correct, because each reader reports at least

@@ -35,8 +35,8 @@ log = logging.getLogger("lockgate")
 class Membership:
     """The membership of one run of a query in a group. Reader `i` is source `i` of the query.
 
-    Thread-safe. `close` and `leave` also leave `session`. `coordination` says which read limit the
-    last plan followed.
+    All methods are thread-safe. `close` and `leave` also leave `session`. `coordination` says which
+    read limit the last plan followed.
     """
 
     def __init__(
@@ -107,8 +107,9 @@ class Membership:
         """Report the query's sources, by subtask, and return the ceiling (ms) for the next plan.
 
         No report is sent if nothing has changed for which other readers wait, and the update
-        interval has not passed. Raises `Fenced`, `CoordinatorRefused`, and `CoordinatorUnavailable`
-        if an outage should stop the query.
+        interval has not passed. Raises `Fenced` if another run took over, `CoordinatorRefused` if
+        the coordinator refuses a reader, and `CoordinatorUnavailable` if an outage has lasted so
+        long that it stops the query.
         """
         outage = self._session.outage
         # the keeper asks, so that no plan waits for it

@@ -109,8 +109,8 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Adopt newer epochs of this run, or clear `epochs` if a reader is no longer registered.
-        Raises `Fenced` if another run has registered a newer epoch.
+        """Store the newest epochs if this run opened them, or clear `epochs` if a reader is no
+        longer registered. Raises `Fenced` if another run has registered a newer epoch.
         """
         try:
             newest = self._session.client.registered(self._source)

@@ -45,4 +45,4 @@ class TimestampsAndWatermarksOperator(Operator):
             self._rising.emit_watermark(MAX)
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Drop the status. The stream is idle when its own generator says so."""
+        """Drop the status. Only the operator's own generator marks the stream idle."""

@@ -93,8 +93,8 @@ class Network:
     def connect(
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
-        """Add a channel from each sender to input `index` of each receiver. Raises `UnknownName`,
-        or `WrongState` after `start`.
+        """Add a channel from each sender to input `index` of each receiver. Raises `UnknownName` if
+        a receiver has no such input, and `WrongState` after `start`.
         """
         self._not_started()
         for receiver in receivers:

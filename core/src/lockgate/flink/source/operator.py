@@ -71,8 +71,8 @@ RUNNING = (OperatingMode.OUTPUT_NOT_INITIALIZED, OperatingMode.READING, Operatin
 class SourceOptions:
     """The settings of a source operator, with Flink's defaults.
 
-    `buffer_size` is the number of watermark samples, per split and for the source. With
-    `allow_unaligned_splits`, a reader that cannot pause splits is accepted.
+    `buffer_size` is the number of watermark samples that are kept for each split and for the
+    source. With `allow_unaligned_splits`, a reader that cannot pause splits is accepted.
     """
 
     auto_watermark_interval_ms: int = 200
@@ -123,7 +123,9 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Restore a snapshot. Raises `UnreadableBytes`, or `WrongState` after `open`."""
+        """Restore the splits of a snapshot. Raises `UnreadableBytes` if they cannot be decoded, and
+        `WrongState` after `open`.
+        """
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
         self._restored = read_splits(state, self._serializer)
@@ -178,7 +180,9 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Poll the reader, if the mode allows it. Raises `WrongState` if `output` has changed."""
+        """Poll the reader if the mode allows it, and return whether there may be more. Raises
+        `WrongState` if `output` has changed.
+        """
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
             raise WrongState("a source operator writes to one output: this is another one")
         if self.mode is OperatingMode.OUTPUT_NOT_INITIALIZED:

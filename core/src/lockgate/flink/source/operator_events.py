@@ -37,7 +37,9 @@ class SplitSerializer(Protocol[S]):
         """Return one split's bytes."""
 
     def deserialize(self, version: int, data: bytes) -> S:
-        """Return the split of these bytes. Raises `UnreadableBytes`."""
+        """Return the split of these bytes. Raises `UnreadableBytes` if they are not such a
+        split.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class AddSplitEvent(Generic[S]):
         return cls(serializer.version, tuple(serializer.serialize(split) for split in splits))
 
     def splits(self, serializer: SplitSerializer[S]) -> list[S]:
-        """Return the splits. Raises `UnreadableBytes`."""
+        """Return the decoded splits. Raises `UnreadableBytes` if one cannot be decoded."""
         return [serializer.deserialize(self.serializer_version, data) for data in self.data]
 
 

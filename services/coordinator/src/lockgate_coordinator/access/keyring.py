@@ -31,7 +31,7 @@ log = logging.getLogger("lockgate")
 
 class Keyring:
     """The valid tokens, from a TOML `file` and from the string `listed` (`role=token,…`). `clock`
-    returns monotonic seconds. Raises `InvalidTokens`.
+    returns monotonic seconds. Raises `InvalidTokens` if either source is invalid.
     """
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:

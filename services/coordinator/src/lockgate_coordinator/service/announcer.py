@@ -58,8 +58,8 @@ class _Watch:
         newest: The event with the highest revision so far.
         with_splits: Whether a reader's stream has been opened, so that splits are checked too.
         epochs: A cache of the newest epochs in `enumerators`, by source and subtask.
-        failure: The error of the last check, if it failed. Its traceback is removed: the frames
-            would keep this object alive, and it would grow each time the error is raised.
+        failure: The error of the last check, if it failed. Its traceback is removed, because its
+            frames would keep this object alive, and each raise would make it longer.
         beats: The number of heartbeats so far.
         wakes_at: The event loop's time of the next check, or None without a deadline.
         look_now: An event that is set when the follower should check at once.

@@ -134,7 +134,9 @@ class Coordinator:
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Remove the group's expired readers, or an expired group itself. Raises `UnknownGroup`."""
+        """Remove the group's expired readers, or an expired group itself. Raises `UnknownGroup` if
+        the group does not exist.
+        """
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
             loaded = await self.store.load(name)
@@ -276,7 +278,9 @@ class Coordinator:
         return found, None
 
     async def ready(self) -> None:
-        """Check that requests can be served. Raises `StoreUnavailable` and `Stopping`."""
+        """Check that requests can be served. Raises `StoreUnavailable` if the store does not answer
+        or commits fail, and `Stopping` if the service is about to stop.
+        """
         if self.stopping:
             raise Stopping("this coordinator is shutting down: send the request to another one")
         self.queue.persistence.check()

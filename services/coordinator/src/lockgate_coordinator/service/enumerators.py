@@ -159,7 +159,9 @@ class Enumerators:
         return Listed(after, len(set(after.ids()).difference(known)), len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
-        """Queue a SourceEvent for the readers, and return its number. Raises `UnknownSource`."""
+        """Queue a SourceEvent for the readers, and return its number. Raises `UnknownSource` if the
+        source has no enumerator.
+        """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             if before is None:
