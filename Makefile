@@ -106,8 +106,9 @@ observed: $(READY) ## a sample of what mode observe reports, in build/observed
 	@$(BIN)/python -m lockgate_testbed
 	@$(BIN)/python -m examples.observed_report build/observed
 
-bench: $(READY) ## the benchmarks by name; bench-NAME runs one: bench-read, bench-plan, bench-live, bench-coordinator, bench-skew, bench-flink
-	@$(BIN)/python -m benchmarks $(ARGS)
+bench: $(READY) ## run the benchmarks and rewrite the tables of the docs: ARGS="read plan" for some, ARGS=--list for all names; bench-NAME runs one
+	@$(BIN)/python -m lockgate_testbed
+	@$(BIN)/python -m benchmarks.figures $(ARGS)
 
 bench-%: $(READY)
 	@$(BIN)/python -m lockgate_testbed

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-NO_BENCHMARKS = {"__init__", "__main__", "read_over_connect", "demo_pictures"}
+NO_BENCHMARKS = {"__init__", "__main__", "read_over_connect", "demo_pictures", "tables", "figures"}
 
 
 def found(folder: Path) -> dict[str, Path]:
@@ -22,6 +22,11 @@ def listed(folder: Path) -> str:
     return "\n".join(f"  {name:<14}{purpose(path)}" for name, path in found(folder).items())
 
 
+def listing() -> str:
+    """Return all benchmarks, a line each."""
+    return f"{listed(HERE)}\n\nof single parts:\n{listed(HERE / 'more')}"
+
+
 def purpose(path: Path) -> str:
     """Return the first sentence of a module's docstring."""
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -31,11 +36,11 @@ def purpose(path: Path) -> str:
 def main() -> None:
     """Run a benchmark from the command line."""
     if len(sys.argv) < 2:
-        print(f"{listed(HERE)}\n\nof single parts:\n{listed(HERE / 'more')}")
+        print(listing())
         return
     name, *options = sys.argv[1:]
     if name not in found(HERE) | found(HERE / "more"):
-        raise SystemExit(f"no benchmark is called {name!r}; `make bench` lists them")
+        raise SystemExit(f"no benchmark is called {name!r}; `make bench ARGS=--list` lists them")
     module = f"benchmarks.{name}" if name in found(HERE) else f"benchmarks.more.{name}"
     os.execv(sys.executable, [sys.executable, "-m", module, *options])
 

@@ -2,18 +2,17 @@
 
 For each number of partitions an aligned query reads a topic in about twenty batches. Spark's
 progress has the time that it has spent in `latestOffset`. Prints median and spread, with the
-requests to Kafka that the plans took; writes build/bench/plan.json.
+requests to Kafka that the plans took.
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.tables import markdown, show, spread
 from lockgate_spark import Alignment, align, alignment_of
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -21,7 +20,7 @@ from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.skew import EVENT_TIME_SQL, SkewedTopic
 from lockgate_testbed.spark import session
 
-OUT = Path("build/bench/plan.json")
+COLUMNS = ("partitions", "wait for a plan, ms", "requests to Kafka, median and most")
 BATCHES = 20
 
 
@@ -74,7 +73,7 @@ def main() -> None:
         "--payload", action="store_true", help="event time in the payload: records are read instead of times looked up"
     )
     chosen = parser.parse_args()
-    found = {}
+    found, rows = {}, []
     with KafkaBroker(heap="2g") as broker:
         spark = session("bench-plan", cores=2)
         for partitions in chosen.partitions:
@@ -83,22 +82,18 @@ def main() -> None:
             with progress_bar(f"loading {partitions} partitions", chosen.records) as progress:
                 topics.load(broker.bootstrap, topic, progress, SMALL)
             found[partitions] = plans(spark, broker.bootstrap, topic, EVENT_TIME_SQL if chosen.payload else None)
-            report(partitions, found[partitions])
+            rows.append(row(partitions, found[partitions]))
+            print(*rows[-1], sep="; ", flush=True)
         spark.stop()
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    by_partitions = {partitions: [asdict(plan) for plan in made] for partitions, made in found.items()}
-    OUT.write_text(json.dumps({"command": "make bench-plan", "plans_by_partitions": by_partitions}, indent=2))
+    measured = {partitions: [asdict(plan) for plan in made] for partitions, made in found.items()}
+    show("plan", markdown(COLUMNS, rows), measured)
 
 
-def report(partitions: int, made: list[Planned]) -> None:
-    took = [plan.waited_ms for plan in made]
+def row(partitions: int, made: list[Planned]) -> tuple[str, str, str]:
+    """Return the row of one number of partitions."""
     asked = [plan.look_ups for plan in made]
-    print(
-        f"{partitions:6,} partitions: median {statistics.median(took):5.0f} ms, {min(took)} to {max(took)}, "
-        f"{len(took)} plans;"
-        f" look-ups {statistics.median(asked):g}, at most {max(asked)}",
-        flush=True,
-    )
+    waited = spread([plan.waited_ms for plan in made])
+    return f"{partitions:,}", waited, f"{statistics.median(asked):g}, {max(asked)}"
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ the counted ones. The kinds: `plain Spark`; `aligned`; `in a group`, of a coordi
 beside it; `all on`: in a group, late rows counted, out of order; `all on, keep`: the same with late
 rows kept instead of counted. With `--payload` event time is
 taken out of the value, by the query and by the alignment; plain Spark does the same parse. Prints
-each run, by the clock and by the processor time of driver and JVM, the medians and the ratios pair
-by pair; writes build/bench/read.json.
+each run, by the clock and by the processor time of driver and JVM, and a table of the medians and
+of the ratios pair by pair.
 
 With `--alone` half of the records lie in one partition that is 23 hours behind the seven others.
 Aligned, it is read alone until it is level, in a task for each core; and once more with
@@ -20,21 +20,18 @@ Both run in one Spark Connect server (`read_over_connect.py`).
 """
 
 import argparse
-import json
 import os
-import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks import read_over_connect
+from benchmarks.tables import markdown, show, spread
 from lockgate_spark import Alignment, Coordinator, align
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
@@ -44,10 +41,10 @@ from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.skew import EVENT_TIME_SQL, SkewedTopic
 from lockgate_testbed.spark import session
 
-OUT = Path("build/bench/read.json")
 TASKS = 8  # of a batch with minPartitions
 DENSE = ("plain Spark", "aligned", "in a group", "all on", "all on, keep")
 ALONE = ("plain Spark", "aligned", "aligned, minPartitions")
+COLUMNS = ("", "records/s", "to plain Spark by the clock", "by processor time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ def main() -> None:
                     print(f"{turn:8} {kind:22} {speed}", flush=True)
                     if pair:
                         found[kind].append(made)
-    report(found, chosen)
+    show("read", table(found), {kind: [asdict(made) for made in runs] for kind, runs in found.items()})
 
 
 @contextmanager
@@ -157,32 +154,15 @@ def over_connect(
         yield lambda kind: Rate(*read_over_connect.rate(spark, pid, *rest, kind, chosen.payload))
 
 
-def report(found: dict[str, list[Rate]], chosen: argparse.Namespace) -> None:
-    ratios: dict[str, dict[str, list[float]]] = {}
-    for measure in ("by_clock", "by_processor"):
-        rates = {kind: [getattr(made, measure) for made in runs] for kind, runs in found.items()}
-        medians = {kind: statistics.median(each) for kind, each in rates.items()}
-        print(f"\n{measure.replace('_', ' ')}, records per second")
-        for kind, each in rates.items():
-            paired = sorted(a / n for a, n in zip(each, rates["plain Spark"], strict=True))
-            ratios.setdefault(kind, {})[measure] = paired
-            print(
-                f"{kind:22} median {medians[kind]:12,.0f}   {min(each):,.0f} to {max(each):,.0f}; to plain Spark"
-                f" {medians[kind] / medians['plain Spark']:.3f} of the medians, pair by pair {paired[0]:.3f} / "
-                f"{statistics.median(paired):.3f}"
-                f" / {paired[-1]:.3f}"
-            )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(
-        json.dumps(
-            {
-                "command": f"make bench-read ARGS='{' '.join(sys.argv[1:])}'",
-                "records_per_second": {kind: [asdict(made) for made in runs] for kind, runs in found.items()},
-                "ratios": ratios,
-            },
-            indent=2,
-        )
-    )
+def table(found: dict[str, list[Rate]]) -> str:
+    """Return the rates of each kind, and the ratios to plain Spark pair by pair."""
+    native, rows = found["plain Spark"], []
+    for kind, runs in found.items():
+        clock = [made.by_clock / base.by_clock for made, base in zip(runs, native, strict=True)]
+        processor = [made.by_processor / base.by_processor for made, base in zip(runs, native, strict=True)]
+        rates = spread([made.by_clock for made in runs])
+        rows.append((kind, rates, spread(clock, ".2f"), spread(processor, ".2f")))
+    return markdown(COLUMNS, rows)
 
 
 if __name__ == "__main__":

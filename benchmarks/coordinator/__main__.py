@@ -14,15 +14,14 @@
 clock, where the load generator and Redis want the same cores, and by the processor time of the
 service's own processes, which says what a report costs them; `…_with_redis` counts Redis's
 processor time as well. A ratio is the median over the rounds of one round's ratio, so that what
-else the machine does falls on both. Writes build/bench/coordinator.json.
+else the machine does falls on both.
 """
 
 import argparse
 import json
 import statistics
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ import msgspec
 from benchmarks.coordinator.served import (
     BATCH,
     CONNECTIONS,
-    OUT,
     Found,
     Served,
     bare,
@@ -43,9 +41,11 @@ from benchmarks.coordinator.served import (
     registered,
     serving,
 )
+from benchmarks.tables import markdown, show, spread
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 
+COLUMNS = ("", "median (range)")
 SIZES = (10, 1_000, 10_000)
 """A group has 10,000 readers at most, by default."""
 
@@ -260,15 +260,17 @@ def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
     return benches[part](chosen.rounds, chosen.seconds)
 
 
-def show(found: Any, indent: int = 1) -> None:
+def rows(part: str, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return a row for each figure of a part."""
     for name, value in found.items():
-        if isinstance(value, dict) and "median" in value:
-            print(f"{'  ' * indent}{name:24} {value['median']:12,.4g}   {value['least']:,.4g} to {value['most']:,.4g}")
-        elif isinstance(value, dict):
-            print(f"{'  ' * indent}{name}")
-            show(value, indent + 1)
+        label = f"{part}, {name.replace('_', ' ')}"
+        if not isinstance(value, dict):
+            yield label, f"{value:,}"
+        elif "median" not in value:
+            yield from rows(label, value)
         else:
-            print(f"{'  ' * indent}{name:24} {value:12,}")
+            form = ",.0f" if value["median"] >= 100 else ".2f"
+            yield label, spread([value[each] for each in ("least", "median", "most")], form)
 
 
 def main() -> None:
@@ -284,13 +286,9 @@ def main() -> None:
         parser.error(f"{unknown[0]!r} is none of {', '.join((*PARTS, *IF_NAMED))}")
     if "beside" in chosen.parts and not (chosen.beside and (chosen.beside / "services/coordinator/src").is_dir()):
         parser.error("the part beside needs --beside CHECKOUT, the folder of another checkout")
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    found = {}
-    for part in chosen.parts or PARTS:
-        print(part, flush=True)
-        found[part] = bench(part, chosen)
-        show(found[part])
-    OUT.write_text(json.dumps({"command": " ".join(["bench-coordinator", *sys.argv[1:]]), **found}, indent=2) + "\n")
+    found = {part: bench(part, chosen) for part in chosen.parts or PARTS}
+    figures = [row for part, of in found.items() for row in rows(part, of)]
+    show("coordinator", markdown(COLUMNS, figures), found)
 
 
 if __name__ == "__main__":

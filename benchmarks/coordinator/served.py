@@ -12,12 +12,12 @@ from typing import Any
 
 import httpx
 
+from benchmarks.tables import BUILD
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.process import Child, free_ports
 from lockgate_testbed.progress import progress_bar
 
 HERE = Path(__file__).parent
-OUT = Path("build/bench/coordinator.json")
 CONNECTIONS, BATCH = 32, 10_000
 CONFIG = {"lease_ms": 3_600_000, "max_drift_ms": 1_000}
 Found = dict[str, list[float]]
@@ -64,7 +64,7 @@ def load(kind: str, **job: Any) -> dict[str, Any]:
 @contextmanager
 def bare(kind: str) -> Iterator[tuple[str, int]]:
     (port,) = free_ports(1)
-    log = OUT.parent / f"bare-{kind}.log"
+    log = BUILD / f"bare-{kind}.log"
     log.unlink(missing_ok=True)
     child = Child(f"the bare {kind}", [sys.executable, str(HERE / "bare.py"), kind, str(port)], log)
     try:

@@ -35,8 +35,9 @@ from benchmarks.live.account import Fed, Outcome, broken, outcome
 from benchmarks.live.application import put
 from benchmarks.live.feed import Feed, now_ms
 from benchmarks.live.shapes import SHAPES, Case, cases
-from benchmarks.live.table import chart, markdown, seconds
+from benchmarks.live.table import chart, seconds, table
 from benchmarks.skew.table import picture
+from benchmarks.tables import show
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.process import Child
@@ -168,28 +169,19 @@ def main() -> int:
                 settle_s = case.shape.settle_s if chosen.settle is None else chosen.settle
                 outcomes.append(run(case, drivers, broker.bootstrap, coordinator.url, settle_s, chosen.seconds))
                 print(f"{n} of {len(wanted)}, {line(outcomes[-1])}", flush=True)
-                write(outcomes, chosen.out)
         finally:
             drivers.stop()
-    print(f"\n{markdown(outcomes)}\n{chosen.out}: live.json, live.md", end="")
-    print(
-        ", live.png"
-        if picture(chart(outcomes), chosen.out / "live.png")
-        else "; no Chromium here to draw live.png with"
-    )
+    write(outcomes, chosen.out)
     for claim in (claims := broken(outcomes)):
         print(f"does not hold: {claim}", file=sys.stderr)
     return 1 if claims and not chosen.no_check else 0
 
 
 def write(outcomes: Sequence[Outcome], out: Path) -> None:
-    """Write the figures so far."""
-    out.mkdir(parents=True, exist_ok=True)
-    command = f"make bench-live ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-live"
-    (out / "live.json").write_text(
-        json.dumps({"command": command, "cases": [asdict(each) for each in outcomes]}, indent=2)
-    )
-    (out / "live.md").write_text(markdown(outcomes), encoding="utf-8")
+    """Print the table, and write it with the figures and a picture."""
+    show("live", table(outcomes), [asdict(each) for each in outcomes], out)
+    if not picture(chart(outcomes), out / "live.png"):
+        print("no Chromium on this machine: live.png is left out")
 
 
 if __name__ == "__main__":

@@ -7,41 +7,37 @@ from plotly.subplots import make_subplots
 
 from benchmarks.live.account import TOLERANCE_S, Outcome, Way, more_at
 from benchmarks.skew.table import ALIGNED, NATIVE, WIDTH
+from benchmarks.tables import markdown
 
 COLUMNS = (
     "producers and trigger",
-    "plain Spark, s: p50, p99",
+    "plain Spark",
     "aligned",
     "added",
     "allowed",
-    "late producers, aligned",
-    "lost by plain Spark",
-    "aligned",
-    "lost before the lag was seen",
+    "lost, plain",
+    "lost, aligned",
 )
 ROW_PX, FRAME_PX = 42, 130
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Outcome]) -> str:
     """Return the figures as Markdown: how far behind the partitions on time are, and how much more
     with alignment; then the rows of all.
     """
-    return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(map(_row, outcomes))
+    return markdown(COLUMNS, map(_row, outcomes))
 
 
-def _row(of: Outcome) -> str:
-    cells = [
+def _row(of: Outcome) -> list[str]:
+    return [
         of.case,
         f"{seconds(of.native.others.p50)}, {seconds(of.native.others.p99)}",
         f"{seconds(of.aligned.others.p50)}, {seconds(of.aligned.others.p99)}",
         f"{seconds(more_at(of, 'p50'), '+')}, {seconds(more_at(of, 'p99'), '+')}",
         seconds(of.may_wait_s) if of.may_wait_s else "0",
-        f"{seconds(of.aligned.odd.p50)}, {seconds(of.aligned.odd.p99)}",
         _lost(of.native),
-        f"**{_lost(of.aligned)}**",
-        f"{of.native.lost_before:,}, {of.aligned.lost_before:,}",
+        _lost(of.aligned),
     ]
-    return "| " + " | ".join(cells) + " |\n"
 
 
 def seconds(found: float | None, sign: str = "-") -> str:

@@ -1,21 +1,20 @@
 """How long `align` takes over plans of many nodes, beside Spark's own time to make them
 (`make bench-align`).
 
-Each plan is so many `withColumn`s, one above the other. Prints the best of several calls, and
-writes build/bench/align.json. No broker is asked: `align` needs none.
+Each plan is so many `withColumn`s, one above the other. The best of several
+calls counts. No broker is asked: `align` needs none.
 """
 
 import argparse
-import json
 import time
-from pathlib import Path
 
 import pyspark.sql.functions as F
 
+from benchmarks.tables import markdown, show
 from lockgate_spark import align
 from lockgate_testbed.spark import session
 
-OUT = Path("build/bench/align.json")
+COLUMNS = ("nodes", "made by Spark", "`align`")
 
 
 def main() -> None:
@@ -43,11 +42,10 @@ def main() -> None:
             began = time.perf_counter()
             align(df)
             took.append(time.perf_counter() - began)
-        found.append({"nodes": nodes, "made_s": made, "align_s": min(took)})
+        found.append((f"{nodes:,}", f"{made:.1f} s", f"{min(took):.2f} s"))
         print(f"{nodes:6,} nodes: made by Spark in {made:6.2f} s, aligned in {min(took):5.2f} s", flush=True)
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(found, indent=2))
     spark.stop()
+    show("align", markdown(COLUMNS, found), found)
 
 
 if __name__ == "__main__":

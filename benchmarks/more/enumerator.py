@@ -9,9 +9,9 @@ over the rounds.
 """
 
 import argparse
-import statistics
 import time
 
+from benchmarks.tables import markdown, show, spread
 from lockgate.enumerator.answers import assigned_to, wishes
 from lockgate.enumerator.arrivals import LastReports
 from lockgate.enumerator.exchange import create, exchange
@@ -22,6 +22,7 @@ from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.split_events import DiscoveredSplits, SplitExchange
 
+COLUMNS = ("", "ms of processor time")
 CONFIG = GroupConfig(lease_ms=10_000, update_interval_ms=1_000)
 
 
@@ -70,10 +71,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     rounds = [one_round(args.splits, args.readers) for _ in range(args.rounds)]
-    print(f"{args.splits:,} splits, {args.readers} readers, {args.rounds} rounds: ms of processor time")
-    for name in rounds[0]:
-        times = [found[name] for found in rounds]
-        print(f"  {name:26} {statistics.median(times):8.1f}  ({min(times):.1f}–{max(times):.1f})")
+    found = {name: [each[name] for each in rounds] for name in rounds[0]}
+    show("enumerator", markdown(COLUMNS, [(name, spread(times, ".1f")) for name, times in found.items()]), found)
 
 
 if __name__ == "__main__":

@@ -4,31 +4,29 @@ bench-idle`).
 A query over a topic of 8 partitions reads everything and goes on running. Then, for `--seconds`,
 the benchmark measures CPU time of the driver's JVM and of Python together, in cores. It counts
 requests to the broker by Kafka's own client metrics in the driver. Then `--records` single records,
-each at a moment of its own: how long after the broker had it foreachBatch was called. Prints each
-round, medians and ratios; writes build/bench/idle.json.
+each at a moment of its own: how long after the broker had it foreachBatch was called.
 """
 
 import argparse
-import json
 import random
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.tables import markdown, show, spread
 from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
 from lockgate_testbed.spark import session
 
-OUT = Path("build/bench/idle.json")
+COLUMNS = ("", "plain Spark", "aligned", "aligned to plain")
 PATIENCE_S = 120.0
 SETTLED_S = 3.0
 
@@ -146,24 +144,19 @@ def latency(bootstrap: str, topic: SkewedTopic, arrivals: Arrivals, rows: int) -
     return 1000 * (arrivals.wait(rows) - produced)
 
 
-def report(found: Sequence[tuple[Idle, Idle]], command: str) -> None:
-    for name, of in (
-        ("cores", lambda i: i.cores),
-        ("requests/s", lambda i: i.requests),
-        ("latency, ms", _median_latency),
-    ):
+def table(found: Sequence[tuple[Idle, Idle]]) -> str:
+    """Return what idling costs plain Spark and an aligned query, and the ratios round by round."""
+    measures: dict[str, tuple[Callable[[Idle], float], str]] = {
+        "cores": (lambda idle: idle.cores, ".2f"),
+        "requests/s": (lambda idle: idle.requests, ".1f"),
+        "from the broker's answer to foreachBatch, ms": (_median_latency, ".0f"),
+    }
+    rows = []
+    for name, (of, form) in measures.items():
         native, aligned = ([of(pair[n]) for pair in found] for n in (0, 1))
-        ratios = sorted(a / n for a, n in zip(aligned, native, strict=True) if n)
-        print(
-            f"{name:12} plain Spark {statistics.median(native):8.3f}   aligned {statistics.median(aligned):8.3f}"
-            f"   aligned to plain Spark, round by round {ratios[0]:.2f} to {ratios[-1]:.2f}"
-        )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(
-        json.dumps(
-            {"command": command, "rounds": [[asdict(native), asdict(aligned)] for native, aligned in found]}, indent=2
-        )
-    )
+        ratios = [a / n for a, n in zip(aligned, native, strict=True) if n]
+        rows.append((name, spread(native, form), spread(aligned, form), spread(ratios, ".2f") if ratios else "–"))
+    return markdown(COLUMNS, rows)
 
 
 def _median_latency(idle: Idle) -> float:
@@ -196,10 +189,7 @@ def main() -> None:
             if n:
                 found.append((pair["native"], pair["aligned"]))
         spark.stop()
-    report(
-        found,
-        f"make bench-idle ARGS='--seconds {chosen.seconds:g} --rounds {chosen.rounds} --records {chosen.records}'",
-    )
+    show("idle", table(found), [[asdict(native), asdict(aligned)] for native, aligned in found])
 
 
 if __name__ == "__main__":

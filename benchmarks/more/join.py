@@ -32,6 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.skew.history import Ends, ends
 from benchmarks.skew.shapes import Times, Topic
 from benchmarks.skew.table import HEIGHT, WIDTH, duration, picture
+from benchmarks.tables import markdown, show
 from lockgate_spark import Alignment, align_all
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
@@ -44,6 +45,7 @@ DELAY_MS = 60_000
 MOST = 1.15  # aligned to the least possible
 WEIGHTS = (1, 2, 4)
 CONF = {"spark.sql.streaming.numRecentProgressUpdates": "10000", "spark.driver.memory": "3g"}
+COLUMNS = ("", "watermark delay", "pairs lost", "rows in state, at most", "to the least")
 COLOURS = {
     "plain Spark": "#d6403a",
     "plain Spark, longer delay": "#e8a33d",
@@ -183,15 +185,14 @@ def delay_that_loses_nothing(of: Join, boundaries: Sequence[Ends]) -> int:
     return delay
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Outcome]) -> str:
     """Return the figures as a Markdown table."""
-    fewest = outcomes[-1].peak
-    lines = ["| | watermark delay | pairs lost | rows in state, at most | to the least |", "|---|---|---|---|---|"]
+    fewest, rows = outcomes[-1].peak, []
     for each in outcomes:
         delay = "–" if each.way == "least possible" else duration(each.delay_ms)
         lost = f"{each.pairs_lost:,} of {each.pairs:,}"
-        lines.append(f"| {each.way} | {delay} | {lost} | {each.peak:,} | {each.peak / fewest:.2f} |")
-    return "\n".join(lines) + "\n"
+        rows.append((each.way, delay, lost, f"{each.peak:,}", f"{each.peak / fewest:.2f}"))
+    return markdown(COLUMNS, rows)
 
 
 def chart(outcomes: Sequence[Outcome]) -> go.Figure:
@@ -279,15 +280,10 @@ def load(bootstrap: str, of: Join) -> None:
 
 
 def write(outcomes: Sequence[Outcome], out: Path) -> None:
-    """Write the table to the terminal and to files, and the plot to a picture."""
-    out.mkdir(parents=True, exist_ok=True)
-    command = f"make bench-join ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-join"
-    (out / "join.json").write_text(
-        json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2)
-    )
-    (out / "join.md").write_text(markdown(outcomes), encoding="utf-8")
-    print(f"\n{markdown(outcomes)}\n{out}: join.json, join.md", end="")
-    print(", join.png" if picture(chart(outcomes), out / "join.png") else "; no Chromium here to draw join.png with")
+    """Print the table, and write it with the figures and a picture."""
+    show("join", table(outcomes), [asdict(each) for each in outcomes], out)
+    if not picture(chart(outcomes), out / "join.png"):
+        print("no Chromium on this machine: join.png is left out")
 
 
 if __name__ == "__main__":

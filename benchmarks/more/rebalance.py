@@ -6,15 +6,13 @@ start of a reader, or from the end of one, until each has its share, in update i
 """
 
 import argparse
-import json
-import statistics
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import httpx
 
+from benchmarks.tables import markdown, show, spread
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.wire.events import CatchUp
 from lockgate_http.config import Coordinator
@@ -25,7 +23,7 @@ from lockgate_reader.group.subtasks import Identity
 from lockgate_reader.place import ReaderSplit, ReaderState
 from lockgate_testbed.coordinator import CoordinatorProcess
 
-OUT = Path("build/bench/rebalance.json")
+COLUMNS = ("", "level again after update intervals")
 INTERVAL_MS = 1_000
 LEVEL_WITHIN_S = 60.0
 
@@ -121,21 +119,11 @@ def main() -> None:
             leaves.append(level_after_s(holders, chosen.splits, began))
         for holder in holders:
             holder.leave()
-    intervals = {
-        name: [each * 1000 / INTERVAL_MS for each in times] for name, times in (("join", joins), ("leave", leaves))
-    }
-    print(
-        f"{chosen.splits} splits on {chosen.readers} readers, update interval {INTERVAL_MS} ms; "
-        f"balanced at first after {first:.2f} s"
-    )
-    for name, found in intervals.items():
-        middle = statistics.median(found)
-        print(
-            f"{name:>6}: balanced after {middle:.2f} intervals "
-            f"(median of {len(found)}; {min(found):.2f} to {max(found):.2f})"
-        )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps({"first_s": first, **intervals}, indent=1), encoding="utf-8")
+    rows = [
+        (name, spread([each * 1_000 / INTERVAL_MS for each in times], ".2f"))
+        for name, times in (("one more reader joins", joins), ("one reader leaves", leaves))
+    ]
+    show("rebalance", markdown(COLUMNS, rows), {"first_s": first, "joins_s": joins, "leaves_s": leaves})
 
 
 if __name__ == "__main__":

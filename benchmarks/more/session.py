@@ -4,13 +4,12 @@ of splits (`make bench-session`).
 A query's membership, as a Spark driver has it, in this process; the coordinator, over memory, in
 another one. For `--seconds` the query does one of three things. It plans ten times a second and
 gets on with each plan (`reads`). It waits for its group while only the ends of its logs move
-(`waits`). Or it is in one long batch (`batch`). CPU is that of this process and of the
+(`waits`). Or it is in one long batch. CPU is that of this process and of the
 coordinator's, in percent of one core, without what it takes to make up the reports. The update
-interval is the default, 1 s. Prints a line for each case; writes build/bench/session.json.
+interval is the default, 1 s.
 """
 
 import argparse
-import json
 import os
 import resource
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks.tables import markdown, show
 from lockgate.wire.events import CatchUp, SplitReport, SplitState
 from lockgate_http.config import Coordinator
 from lockgate_http.group.agreement import Agreement
@@ -28,10 +28,10 @@ from lockgate_http.group.source_status import SourceStatus
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.progress import progress_bar
 
-OUT = Path("build/bench/session.json")
+COLUMNS = ("partitions", "the query", "driver", "coordinator", "requests/s", "kB/s", "per plan")
 T0 = 1_767_225_600_000
 PLANS_A_SECOND = 10
-KINDS = ("reads", "waits", "batch")
+KINDS = ("reads", "waits", "in a batch")
 
 
 class Counting(httpx.AsyncHTTPTransport):
@@ -74,16 +74,16 @@ def own_cpu_s() -> float:
 def measure(url: str, pid: int, kind: str, splits: int, seconds: float) -> dict[str, float]:
     """One case: percent of a core and requests a second."""
     transport = Counting()
-    coordinator = Coordinator(url, group=f"{kind}-{splits}", timeout="30 seconds")
+    coordinator = Coordinator(url, group=f"{kind.replace(' ', '-')}-{splits}", timeout="30 seconds")
     agreement = Agreement(coordinator.group, 300_000, False, 0, CatchUp.JOINT)
     membership = Membership(GroupSession(coordinator, transport), coordinator, agreement, "bench", "bench", "1")
     made = plans(kind, splits)
     membership.exchange(next(made))
-    spent_s, ahead = 0.0, [next(made) for _ in range(int(seconds * PLANS_A_SECOND))] if kind != "batch" else []
+    spent_s, ahead = 0.0, [next(made) for _ in range(int(seconds * PLANS_A_SECOND))] if kind != "in a batch" else []
     own, theirs, sent, size, began = own_cpu_s(), cpu_s(pid), transport.requests, transport.bytes, time.monotonic()
     count = 0
     while (left := began + seconds - time.monotonic()) > 0:
-        if kind != "batch" and count < len(ahead):
+        if kind != "in a batch" and count < len(ahead):
             at = time.perf_counter()
             membership.exchange(ahead[count])
             spent_s += time.perf_counter() - at
@@ -107,22 +107,25 @@ def main() -> None:
     parser.add_argument("--splits", type=int, nargs="+", default=[10, 1_000, 5_000], help="default 10 1000 5000")
     chosen = parser.parse_args()
     cases = [(splits, kind) for splits in chosen.splits for kind in KINDS]
-    found: dict[str, dict[str, float]] = {}
+    rows, found = [], {}
     with CoordinatorProcess() as coordinator, progress_bar("seconds", int(len(cases) * chosen.seconds)) as told:
         assert coordinator.pid is not None
         for i, (splits, kind) in enumerate(cases):
-            case = measure(coordinator.url, coordinator.pid, kind, splits, chosen.seconds)
+            found[f"{kind} {splits}"] = measure(coordinator.url, coordinator.pid, kind, splits, chosen.seconds)
+            rows.append((f"{splits:,}", *row(kind, found[f"{kind} {splits}"])))
             told(int((i + 1) * chosen.seconds))
-            found[f"{kind} {splits}"] = case
-            print(
-                f"{splits:6,} splits, {kind:6} client {case['client_cpu_percent']:5.1f} %  coordinator"
-                f" {case['coordinator_cpu_percent']:5.1f} %  {case['requests_per_second']:5.1f} requests/s "
-                f" {case['kilobytes_per_second']:8.1f} kB/s  {case['exchange_ms']:7.2f} ms a plan",
-                flush=True,
-            )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(
-        json.dumps({"command": f"make bench-session ARGS='--seconds {chosen.seconds:g}'", "cases": found}, indent=2)
+    show("session", markdown(COLUMNS, rows), found)
+
+
+def row(kind: str, case: dict[str, float]) -> tuple[str, ...]:
+    """Return the cells of one case."""
+    return (
+        kind,
+        f"{case['client_cpu_percent']:.1f} %",
+        f"{case['coordinator_cpu_percent']:.1f} %",
+        f"{case['requests_per_second']:.1f}",
+        f"{case['kilobytes_per_second']:,.0f}",
+        f"{case['exchange_ms']:.1f} ms" if kind != "in a batch" else "–",
     )
 
 

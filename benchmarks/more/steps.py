@@ -8,11 +8,11 @@ the median of the commits, and the least. The steps touch much memory, so they a
 other processes use the cache.
 """
 
-import statistics
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from benchmarks.tables import markdown, show, spread
 from lockgate.group.commands import Register, Reports
 from lockgate.group.group import Group, create
 from lockgate.group.now import Now
@@ -22,6 +22,7 @@ from lockgate_coordinator.api.bodies import decoded
 from lockgate_coordinator.store.records import encode, reader_from
 from lockgate_coordinator.telemetry.changes import are_ordinary, moved
 
+COLUMNS = ("in", "step", "µs a report")
 NOW = 1_795_268_813_854
 T = TypeVar("T")
 
@@ -60,10 +61,13 @@ def steps(readers: int, turns: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    for readers, turns in ((32, 500), (10_000, 7)):
-        print(f"{readers:,} reports a turn")
-        for name, each in steps(readers, turns).items():
-            print(f"  {name:12} {statistics.median(each):8.2f}   at least {min(each):.2f}")
+    found = {readers: steps(readers, turns) for readers, turns in ((32, 500), (10_000, 7))}
+    rows = [
+        (f"{readers:,} reports a commit", name, spread(each, ".2f"))
+        for readers, of in found.items()
+        for name, each in of.items()
+    ]
+    show("steps", markdown(COLUMNS, rows), found)
 
 
 if __name__ == "__main__":

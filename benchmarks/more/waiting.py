@@ -5,30 +5,27 @@ Half of the records lie in one of eight partitions, which is 12 h behind the oth
 six partitions burst by turns, as in `make bench-skew`. Each record takes `--wait-ms`, as a call of
 another service does, so that a run on `local[8]` needs few processors. Aligned, a partition that
 lags is read alone, and its range is divided over the idle cores. With `minPartitions=1` it is not:
-one task reads it. Prints each run, medians and ratios; writes build/bench/waiting.json.
+one task reads it.
 """
 
 import argparse
-import json
-import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.skew.__main__ import load as load_shape
 from benchmarks.skew.shapes import shapes
+from benchmarks.tables import markdown, show, spread
 from lockgate_spark import Alignment, align
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.skew import SkewedTopic
 from lockgate_testbed.spark import session
 
-OUT = Path("build/bench/waiting.json")
+COLUMNS = ("", "records/s", "to plain Spark")
 KINDS = ("plain Spark", "aligned", "aligned, minPartitions=1")
 AT_ONCE = 25  # records of one sleep, since a shorter one is inexact
 
@@ -102,15 +99,12 @@ def main() -> None:
                 if turn:
                     found[kind].append(made)
         spark.stop()
-    medians = {kind: statistics.median(rates) for kind, rates in found.items()}
-    for kind, rates in found.items():
-        ratio = medians[kind] / medians["plain Spark"]
-        print(
-            f"{kind:26} median {medians[kind]:,.0f} ({min(rates):,.0f}–{max(rates):,.0f}); to plain Spark {ratio:.2f}"
-        )
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    command = f"make bench-waiting ARGS='{' '.join(sys.argv[1:])}'"
-    OUT.write_text(json.dumps({"command": command, "records_per_second": found}, indent=2))
+    native = found["plain Spark"]
+    rows = [
+        (kind, spread(rates), spread([made / base for made, base in zip(rates, native, strict=True)], ".2f"))
+        for kind, rates in found.items()
+    ]
+    show("waiting", markdown(COLUMNS, rows), found)
 
 
 if __name__ == "__main__":

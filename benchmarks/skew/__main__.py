@@ -11,7 +11,6 @@ Kafka more than 8 times a topic.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -23,7 +22,8 @@ from pyspark.sql import SparkSession
 
 from benchmarks.skew.queries import Outcome, Run
 from benchmarks.skew.shapes import Shape, shapes
-from benchmarks.skew.table import chart, duration, markdown, picture
+from benchmarks.skew.table import chart, duration, picture, table
+from benchmarks.tables import show
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
@@ -92,22 +92,19 @@ def main() -> int:
             print(f"{n} of {len(wanted)}: {shape.name}", flush=True)
             load(broker.bootstrap, shape)
             pairs.append(both(spark, broker.bootstrap, shape))
-            write(pairs, chosen.out, f"make bench-skew ARGS='--records {chosen.records}'")
         spark.stop()
-    print(f"\n{markdown(pairs)}\n{chosen.out}: skew.json, skew.md", end="")
-    print(
-        ", skew.png" if picture(chart(pairs), chosen.out / "skew.png") else "; no Chromium here to draw skew.png with"
-    )
+    write(pairs, chosen.out)
     for claim in (claims := list(broken(pairs))):
         print(f"does not hold: {claim}", file=sys.stderr)
     return 1 if claims else 0
 
 
-def write(pairs: list[tuple[Outcome, Outcome]], out: Path, command: str) -> None:
-    out.mkdir(parents=True, exist_ok=True)
+def write(pairs: list[tuple[Outcome, Outcome]], out: Path) -> None:
+    """Print the table, and write it with the figures and a picture."""
     found = [{"native": asdict(native), "aligned": asdict(aligned)} for native, aligned in pairs]
-    (out / "skew.json").write_text(json.dumps({"command": command, "shapes": found}, indent=2))
-    (out / "skew.md").write_text(markdown(pairs), encoding="utf-8")
+    show("skew", table(pairs), found, out)
+    if not picture(chart(pairs), out / "skew.png"):
+        print("no Chromium on this machine: skew.png is left out")
 
 
 if __name__ == "__main__":

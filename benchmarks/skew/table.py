@@ -10,45 +10,43 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from benchmarks.skew.queries import Outcome
+from benchmarks.tables import markdown
 
 NATIVE, ALIGNED = "#d6403a", "#3f8ae0"
 WIDTH, HEIGHT = 1180, 520
 COLUMNS = (
     "shape",
     "rows",
-    "lost by plain Spark",
-    "aligned",
-    "apart in plain Spark",
-    "aligned",
-    "look-ups a plan",
-    "seconds, plain Spark",
-    "aligned",
+    "lost, plain",
+    "lost, aligned",
+    "apart, plain",
+    "apart, aligned",
+    "look-ups per plan",
+    "s, plain",
+    "s, aligned",
 )
 
 Pairs = Sequence[tuple[Outcome, Outcome]]
 """Plain Spark and aligned, shape by shape."""
 
 
-def markdown(pairs: Pairs) -> str:
+def table(pairs: Pairs) -> str:
     """Return a Markdown table with a row for each shape; look-ups are their median and the most."""
-    return f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n" + "".join(
-        _row(native, aligned) for native, aligned in pairs
-    )
+    return markdown(COLUMNS, (_row(native, aligned) for native, aligned in pairs))
 
 
-def _row(native: Outcome, aligned: Outcome) -> str:
-    cells = [
+def _row(native: Outcome, aligned: Outcome) -> list[str]:
+    return [
         native.shape,
         f"{native.rows:,}",
         f"{native.rows_lost:,} ({_share(native):.1f} %)",
-        f"**{aligned.rows_lost:,}**",
+        f"{aligned.rows_lost:,}",
         duration(native.drift_ms),
         duration(aligned.drift_ms),
         f"{aligned.median_look_ups:g}, {max(aligned.look_ups)}",
         f"{native.seconds:.1f}",
         f"{aligned.seconds:.1f}",
     ]
-    return "| " + " | ".join(cells) + " |\n"
 
 
 def duration(ms: int) -> str:

@@ -22,7 +22,7 @@ def test_a_small_run_drains_two_applications_and_eight_queries_without_a_plan_ab
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         pytest.fail(f"{done.stdout}\n{done.stderr}", pytrace=False)
-    outcomes = json.loads((tmp_path / "group.json").read_text())["outcomes"]
+    outcomes = json.loads((tmp_path / "group.json").read_text())["measured"]
     assert [(each["size"], each["way"], len(each["drains"])) for each in outcomes] == [(2, "joint", 2), (8, "joint", 8)]
     for each in outcomes:
         assert (each["above_told"], each["above_announced"]) == (0, 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.more.join import Join, broken, delay_that_loses_nothing, join, least, load, markdown, measure
+from benchmarks.more.join import Join, broken, delay_that_loses_nothing, join, least, load, measure, table
 from benchmarks.skew.history import Ends
 from benchmarks.skew.shapes import Topic
 from pyspark.sql import SparkSession
@@ -67,5 +67,5 @@ def test_aligned_keeps_fewer_rows_than_native_and_loses_no_pair(
     assert longer.pairs_lost == aligned.pairs_lost == 0
     assert fewest.peak <= aligned.peak < longer.peak
     assert [claim for claim in broken(outcomes) if "lost" in claim] == []
-    assert markdown(outcomes).count("\n") == 6
+    assert table(outcomes).count("\n") == 6
     assert len(aligned.state) == len(fewest.state)

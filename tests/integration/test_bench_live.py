@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from benchmarks.live.account import Fed, Freshness, Outcome, Way, broken, outcome, way
 from benchmarks.live.shapes import BEFORE_MS, SHAPES, Case, Producer, Shape, cases, may_wait_ms
-from benchmarks.live.table import markdown
+from benchmarks.live.table import table
 
 from lockgate_testbed.kafka import KafkaBroker
 from support.imports import CHECKOUT
@@ -41,7 +41,7 @@ def test_a_small_run_of_two_queries_in_a_group_accounts_for_every_row_of_both_wa
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         pytest.fail(f"{done.stdout}\n{done.stderr}", pytrace=False)
-    (case,) = json.loads((tmp_path / "live.json").read_text())["cases"]
+    (case,) = json.loads((tmp_path / "live.json").read_text())["measured"]
     for name in ("native", "aligned"):
         records, p50, p99 = case[name]["others"]
         assert 0 < p50 <= p99
@@ -191,4 +191,4 @@ def test_in_a_group_the_furthest_behind_of_all_topics_is_waited_for_and_the_news
         Case(SHAPES["one lags 30 s"]), {"a": feds["a"]}, {"native": nothing, "aligned": nothing}, 10_000, (0, 1)
     )
     assert alone.may_wait_s == 20.1
-    assert "| one lags 30 s, as fast as possible, in a group | –, – | –, – | –, – | 21.1 |" in markdown([found])
+    assert "| one lags 30 s, as fast as possible, in a group | –, – | –, – | –, – | 21.1 |" in table([found])

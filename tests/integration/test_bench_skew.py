@@ -39,7 +39,7 @@ def test_a_shape_that_native_spark_loses_rows_of_is_read_whole_when_aligned(
     assert native.drift_ms > HOUR_MS
     assert not [claim for claim in broken([(native, aligned)]) if "look-ups" not in claim]
     assert 0 < aligned.median_look_ups <= MOST_LOOK_UPS_SMALL * aligned.topics
-    write([(native, aligned)], tmp_path, "make bench-skew")
+    write([(native, aligned)], tmp_path)
     assert f"| {name} | {native.rows:,} |" in (tmp_path / "skew.md").read_text()
 
 

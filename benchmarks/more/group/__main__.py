@@ -31,8 +31,9 @@ import httpx
 from benchmarks.more.group.account import Outcome, outcome
 from benchmarks.more.group.announced import Announced
 from benchmarks.more.group.fleet import Reading, fleet
-from benchmarks.more.group.table import chart, markdown, ratios
+from benchmarks.more.group.table import chart, ratios, table
 from benchmarks.skew.table import picture
+from benchmarks.tables import show
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -179,15 +180,8 @@ def _line(each: Outcome) -> str:
 
 
 def write(outcomes: list[Outcome], chosen: argparse.Namespace) -> None:
-    """Write the table to the terminal and to files, and the plot to a page."""
-    table = markdown(outcomes)
-    print(f"\n{table}")
-    command = f"make bench-group ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else "make bench-group"
-    chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "group.json").write_text(
-        json.dumps({"command": command, "outcomes": [asdict(each) for each in outcomes]}, indent=2)
-    )
-    (chosen.out / "group.md").write_text(f"{table}\n`{command}`\n", encoding="utf-8")
+    """Print the table, and write it with the figures and the plot as a page and a picture."""
+    show("group", table(outcomes), [asdict(each) for each in outcomes], chosen.out)
     figure = chart(outcomes, f"{chosen.max_drift_s} s")
     (chosen.out / "group.html").write_text(figure.to_html(include_plotlyjs=True), encoding="utf-8")
     if not picture(figure, chosen.out / "group.png"):

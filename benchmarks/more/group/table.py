@@ -7,17 +7,17 @@ from plotly.subplots import make_subplots
 
 from benchmarks.more.group.account import Outcome
 from benchmarks.skew.table import HEIGHT, WIDTH
+from benchmarks.tables import markdown
 
 COLOURS = {"unaligned": "#d6403a", "strict": "#59a14f", "joint": "#3f8ae0"}
 COLUMNS = (
     "queries",
-    "ceiling",
-    "slowest, h of event time a minute",
-    "to unaligned",
-    "apart at most",
+    "read limit",
+    "hours of event time a minute",
+    "relative to unaligned",
+    "furthest apart",
     "batches",
-    "plan, ms",
-    "above told",
+    "plans above the limit",
 )
 
 
@@ -27,13 +27,11 @@ def ratios(outcomes: Sequence[Outcome]) -> Mapping[tuple[int, str], float]:
     return {(each.size, each.way): each.slowest.rate / alone[each.size] for each in outcomes if each.size in alone}
 
 
-def markdown(outcomes: Sequence[Outcome]) -> str:
+def table(outcomes: Sequence[Outcome]) -> str:
     """Return a Markdown table with a row for each run."""
-    to_alone = ratios(outcomes)
-    rows = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    to_alone, rows = ratios(outcomes), []
     for each in outcomes:
         ratio = to_alone.get((each.size, each.way))
-        plans = sorted(drain.plan_ms for drain in each.drains)
         cells = [
             str(each.size),
             each.way,
@@ -41,11 +39,10 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
             "–" if ratio is None else f"{ratio:.2f}",
             span(each.peak_drift_hours),
             str(sum(drain.batches for drain in each.drains)),
-            f"{plans[len(plans) // 2]:.0f}",
             "–" if each.way == "unaligned" else f"{each.above_told + each.above_announced} of {each.planned}",
         ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+        rows.append(cells)
+    return markdown(COLUMNS, rows)
 
 
 def span(hours: float) -> str:
