@@ -74,9 +74,7 @@ class OperatorClient(Connection):
         self._headers = {"User-Agent": f"lockgate/{__version__}"}
 
     def mark(self, request_id: str) -> None:
-        """Send `request_id` with all further requests, so that the coordinator's audit lines show
-        it.
-        """
+        """Send `request_id` with all further requests, for the coordinator's audit lines."""
         self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
@@ -248,9 +246,7 @@ class OperatorClient(Connection):
 
 
 def _near(name: str, existing: Iterable[str]) -> list[str]:
-    """Return up to five `existing` names that are similar to `name`, or the first five if none is
-    similar.
-    """
+    """Return up to five `existing` names like `name`, or the first five if none is similar."""
     names = list(existing)
     return difflib.get_close_matches(name, names, 5, 0.4) or names[:5]
 

@@ -62,9 +62,7 @@ def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Ti
 
 
 def _listening(client: OperatorClient, group: str) -> Coordinator:
-    """Return a `Coordinator` with the connection options of `client`, for listening to a group's
-    events.
-    """
+    """Return a `Coordinator` with the options of `client`, for listening to a group's events."""
     access, https = client.access, client.url.startswith("https")
     files = {name: getattr(access, name) for name in ("ca", "cert", "key") if https}
     return Coordinator(client.url, group=group, token=access.token, token_file=access.token_file, **files)

@@ -37,9 +37,7 @@ class GroupLook:
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Return the look that consists of `sources`, the service's answers about all sources of a
-        group.
-        """
+        """Make a look from `sources`, the service's answers about all sources of a group."""
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )
@@ -56,9 +54,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The settings of the group's queries that no reader reports, so that the user has to give
-    them.
-    """
+    """The settings of the queries that no reader reports, so the user has to give them."""
 
     delay_ms: int
     window_ms: int

@@ -1,6 +1,4 @@
-"""The options that the commands share. No option takes a token, because process lists show
-options.
-"""
+"""The commands' shared options. No option takes a token, because process lists show options."""
 
 import inspect
 import os

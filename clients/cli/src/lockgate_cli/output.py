@@ -37,9 +37,7 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def say_lines(text: str) -> None:
-    """Print a text that may have several lines. Line breaks in texts from others must be escaped
-    before.
-    """
+    """Print a text of several lines. Line breaks in texts from others must be escaped before."""
     for line in text.split("\n"):
         say(line)
 

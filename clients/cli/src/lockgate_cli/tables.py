@@ -1,6 +1,4 @@
-"""Tables for people, made from the service's answers by pure functions from JSON to rich's
-renderables.
-"""
+"""Pure functions that turn the service's answers into tables for people (rich's renderables)."""
 
 from collections.abc import Sequence
 

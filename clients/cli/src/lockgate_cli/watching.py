@@ -29,7 +29,8 @@ group until a reader registers again.
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
     """Show `view` on the whole screen until it is interrupted, and call it again every `EVERY_S`
-    seconds. `view` takes the width of the terminal. Raises the error of the first request.
+    seconds. `view` takes the width of the terminal. Raises the error of the first call, and shows
+    later ones above the last view.
     """
     with _ending():
         shown = view(console.width)

@@ -68,9 +68,7 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the SourceEvents that came for the reader since it registered, if their number is
-    above `seen`.
-    """
+    """Return the reader's SourceEvents since it registered whose numbers are above `seen`."""
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

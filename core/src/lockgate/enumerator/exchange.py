@@ -56,9 +56,7 @@ INTERVALS = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """The result of an exchange. `stop` has the splits that the reader presented but does not
-    own.
-    """
+    """The result of an exchange. `stop` has the presented splits that the reader does not own."""
 
     enumerator: Enumerator
     stop: tuple[StoppedSplit, ...]

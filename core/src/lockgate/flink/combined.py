@@ -41,7 +41,7 @@ class PartialWatermark:
 
 
 class CombinedWatermarkStatus:
-    """Parts that come and go, with their combined watermark and idleness at the last `update`."""
+    """The combined watermark and idleness of parts that come and go, as of the last `update`."""
 
     def __init__(self) -> None:
         self._parts: dict[int, PartialWatermark] = {}

@@ -47,9 +47,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the records that follow. If they are a `backlog`, throughput matters more than
-    latency.
-    """
+    """Attributes of later records. In a `backlog`, throughput matters more than latency."""
 
     backlog: bool
 

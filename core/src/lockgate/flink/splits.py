@@ -107,9 +107,7 @@ class KafkaPartitionSplitState:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare only the splits, as Flink does, and not the current offsets. `other` may also be
-        a split.
-        """
+        """Compare only the splits, not the offsets, as Flink does. `other` may be a split."""
         return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
 
     def __hash__(self) -> int:

@@ -74,9 +74,7 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Take a status (rules 4 to 6), if it is a change. Raises `UnknownName` for an unknown
-        channel.
-        """
+        """Take a changed status (rules 4 to 6). Raises `UnknownName` for an unknown channel."""
         idle = status is WatermarkStatus.IDLE
         if self._idle[self._checked(channel)] == idle:
             return

@@ -99,9 +99,7 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove those of `readers` that are still lost, because other readers have taken over their
-    splits.
-    """
+    """Remove those of `readers` that are still lost, since other readers have their splits."""
 
     readers: Sequence[ReaderKey]
 

@@ -68,9 +68,7 @@ class Now:
         return ran_from - left + span_ms
 
     def ends_ms(self, end_ms: int, span_ms: int) -> int:
-        """Return the time (ms) at which `judged_ms` reaches `end_ms`, unless the process stalls
-        again.
-        """
+        """Return the time (ms) at which `judged_ms` reaches `end_ms` if no more stalls occur."""
         since = end_ms - span_ms
         for began, ended in self.stalls:
             if since < ended and began < end_ms:

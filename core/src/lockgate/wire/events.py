@@ -130,8 +130,8 @@ class ReaderFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
-    """A reader's combined watermark. No other reader waits for a reader that is `idle` or
-    `finished`.
+    """A reader's report of its watermark, which combines those of its splits. No other reader waits
+    for a reader that is `idle` or `finished`.
 
     `reach` is the event time that the reader's next batch would reach without the group's ceiling.
     If `park_ms` is set, the reader still counts in the group for that long without further reports,

@@ -24,9 +24,7 @@ Look = Callable[[], Awaitable[list[str] | None]]
 
 
 class Dangers:
-    """Checks (`looks`) that are repeated. Each danger is logged when a check finds it, and when it
-    is resolved.
-    """
+    """Repeated checks (`looks`). Each danger is logged when found, and when resolved."""
 
     def __init__(self, *looks: Look) -> None:
         self._said = {look: list[str]() for look in looks}

@@ -49,9 +49,7 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if the source would have too many `splits`, unless it had as many
-        `before`.
-        """
+        """Raise `LimitReached` for too many `splits`, unless the source had as many `before`."""
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"
             raise LimitReached("splits", self.splits, f"source {source!r}", remedy)

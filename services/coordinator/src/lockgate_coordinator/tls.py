@@ -40,9 +40,7 @@ class Tls:
     password: str = field(default="", repr=False)
 
     def context(self) -> ssl.SSLContext:
-        """Read the files and return an SSL context for a server. Raises `InvalidTls` if one is
-        invalid.
-        """
+        """Return a server's SSL context from the files. Raises `InvalidTls` if one is invalid."""
         self._check_files()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2

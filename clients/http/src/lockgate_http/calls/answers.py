@@ -113,9 +113,7 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in a decoded document. Raises AttributeError or ValueError if there is
-        none.
-        """
+        """Return the problem in a document. Raises ValueError or AttributeError without one."""
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

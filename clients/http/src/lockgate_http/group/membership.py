@@ -200,9 +200,7 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """Call `last`, which sends the last request, and end the membership. Log `otherwise` if the
-        call fails.
-        """
+        """Send the last request by `last`, and end the membership. Log `otherwise` if it fails."""
         with self._session.changed:
             if self._closed.is_set():
                 return

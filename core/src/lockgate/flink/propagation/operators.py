@@ -19,9 +19,7 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """The base class of operators. It passes records on. Raises `InvalidValue` if there is no
-    input.
-    """
+    """The base class, which passes records on. Raises `InvalidValue` if there is no input."""
 
     output: DataOutput
 

@@ -84,9 +84,7 @@ class SourceOptions:
 
 
 class SourceOperator(Generic[S]):
-    """An operator that runs the reader made by `make_reader`. `send` sends an event to the
-    coordinator.
-    """
+    """An operator that runs a reader from `make_reader`. `send` sends events to the coordinator."""
 
     def __init__(
         self,

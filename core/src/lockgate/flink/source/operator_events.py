@@ -37,9 +37,7 @@ class SplitSerializer(Protocol[S]):
         """Return one split's bytes."""
 
     def deserialize(self, version: int, data: bytes) -> S:
-        """Return the split of these bytes. Raises `UnreadableBytes` if they are not such a
-        split.
-        """
+        """Return the split of these bytes. Raises `UnreadableBytes` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

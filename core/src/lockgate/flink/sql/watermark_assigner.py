@@ -31,9 +31,7 @@ RowWatermark = Callable[[Record], int | None]
 
 
 def wrapped(value: int) -> int:
-    """Return `value` wrapped around to 64 bits, as in Java's long. `watermark.add` saturates
-    instead.
-    """
+    """Return `value` wrapped to 64 bits, as in Java's long. (`watermark.add` saturates.)"""
     return (value + 2**63) % 2**64 - 2**63
 
 

@@ -1,6 +1,4 @@
-"""Errors of requests that are refused before they reach the service. No error text contains a
-token.
-"""
+"""Errors of requests that are refused before the service. No error text contains a token."""
 
 from lockgate.duration import spoken_s
 

@@ -48,9 +48,7 @@ because it would load numpy.
 
 
 def routes() -> list[Route]:
-    """Return a route for each file: `/` for the page, and one below `/dashboard/` for each
-    other.
-    """
+    """Return the routes of the files: `/` for the page, and `/dashboard/…` for the others."""
     folder = files("lockgate_coordinator.dashboard") / "static"
     found = {each.name: each.read_bytes() for each in folder.iterdir() if PurePosixPath(each.name).suffix in TYPES}
     found |= {} if "uPlot.iife.js" in found else _charts()

@@ -49,9 +49,7 @@ class Outages:
         self._failed += 1
 
     def over(self) -> None:
-        """Record that an operation has succeeded, and log the end of an outage, if there was
-        one.
-        """
+        """Record that an operation has succeeded, and log the end of an outage, if any."""
         self.now = False
         if not self._begun:
             self._begun = True

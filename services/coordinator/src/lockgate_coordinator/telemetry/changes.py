@@ -75,9 +75,9 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """Return the readers that differ between the groups, or all readers of `after` if `before` is
-    None. If `after` was made from `before`, this takes time in proportion to the number of changed
-    readers.
+    """Return the readers that differ between `before` and `after`, or all readers of `after` if
+    `before` is None. If `after` was made from `before`, this takes time in proportion to the number
+    of changed readers.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
@@ -256,8 +256,8 @@ def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reade
     """Yield an entry for each of these changes: the reader becomes overdue, it is passed over, or
     it counts for the group's watermark again.
 
-    With `on_max_wait: proceed` a wait that is too long begins again at once, so the reader is not
-    marked as overdue.
+    With `on_max_wait: proceed` a wait that is too long begins again at once. The reader is then not
+    marked as overdue, but the entry is yielded nevertheless.
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since

@@ -39,8 +39,8 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Add how long `readers` waited or were idle, and how often they were lost or passed over.
-        One commit has changed all of them.
+        """Add how long `readers`, which one commit has changed, waited or were idle, and how often
+        they were lost or passed over.
         """
         for (source, _), old, new in readers:
             if old is None or new is None:
@@ -56,9 +56,7 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drop the totals of groups that are not in `groups`. Other replicas may have deleted
-        them.
-        """
+        """Drop the totals of groups not in `groups`, which other replicas may have deleted."""
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
 
