@@ -74,7 +74,9 @@ def evict(group: Group, source: str, subtask: int) -> Group:
 
 
 def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
-    """Raise `UnknownSource`, `UnknownReader` or `StaleEpoch` unless the epoch is current."""
+    """Raise `UnknownSource` or `UnknownReader` if the reader is not in the group, and `StaleEpoch`
+    if it has another epoch.
+    """
     current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
 
 

@@ -66,7 +66,7 @@ def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
 
 
 def _near(client: CoordinatorClient, group: str) -> list[str]:
-    """Return up to three similar names of groups that the token may see, or none if the groups
+    """Return the names of up to three similar groups that the token may see, or none if the groups
     cannot be listed.
     """
     try:
