@@ -75,7 +75,7 @@ def told(process: CoordinatorProcess, tasks: Path) -> int:
 
 def watchers(url: str) -> int:
     """Return the streams and long polls that wait, by the service's own count."""
-    metrics = httpx.get(f"{url}/metrics").raise_for_status().text.splitlines()
+    metrics = httpx.get(f"{url}/metrics", timeout=60).raise_for_status().text.splitlines()
     return int(sum(float(line.split()[-1]) for line in metrics if line.startswith("lockgate_subscribers")))
 
 

@@ -112,7 +112,7 @@ def test_the_two_applications_of_the_example_wait_for_each_other_and_both_finish
             for child in running.values():
                 if child.poll() is None:
                     os.killpg(child.pid, signal.SIGKILL)
-        sources = httpx.get(f"{coordinator.url}/v1/groups/two-applications").json()["sources"]
+        sources = httpx.get(f"{coordinator.url}/v1/groups/two-applications", timeout=60).json()["sources"]
     assert [child.returncode for child in running.values()] == [0, 0], said
     assert "kafka waits for its group" in said["kafka"], said
     assert said["files"].count("1 rows") == 8

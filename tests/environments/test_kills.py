@@ -122,7 +122,7 @@ def test_a_host_killed_amid_a_query_of_two_sources_in_a_group_loses_no_row_and_t
         running = OverConnect(marked).start(aligned)
         kill_hosts(running, aligned, str(tmp_path), chance, OF_SEVERAL)
         finished(running)
-        state = httpx.get(f"{coordinator.url}/v1/groups/pair").raise_for_status().json()
+        state = httpx.get(f"{coordinator.url}/v1/groups/pair", timeout=60).raise_for_status().json()
 
     twice = {row: 2 * count for row, count in all_rows(spec.counts()).items()}
     assert aligned.rows == twice, f"with LOCKGATE_KILL_SEED={SEED}"

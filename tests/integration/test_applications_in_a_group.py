@@ -60,7 +60,7 @@ class Applications:
 
     def readers(self) -> dict[str, str]:
         """The state of each source's reader, by the other coordinator."""
-        found = httpx.get(f"{self.urls[1]}/v1/groups/{self._group}").raise_for_status().json()
+        found = httpx.get(f"{self.urls[1]}/v1/groups/{self._group}", timeout=60).raise_for_status().json()
         return {source["source"]: reader["state"] for source in found["sources"] for reader in source["readers"]}
 
     def order(self, name: str, **more: Any) -> Order:

@@ -33,7 +33,7 @@ def test_a_plan_that_is_held_goes_on_with_the_news_and_not_an_hour_later_with_it
         )
         early = writer.option("checkpointLocation", str(tmp_path / "early")).trigger(processingTime="1 hour").start()
         try:
-            wait_for(lambda: [s["source"] for s in httpx.get(group).json()["sources"]] == ["early"])
+            wait_for(lambda: [s["source"] for s in httpx.get(group, timeout=60).json()["sources"]] == ["early"])
             late = WindowedCount(stream).start(tmp_path / "late", name="late")
             assert late.finish().counted == RECORDS
             wait_for(lambda: sum(seen) == RECORDS)

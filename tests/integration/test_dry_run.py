@@ -84,7 +84,7 @@ def test_mode_observe_by_code_joins_no_group_and_waits_for_none(
         query = WindowedCount(one.union(other)).start(tmp_path).finish()
         assert {split.source for plan in query.plans for split in plan.partitions} == {0, 1}
         assert query.plans[0].blocked_by == ()
-        assert httpx.get(f"{coordinator.url}/v1/groups/nobody").status_code == 404
+        assert httpx.get(f"{coordinator.url}/v1/groups/nobody", timeout=60).status_code == 404
 
 
 OFF, DRY = {"enabled": "false"}, {"mode": "observe"}

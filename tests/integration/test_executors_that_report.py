@@ -52,7 +52,7 @@ def create(coordinator: CoordinatorProcess, *expected: str, **more: int) -> None
 
 def reader(coordinator: CoordinatorProcess, source: str = "busy") -> dict[str, Any]:
     found: dict[str, Any] = (
-        httpx.get(f"{coordinator.url}/v1/groups/g/sources/{source}").raise_for_status().json()["readers"][0]
+        httpx.get(f"{coordinator.url}/v1/groups/g/sources/{source}", timeout=60).raise_for_status().json()["readers"][0]
     )
     return found
 

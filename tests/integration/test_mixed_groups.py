@@ -85,7 +85,7 @@ class Notes:
 
 def group(url: str) -> dict[str, Any]:
     """As the coordinator has it."""
-    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/mixed").raise_for_status().json()
+    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/mixed", timeout=60).raise_for_status().json()
     return found
 
 

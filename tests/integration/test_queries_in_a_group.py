@@ -53,7 +53,7 @@ def create(url: str, group: str, **config: Any) -> None:
 
 
 def inspect(url: str, group: str) -> dict[str, Any]:
-    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}").raise_for_status().json()
+    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/{group}", timeout=60).raise_for_status().json()
     return found
 
 

@@ -160,7 +160,7 @@ def test_a_live_query_that_has_nothing_to_read_holds_its_group_to_the_clock_less
             return Rows(align(stream, Alignment(coordinator=of, idle_timeout="2 hours", **more)))
 
         def empty_is() -> str:
-            found = httpx.get(f"{group}/sources/empty").json()
+            found = httpx.get(f"{group}/sources/empty", timeout=60).json()
             return str(found["readers"][0]["state"]) if found.get("readers") else ""
 
         empty = query("empty").start(tmp_path / "empty", available_now=False)
@@ -207,7 +207,7 @@ def test_a_query_restarted_from_an_older_checkpoint_takes_its_group_back_and_the
         back.wait_until(lambda rows: len(rows.batches) == 2)
         waiting = Rows(other).start(tmp_path / "other")
         waiting.wait_until(lambda rows: len(rows.all) == 3)
-        wait_for(lambda: (httpx.get(f"{group}/sources/b").json()["readers"][0]["waiting_ms"] or 0) > 500)
+        wait_for(lambda: (httpx.get(f"{group}/sources/b", timeout=60).json()["readers"][0]["waiting_ms"] or 0) > 500)
         assert len(waiting.all) == 3, "the first is at hour 2 again, and an hour above that is not yet hour 3"
         resumed.set()
         assert [len(rows.finish().all) for rows in (back, waiting)] == [7, 8]

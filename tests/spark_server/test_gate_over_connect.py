@@ -24,7 +24,7 @@ GROUP = {"max_drift_ms": HOUR_MS, "catch_up": "strict", "lease_ms": FOREVER_MS, 
 
 def waits(url: str, source: str) -> bool:
     """Whether a source's reader waits for its group."""
-    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/level").raise_for_status().json()
+    found: dict[str, Any] = httpx.get(f"{url}/v1/groups/level", timeout=60).raise_for_status().json()
     readers = (reader for one in found["sources"] if one["source"] == source for reader in one["readers"])
     return any(reader["waiting_ms"] is not None for reader in readers)
 

@@ -43,7 +43,7 @@ def test_two_users_of_a_server_share_a_group_and_show_no_token(
             remote = {"SPARK_REMOTE": f"{server.url}/;user_id={user}"}
             running.append(client(user, folder / "log", *program, server=server, env=remote))
         found = [json.loads(each.wait(PATIENCE_S).splitlines()[-1]) for each in running]
-        groups = {each["group"] for each in httpx.get(f"{coordinator.url}/v1/groups").json()["items"]}
+        groups = {each["group"] for each in httpx.get(f"{coordinator.url}/v1/groups", timeout=60).json()["items"]}
         pages = shown(f"http://127.0.0.1:{port}")
 
     for one in found:
@@ -60,7 +60,7 @@ def test_two_users_of_a_server_share_a_group_and_show_no_token(
 
 def shown(ui: str) -> str:
     """What the pages of Spark's UI and its API show."""
-    application = httpx.get(f"{ui}/api/v1/applications").raise_for_status().json()[0]["id"]
+    application = httpx.get(f"{ui}/api/v1/applications", timeout=60).raise_for_status().json()[0]["id"]
     details = f"api/v1/applications/{application}/sql?details=true&planDescription=true&length=1000"
     pages = ("connect/", "SQL/", "StreamingQuery/", "environment/", details)
     return "\n".join(httpx.get(f"{ui}/{page}", timeout=60).raise_for_status().text for page in pages)

@@ -39,7 +39,7 @@ def main(text: str) -> None:
     def take(batch: DataFrame, _: int) -> None:
         report_progress(batch)
         source = f"{coordinator.url}/v1/groups/{coordinator.group}/sources/{coordinator.source}"
-        print(f"reader {json.dumps(httpx.get(source).raise_for_status().json()['readers'][0])}", flush=True)
+        print(f"reader {json.dumps(httpx.get(source, timeout=60).raise_for_status().json()['readers'][0])}", flush=True)
 
     stream = align(kafka_stream(spark, order.bootstrap, order.topic), Alignment(coordinator=coordinator))
     writer = stream.writeStream.foreachBatch(take).option("checkpointLocation", order.checkpoint)

@@ -8,6 +8,7 @@ import random
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -33,23 +34,36 @@ def _spawner() -> ThreadPoolExecutor:
 
 
 def free_ports(count: int) -> list[int]:
-    """Give `count` different loopback ports that nobody listens on now."""
+    """Give `count` different loopback ports that nobody listens on now, and that this process has
+    not been given yet: the server of a given port may be stopped for a while.
+    """
     # Not the ones the system gives to outgoing connections: while a server is stopped, a client
     # that keeps knocking at such a port may be given that very port for its own end, is then
     # connected to itself, and the server cannot come back.
     found: list[int] = []
     ports = _ports()
-    for port in random.sample(ports, len(ports)):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        found.append(port)
-        if len(found) == count:
-            return found
+    with _giving:
+        for port in random.sample(ports, len(ports)):
+            if port not in _given and _is_free(port):
+                _given.add(port)
+                found.append(port)
+            if len(found) == count:
+                return found
     raise ChildFailed(f"no {count} free ports between {ports.start} and {ports.stop}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+_giving = threading.Lock()
+_given: set[int] = set()
 
 
 def share_of_ports(number: int, of: int) -> str:
