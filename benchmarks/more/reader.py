@@ -6,12 +6,14 @@ kinds: `poll`, the loop of confluent-kafka's own examples, one record a call; `c
 chunks of 500, the fastest that was found; `columns`, such chunks made into Arrow batches of 5,000
 by hand, with the columns of the aligned consumer's; `records` and `batches`, the aligned consumer,
 with a drift that pauses nothing; `paused`, records with `--drift`, which pauses the sparse
-partitions again and again. All have the same settings of the client, those of the reader. A round
-before the counted ones is left out. Prints each run, by the clock and by the processor time of the
+partitions again and again. All have the same settings of the client, those of the reader, and each
+looks for errors among the messages, as any program has to. A round before the counted ones is left
+out. Prints each run, by the clock and by the processor time of the
 reading thread, the medians, and the ratios pair by pair; writes build/bench/reader.json.
 """
 
 import argparse
+import gc
 import json
 import statistics
 import sys
@@ -26,13 +28,13 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 
 from lockgate_reader import AlignedConsumer
 from lockgate_reader.columns import SCHEMA
+from lockgate_reader.kafka.client import AHEAD
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.skew import SkewedTopic
 
 OUT = Path("build/bench/reader.json")
-SETTINGS = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 10}
 KINDS = ("poll", "consume", "columns", "records", "batches", "paused")
 BARE = ("poll", "consume", "columns")
 ROWS = 5_000
@@ -48,7 +50,7 @@ class Rate:
 
 def bare(bootstrap: str, topic: SkewedTopic) -> Consumer:
     """Make a consumer of all partitions, from their beginning."""
-    settings = {"bootstrap.servers": bootstrap, "group.id": "bare", "enable.auto.commit": False, **SETTINGS}
+    settings = {"bootstrap.servers": bootstrap, "group.id": "bare", "enable.auto.commit": False, **AHEAD}
     consumer = Consumer(settings)
     consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in range(topic.partitions)])
     return consumer
@@ -76,8 +78,10 @@ def loop_of_chunks(bootstrap: str, topic: SkewedTopic) -> Rate:
         messages = consumer.consume(500, 1.0)
         if messages and not count:
             watch.begin()
-        count += len(messages)
         for message in messages:
+            if message.error():
+                continue
+            count += 1
             size += len(message.value())
             latest = max(latest, message.timestamp()[1])
     return watch.stop(count, consumer.close)
@@ -104,6 +108,8 @@ def batch_by_hand(consumer: Consumer, topic: str, rows: int) -> pa.RecordBatch:
     partitions, offsets, times, keys, values = [], [], [], [], []
     while len(values) < rows:
         messages = consumer.consume(min(500, rows - len(values)), 1.0)
+        if any(map(Message.error, messages)):
+            messages = [message for message in messages if message.error() is None]
         partitions += map(Message.partition, messages)
         offsets += map(Message.offset, messages)
         times += [message.timestamp()[1] for message in messages]
@@ -175,7 +181,8 @@ class Watch:
 
 
 def run(kind: str, bootstrap: str, topic: SkewedTopic, drift: str) -> Rate:
-    """One run of a kind."""
+    """One run of a kind. No run pays for the garbage of the one before."""
+    gc.collect()
     if kind == "poll":
         return loop_of_polls(bootstrap, topic)
     if kind == "consume":

@@ -89,7 +89,8 @@ def test_no_record_is_returned_at_or_after_the_deadline(count: int, deadline: in
 @given(TIMES, st.sets(st.integers(0, 11)))
 def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list[int], bad: set[int]) -> None:
     given_times = [(-1 if n % 2 else 10**15) if n in bad else time for n, time in enumerate(times)]
-    found, left_out = credible([Kept(n) for n in range(len(times))], given_times, 100 - FUTURE_BOUND_MS)
+    messages = [Kept(n) for n in range(len(times))]
+    found, left_out = credible(messages, given_times, min(given_times), 100 - FUTURE_BOUND_MS)
     good = [time for n, time in enumerate(times) if n not in bad]
     assert left_out == len(times) - len(good)
     assert found.highest == max(good, default=NO_TIMESTAMP)

@@ -37,8 +37,9 @@ _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaErr
 _EARLIEST, _LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
 # How much librdkafka fetches ahead of a partition. It drops these records if the partition is
 # paused and fetches them again, so this is less than the default of 100,000. It also checks
-# earlier than after 1 s whether there is room again.
-_AHEAD = {"queued.min.messages": 10_000, "fetch.queue.backoff.ms": 10}
+# earlier than after 1 s whether there is room again: with 10 ms, a fast program had to wait for
+# records while only one partition was fetched.
+AHEAD = {"queued.min.messages": 20_000, "fetch.queue.backoff.ms": 2}
 _FATAL = (
     KafkaError._AUTHENTICATION,
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -66,7 +67,7 @@ class KafkaClient:
         self.subscribed = False
         self._group = kafka.get("group.id")
         self.committed_last: dict[Key, int] = {}
-        settings = {**_AHEAD, **QUIET, **_IN_A_GROUP, **kafka, **_OURS}
+        settings = {**AHEAD, **QUIET, **_IN_A_GROUP, **kafka, **_OURS}
         settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
         self._tell = settings.pop("error_cb", None)
         settings |= {"error_cb": self._on_error, "on_commit": self._on_commit}
@@ -157,16 +158,14 @@ class KafkaClient:
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return the records that are available, at most `most`. If there are none, wait up to
-        `timeout_s` for the first.
+        """Return the records that are available, at most `most`. With `timeout_s`, wait that long
+        for the first.
 
         Ends of partitions come as messages with an error, which `is_end` recognises.
         """
         try:
-            found: list[Message] = self._consumer.consume(most, 0)
-            if not found and timeout_s > 0:
-                first = self._consumer.poll(timeout_s)
-                found = [] if first is None else [first, *self._consumer.consume(most - 1, 0)]
+            first = self._consumer.poll(timeout_s) if timeout_s > 0 else None
+            found: list[Message] = self._consumer.consume(most, 0) if first is None else [first]
         except (KafkaException, RuntimeError) as error:
             raise self._failed("gave no records", error) from error
         if self._failure is not None:

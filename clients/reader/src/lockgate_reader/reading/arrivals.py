@@ -30,17 +30,19 @@ class Arrivals:
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too
-        if min(times) < 0 and any(message.error() is not None for message in messages):
+        lowest = min(times)
+        if lowest < 0 and any(message.error() is not None for message in messages):
             return self._with_ends(messages, splits)
         if self._event_time is not None:
             found = map(self._event_time, messages)
             times = [NO_TIMESTAMP if time is None else int(time) for time in found]
+            lowest = min(times)
         changed = []
         for key, start, end in runs_of(messages, self._topic):
             split = splits.get(key)
             if split is not None:  # else it was given back a moment ago
                 whole = end - start == len(messages)
-                self._keep(split, *((messages, times) if whole else (messages[start:end], times[start:end])))
+                self._keep(split, *((messages, times) if whole else (messages[start:end], times[start:end])), lowest)
                 changed.append(split)
         return changed
 
@@ -57,12 +59,12 @@ class Arrivals:
                 changed.append(split)
         return changed
 
-    def _keep(self, split: OpenSplit, messages: list[Any], times: list[int]) -> None:
+    def _keep(self, split: OpenSplit, messages: list[Any], times: list[int], lowest: int) -> None:
         start, end = split.clip(messages)
         if start or end < len(messages):
             messages, times = messages[start:end], times[start:end]
         if messages:
-            records, left_out = credible(messages, times, self._wall_ms())
+            records, left_out = credible(messages, times, lowest, self._wall_ms())
             self.left_out += left_out
             self.fetched += len(messages)
             split.take(records)

@@ -12,8 +12,8 @@ They count as returned only once the program has taken them. Everything else hap
 between two pieces. So no watermark, in a report or in `watermark`, is ahead of the records that the
 program has received.
 
-**The decision** (`admission`) is made in each turn, and whenever nothing may be returned, so that a
-backlog does not wait for the next turn.
+**The decision** (`admission`) is made in each turn. So that a backlog does not wait for the next
+turn, it is also made once all records up to the limit were returned while others wait above it.
 
 **Attention** is a flag that any thread may set. The rest of the current piece is then called back
 (`records`), and a turn follows.
@@ -87,7 +87,7 @@ class RunningReader:
         self._ready: deque[OpenSplit] = deque()
         self._going: OpenSplit | None = None
         self._returned = 0  # in pieces that have ended
-        self._moved = True  # since the last decision
+        self._held_back = False  # whether a split has been read up to the limit since the last decision
         self._next_turn = 0
         self._committed_at = now_ms()
         self._left = False
@@ -163,24 +163,23 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records; None if the reader has to wait or has ended."""
+        """Return a piece of at most `most` records; None at the end and if `wait` is due."""
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
-        while True:
-            while self._ready:
-                split = self._ready[0]
-                piece = split.going = split.next_piece(self.limit, most)
-                if piece is not None:
-                    self._ready.rotate(-1)  # ready splits take turns
-                    self._size.begins(self.now_ms())
-                    self._going = split
-                    return piece
-                self._ready.popleft().queued = False
-                self._moved = True  # its next record counts from now on
-            # If no record waits, a new decision would not release any.
-            if not (self._moved and self._waits() and self._decide()):
-                return None
+        while self._ready:
+            split = self._ready[0]
+            piece = split.going = split.next_piece(self.limit, most)
+            if piece is not None:
+                self._ready.rotate(-1)  # ready splits take turns
+                self._size.begins(self.now_ms())
+                self._going = split
+                return piece
+            self._ready.popleft().queued = False
+            self._held_back = self._held_back or bool(split.fetched)
+            if self._held_back and not self._ready:
+                self._decide()
+        return None
 
     def more(self, most: int) -> Piece | None:
         """Return another piece for the current batch, without waiting; None if there is none, or if
@@ -189,16 +188,27 @@ class RunningReader:
         if self.due:
             return None
         piece = self.next_piece(most)
-        if piece is None and not self.ended and not self.client.subscribed:  # no rebalance within a batch
-            self._fetch(0)
+        if piece is None and not self.ended:
+            if not self.client.subscribed:  # no rebalance within a batch
+                self._fetch(0)
             piece = self.next_piece(most)
         return piece
 
     def wait(self) -> None:
-        """Fetch records, and wait for at most `WAIT_S` if there are none."""
-        if not self.ended:
-            due_s = max(0, self._next_turn - self.now_ms()) / 1000
-            self._fetch(LAPSED_WAIT_S if self.lapsed else min(WAIT_S, due_s))
+        """Fetch records, or else release records that wait. If neither is possible, wait for at
+        most `WAIT_S`.
+        """
+        if self.ended:
+            return
+        if self.lapsed:
+            self._fetch(LAPSED_WAIT_S)
+            return
+        self._fetch(0)
+        if not self._ready and any(split.fetched for split in self.assignment.splits.values()):
+            self._decide()
+        due_ms = self._next_turn - self.now_ms()
+        if not (self._ready or self.ended) and due_ms > 0:
+            self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
         """Return an iterator over the messages of the next piece. Each message counts as returned
@@ -225,7 +235,6 @@ class RunningReader:
         if count:
             self._returned += count
             self._size.took(count, self.now_ms())
-            self._moved = True
             if split.finished:
                 self.assignment.finish(split)
 
@@ -277,7 +286,6 @@ class RunningReader:
 
     def _exchange(self) -> None:
         self.orders = self.assignment.exchange(self._state(self.now_ms()))
-        self._moved = True
 
     def _look_at_ends(self, now: int) -> None:
         self.ends.look(self.assignment.splits.values())
@@ -301,12 +309,9 @@ class RunningReader:
         reach = max(self._watermark, min(fetched, default=self._watermark))
         return ReaderState(watermark=self._watermark, reach=reach, idle=idle)
 
-    def _waits(self) -> bool:
-        return any(split.fetched or split.paused for split in self.assignment.splits.values())
-
-    def _decide(self) -> bool:
-        """Update the read limit and pauses, and return whether another split became ready."""
-        self._moved = False
+    def _decide(self) -> None:
+        """Update the read limit, the pauses, and which splits are ready."""
+        self._held_back = False
         splits = self.assignment.splits
         positions = {key: split.standing() for key, split in splits.items()}
         decision = Admission.decide(positions, self.orders.ceiling, self._max_drift_ms)
@@ -315,12 +320,10 @@ class RunningReader:
         self._watermark = max(self._watermark, lowest)
         self._pause(decision)
         self._ready = deque(split for split in self._ready if split.open)
-        found = False
         for split in splits.values():
             if not split.queued and (following := split.next_time) is not None and following <= decision.limit:
-                split.queued = found = True
+                split.queued = True
                 self._ready.append(split)
-        return found
 
     def _pause(self, decision: Admission) -> None:
         self.client.pause(decision.pause)
@@ -345,7 +348,6 @@ class RunningReader:
         if not messages:
             self._empty_at = self.now_ms()
         for split in self.arrivals.take(messages, self.assignment.splits):
-            self._moved = True
             if split.fetched and not split.queued:
                 split.queued = True
                 self._ready.append(split)

@@ -54,18 +54,20 @@ class FetchedRecords:
         records. This is `at` if the next record is above `limit` (ms).
         """
         end = min(len(self.messages), self.at + most)
-        if self.highest <= limit:
-            return end
-        times = self.times
-        return next((place for place in range(self.at, end) if times[place] > limit), end)
+        if self.highest > limit:
+            times = self.times
+            for index in range(self.at, end):
+                if times[index] > limit:
+                    return index
+        return end
 
 
-def credible(messages: list[Any], times: list[int], now_ms: int) -> tuple[FetchedRecords, int]:
+def credible(messages: list[Any], times: list[int], lowest: int, now_ms: int) -> tuple[FetchedRecords, int]:
     """Return fetched records, with `NO_TIMESTAMP` for each event time that is not credible, and the
-    number of these. `now_ms` is the wall clock.
+    number of these. No time is below `lowest`. `now_ms` is the wall clock.
     """
     highest, latest = max(times), now_ms + FUTURE_BOUND_MS
-    if highest <= latest and min(times) >= 0:
+    if highest <= latest and lowest >= 0:
         return FetchedRecords(messages, times, highest), 0
     kept = [time if 0 <= time <= latest else NO_TIMESTAMP for time in times]
     return FetchedRecords(messages, kept), kept.count(NO_TIMESTAMP)
