@@ -13,7 +13,7 @@ from lockgate.wire.events import SourcePause
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
 from lockgate_http.group.ceiling import Ceiling
 
-LEASE_S = 30.0
+TOLERANCE_S = 10.0
 VERSION = 7
 
 
@@ -33,68 +33,68 @@ def answered(revision: int, ceiling: int, version: int | None = VERSION) -> Ceil
 
 def test_before_the_first_answer_the_ceiling_is_min_and_no_news_count() -> None:
     ceiling = Ceiling("a")
-    assert not ceiling.on_event(event(5, 1_000), now=0.0, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(5, 1_000), now=0.0, tolerance_s=TOLERANCE_S)
     assert (ceiling.value, ceiling.event) == (MIN, None)
 
 
-def test_answered_ceiling_has_its_lease_from_when_the_report_was_sent() -> None:
+def test_answered_ceiling_has_its_age_from_when_the_report_was_sent() -> None:
     ceiling = answered(5, 1_000)
     assert (ceiling.value, ceiling.version, ceiling.answered_at) == (1_000, VERSION, 0.0)
 
 
-def test_higher_news_of_the_same_configuration_count_within_the_lease() -> None:
+def test_higher_news_of_the_same_configuration_count_while_the_last_answer_is_young() -> None:
     ceiling = answered(5, 1_000)
-    assert not ceiling.on_event(event(6, 2_000), now=LEASE_S - 0.1, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(6, 2_000), now=TOLERANCE_S - 0.1, tolerance_s=TOLERANCE_S)
     assert ceiling.value == 2_000
 
 
 @pytest.mark.parametrize(
     ("version", "now"),
-    [(VERSION, LEASE_S), (VERSION + 1, 0.0), (None, 0.0)],
-    ids=["the lease has ended", "the group was made anew", "the coordinator announces no version"],
+    [(VERSION, TOLERANCE_S), (VERSION + 1, 0.0), (None, 0.0)],
+    ids=["the last answer is too old", "the group was made anew", "the coordinator announces no version"],
 )
 def test_untrusted_news_make_the_query_report_and_lower_the_ceiling_alone(version: int | None, now: float) -> None:
     ceiling = answered(5, 1_000)
-    assert ceiling.on_event(event(6, 2_000, version), now, LEASE_S)
+    assert ceiling.on_event(event(6, 2_000, version), now, TOLERANCE_S)
     assert ceiling.value == 1_000
-    assert ceiling.on_event(event(7, 500, version), now, LEASE_S)
+    assert ceiling.on_event(event(7, 500, version), now, TOLERANCE_S)
     assert ceiling.value == 500
 
 
 def test_higher_news_that_were_made_without_this_query_only_make_it_report() -> None:
     ceiling = answered(5, 1_000)
     ceiling.asks(lowest=700)
-    assert ceiling.on_event(event(6, MAX, lowest=MAX), now=0.0, lease_s=LEASE_S)
-    assert ceiling.on_event(event(7, 1_701, lowest=701), now=0.0, lease_s=LEASE_S)
+    assert ceiling.on_event(event(6, MAX, lowest=MAX), now=0.0, tolerance_s=TOLERANCE_S)
+    assert ceiling.on_event(event(7, 1_701, lowest=701), now=0.0, tolerance_s=TOLERANCE_S)
     assert ceiling.value == 1_000
-    assert not ceiling.on_event(event(8, 1_700, lowest=700), now=0.0, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(8, 1_700, lowest=700), now=0.0, tolerance_s=TOLERANCE_S)
     assert ceiling.value == 1_700
 
 
 def test_news_without_version_are_not_trusted_after_such_an_answer() -> None:
     ceiling = answered(5, 1_000, version=None)
-    assert ceiling.on_event(event(6, 2_000, version=None), now=0.0, lease_s=LEASE_S)
+    assert ceiling.on_event(event(6, 2_000, version=None), now=0.0, tolerance_s=TOLERANCE_S)
     assert ceiling.value == 1_000
 
 
 @pytest.mark.parametrize("revision", [4, 5])
 def test_news_that_are_no_newer_are_passed_over(revision: int) -> None:
     ceiling = answered(5, 1_000)
-    assert not ceiling.on_event(event(revision, 500), now=0.0, lease_s=LEASE_S)
+    assert not ceiling.on_event(event(revision, 500), now=0.0, tolerance_s=TOLERANCE_S)
     assert ceiling.value == 1_000
 
 
 def test_news_that_overtake_an_answer_stay_the_ceiling() -> None:
     ceiling = answered(5, 1_000)
     ceiling.asks()
-    ceiling.on_event(event(7, 500), now=1.0, lease_s=LEASE_S)
+    ceiling.on_event(event(7, 500), now=1.0, tolerance_s=TOLERANCE_S)
     ceiling.answered(event(6, 2_000), asked_at=1.0)
     assert (ceiling.value, ceiling.answered_at) == (500, 1.0)
 
 
 def test_answer_of_a_lower_revision_counts_unless_news_came_since() -> None:
     ceiling = answered(5, 1_000)
-    ceiling.on_event(event(7, 500), now=1.0, lease_s=LEASE_S)
+    ceiling.on_event(event(7, 500), now=1.0, tolerance_s=TOLERANCE_S)
     ceiling.asks()
     # the coordinator lost its memory, and counts from the beginning
     ceiling.answered(event(1, 800, VERSION + 1), asked_at=2.0)
@@ -104,39 +104,39 @@ def test_answer_of_a_lower_revision_counts_unless_news_came_since() -> None:
 news = st.builds(event, st.integers(1, 20), st.integers(-5_000, 5_000), st.sampled_from([None, VERSION, VERSION + 1]))
 
 
-@given(st.lists(st.tuples(news, st.floats(0, 2 * LEASE_S))))
+@given(st.lists(st.tuples(news, st.floats(0, 2 * TOLERANCE_S))))
 def test_no_sequence_of_news_lifts_the_ceiling_above_the_trusted_events(heard: list[tuple[Event, float]]) -> None:
     ceiling, highest = answered(5, 1_000), 1_000
     for each, now in heard:
-        if now < LEASE_S and each.config_version == VERSION:
+        if now < TOLERANCE_S and each.config_version == VERSION:
             highest = max(highest, each.max_desired_watermark)
-        ceiling.on_event(each, now, LEASE_S)
+        ceiling.on_event(each, now, TOLERANCE_S)
         assert ceiling.value <= highest
 
 
-@given(st.lists(st.tuples(news, st.floats(0, 2 * LEASE_S))))
+@given(st.lists(st.tuples(news, st.floats(0, 2 * TOLERANCE_S))))
 def test_news_that_need_no_report_leave_the_newest_event(heard: list[tuple[Event, float]]) -> None:
     ceiling = answered(5, 1_000)
     for each, now in heard:
-        if not ceiling.on_event(each, now, LEASE_S):
+        if not ceiling.on_event(each, now, TOLERANCE_S):
             assert ceiling.event is not None
             assert each.revision <= ceiling.event.revision
 
 
 def test_pause_of_the_own_source_alone_is_a_ceiling_of_min() -> None:
     ceiling, pause = answered(5, 1_000), SourcePause(source="a", at=3)
-    ceiling.on_event(replace(event(6, 1_000), paused_sources=(replace(pause, source="b"),)), 0.0, LEASE_S)
+    ceiling.on_event(replace(event(6, 1_000), paused_sources=(replace(pause, source="b"),)), 0.0, TOLERANCE_S)
     assert (ceiling.value, ceiling.paused) == (1_000, None)
-    ceiling.on_event(replace(event(7, 1_000), paused_sources=(pause,)), 0.0, LEASE_S)
+    ceiling.on_event(replace(event(7, 1_000), paused_sources=(pause,)), 0.0, TOLERANCE_S)
     assert (ceiling.value, ceiling.paused) == (MIN, pause)
-    ceiling.on_event(event(8, 1_000), 0.0, LEASE_S)
+    ceiling.on_event(event(8, 1_000), 0.0, TOLERANCE_S)
     assert (ceiling.value, ceiling.paused) == (1_000, None)
 
 
-def test_pause_after_the_lease_counts_until_the_next_answer() -> None:
-    ceiling, late = answered(5, 1_000), LEASE_S + 1
+def test_pause_after_an_old_answer_counts_until_the_next_answer() -> None:
+    ceiling, late = answered(5, 1_000), TOLERANCE_S + 1
     paused = replace(event(6, 2_000), paused_sources=(SourcePause(source="a", at=3),))
-    assert ceiling.on_event(paused, late, LEASE_S)
+    assert ceiling.on_event(paused, late, TOLERANCE_S)
     assert ceiling.value == MIN
-    assert ceiling.on_event(event(7, 2_000), late, LEASE_S)
+    assert ceiling.on_event(event(7, 2_000), late, TOLERANCE_S)
     assert ceiling.value == MIN

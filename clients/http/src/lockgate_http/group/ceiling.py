@@ -7,9 +7,12 @@ answered a report of another query of this process, or that came by the group's 
 
 News that lowers the ceiling always counts. News that raises it may have been computed without this
 query, because its lease had ended, the coordinator had lost its memory, or the clock of the
-coordinator's store had jumped. So such news counts only
+coordinator's store had jumped. It may also have been computed without another query, whose lease
+ended in a silence of all readers: the first report after the silence gives that lease back. So such
+news counts only
 
-* while the last answered report is younger than a lease,
+* while the last answered report is younger than a third of a lease: a silence of all readers that
+  is no longer is no outage (`lockgate.group.leases`),
 * if it has the `config_version` of that answer: a group that is created again has another one, and
 * if its `group_watermark` is not above the lowest watermark that the query has sent: the watermark
   of a group that includes this query cannot be higher.
@@ -67,13 +70,14 @@ class Ceiling:
         self.event = self._news if newer else event
         self.version, self.answered_at = event.config_version, asked_at
 
-    def on_event(self, event: Event, now: float, lease_s: float) -> bool:
+    def on_event(self, event: Event, now: float, tolerance_s: float) -> bool:
         """Apply the news `event` if it counts. Return whether the query has to report at once,
-        because it cannot rely on the news. `now` is in monotonic seconds.
+        because it cannot rely on the news. `now` is in monotonic seconds. `tolerance_s` is how old
+        the last answered report may be.
         """
         if self.event is None or event.revision <= self.event.revision:
             return False
-        counted = now - self.answered_at < lease_s and event.group_watermark <= self._lowest
+        counted = now - self.answered_at < tolerance_s and event.group_watermark <= self._lowest
         trusted = counted and event.config_version is not None and event.config_version == self.version
         if trusted or self._told_by(event) <= self.value:
             self.event = self._news = event

@@ -88,6 +88,13 @@ class GroupSession:
         """The seconds for which a reader's lease lasts after its report."""
         return (self.config or GroupConfig()).lease_ms / 1000
 
+    @property
+    def tolerance_s(self) -> float:
+        """How old (s) the last answered report may be when news lifts a reader's ceiling. A silence
+        of all readers that is no longer is no outage (`tolerance_ms` in `lockgate.group.leases`).
+        """
+        return self.lease_s / 3
+
     def enter(self, member: Member) -> None:
         """Add the member. From now on it receives the group's news, and its lease is renewed."""
         with self.changed:

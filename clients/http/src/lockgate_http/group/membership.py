@@ -177,7 +177,7 @@ class Membership:
 
     def on_event(self, event: Event) -> None:
         """Apply news of the group. The caller holds `session.changed`."""
-        if self._ceiling.on_event(event, self._session.now(), self._session.lease_s):
+        if self._ceiling.on_event(event, self._session.now(), self._session.tolerance_s):
             self._reporting.in_doubt = True
 
     def invalidate(self) -> None:
