@@ -79,5 +79,5 @@ def spoken(ms: int) -> str:
 
 
 def spoken_s(seconds: float) -> str:
-    """Return `seconds` in words, as `spoken` does for milliseconds."""
+    """Return `seconds` as text, as `spoken` does for milliseconds."""
     return spoken(round(seconds * 1000))

@@ -37,7 +37,7 @@ class CannotPause(LockgateError):
 
 class InvalidMessage(LockgateError, ValueError):
     """A message breaks the protocol. `faults` are pairs of a field's path and a description of its
-    fault. If there are many, `faults` has the first ones, and `more` counts the others.
+    fault. If there are many, `faults` lists the first ones, and `more` counts the others.
     """
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Times, durations, readers and pauses in words, as the service and the command line show them."""
+"""Times, durations, readers and pauses as text, as the service and the command line show them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 def span(ms: int | None) -> str:
-    """Return the duration `ms` in words, or "–" for None."""
+    """Return the duration `ms` as text, or "–" for None."""
     return "–" if ms is None else spoken(ms)
 
 

@@ -35,7 +35,7 @@ def iso(watermark: int) -> str:
 
 
 def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
-    """Return a watermark in words for people: `none` for MIN, `unbounded` for MAX, else a date."""
+    """Return a watermark as text for people: `none` for MIN, `unbounded` for MAX, else a date."""
     if watermark in (MIN, MAX):
         return none if watermark == MIN else unbounded
     text = iso(watermark)

@@ -30,7 +30,7 @@ group until a reader registers again.
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
     """Show `view` on the whole screen until it is interrupted, and call it again every `EVERY_S`
     seconds. `view` takes the width of the terminal. Raises the error of the first call, and shows
-    later ones above the last view.
+    later errors above the last view.
     """
     with _ending():
         shown = view(console.width)
@@ -51,7 +51,7 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
 
 def follow(look: Callable[[], Json], output: Output) -> None:
     """Print the group whenever its alignment changes. Raises the error of the first request, but
-    prints later ones on standard error.
+    prints later errors on standard error.
     """
     with _ending():
         found, told, away = look(), None, False

@@ -85,7 +85,7 @@ def standing_of_event(alignment: Json, until: int) -> Standing:
 
 def standing(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> Standing:
     """Return whether a group has passed `until` (ms), as a `Standing`. `group` is its inspection,
-    and `readers` has all its readers with their partitions, by source.
+    and `readers` contains all its readers with their partitions, by source.
     """
     found = list(_obstacles(group, readers, until))
     due = [each.due_ms for each in found]

@@ -1,8 +1,8 @@
 """The answer to an exchange, which says what one reader has to do now.
 
-* `add_splits` has the splits that are assigned to the reader, but that its exchange did not name
+* `add_splits` lists the splits that are assigned to the reader, but that its exchange did not name
   with their assignment number. After the store has lost data, and until splits are assigned again,
-  it has only those that were assigned since the loss: another reader may have got the others.
+  it lists only those that were assigned since the loss: another reader may have got the others.
 * `no_more_splits` is set if the reader can get no more splits, not even if another reader is lost.
   Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
 * `is_processing_backlog` is set if any living reader is working through a backlog. This enumerator

@@ -56,7 +56,7 @@ INTERVALS = 2
 
 @dataclass(frozen=True, slots=True)
 class Exchanged:
-    """The result of an exchange. `stop` has the presented splits that the reader does not own."""
+    """The result of an exchange. `stop` lists presented splits that the reader does not own."""
 
     enumerator: Enumerator
     stop: tuple[StoppedSplit, ...]
@@ -85,7 +85,8 @@ def exchange(
     reports: LastReports,
 ) -> Steps[Exchanged]:
     """Process one exchange of a registered reader of `source`. `reports` are the last reports of
-    the source's readers. Raises `StaleEpoch` if the subtask has a newer epoch. O(readers + splits).
+    the source's readers. Raises `StaleEpoch` if the subtask has a newer epoch. Takes O(readers +
+    splits).
     """
     now_ms, newest = now.ms, enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:

@@ -48,9 +48,9 @@ class SplitOwner:
     """One epoch of a reader. Its lease is `lease_ms` long and began with its last exchange, at
     `heard_at`. The reader is `excused` if a silence of all readers has extended this lease already.
 
-    `held` has the splits that it holds, and `arriving` the watermarks (ms) of the splits on their
-    way to it, both by split id. `revoked` has the ids of splits that it has to give back. It gets
-    SourceEvents with numbers above `events_from`.
+    `held` contains the splits that it holds, and `arriving` the watermarks (ms) of the splits on
+    their way to it, both by split id. `revoked` contains the ids of splits that it has to give
+    back. It gets SourceEvents with numbers above `events_from`.
     """
 
     heard_at: int
@@ -99,8 +99,8 @@ class Enumerator:
 
     `last_number` is the highest number of any assignment or SourceEvent so far. Nothing is assigned
     before `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is
-    true once a list of the splits has come since `began_at`. `missing` has the unfinished splits
-    that the last list has not named.
+    true once a list of the splits has come since `began_at`. `missing` contains the ids of
+    unfinished splits that the last list has not named.
     """
 
     began_at: int

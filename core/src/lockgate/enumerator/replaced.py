@@ -22,7 +22,7 @@ from lockgate.wire.events import OnLostReader
 
 
 def lost_readers(group: Group, source: str) -> list[ReaderKey]:
-    """Return the lost readers of this source that block the group. O(lost readers)."""
+    """Return the lost readers of this source that block the group. Takes O(lost readers)."""
     if group.config.on_lost_reader is not OnLostReader.HOLD:
         return []
     return [key for key in group.readers.until(Ranking.LOST, MAX) if key[0] == source]
@@ -30,7 +30,7 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
 
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
     """Return those of the `lost` readers that the enumerator has removed and whose former splits no
-    longer wait for a new reader. O(lost + readers + free splits).
+    longer wait for a new reader. Takes O(lost + readers + free splits).
 
     The result is empty while the former reader of any free split is unknown, and until a list of
     the source's splits has come. After the store has lost data, this has to be a new list.

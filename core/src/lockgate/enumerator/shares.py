@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
     """Return how many of `total` splits each subtask gets. `has` is how many it has now. Subtasks
-    with capacity 0 get none. O(readers · log readers).
+    with capacity 0 get none. Takes O(readers · log readers).
     """
     whole = sum(capacities.values())
     if not whole:

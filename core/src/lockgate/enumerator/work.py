@@ -24,9 +24,9 @@ def _nothing(subtask: int, id: str) -> None:
 
 
 class Work:
-    """The changes to the enumerator `before`, made at `now_ms`. `now` has the changed values of the
-    enumerator itself, but not the changes to its readers, splits and revision. `reported` returns
-    the watermark in a split's last report.
+    """The changes to the enumerator `before`, made at `now_ms`. `now` contains the changed values
+    of the enumerator itself, but not the changes to its readers, splits and revision. `reported`
+    returns the watermark in a split's last report.
     """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
@@ -102,7 +102,7 @@ class Work:
             self._holders[id] = reader
 
     def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
-        """Assign free splits to readers under a new number. `dealt` has pairs of reader and id."""
+        """Assign free splits to readers under a new number. `dealt` lists pairs (reader, id)."""
         if not dealt:
             return
         self._moved, self._holders = True, None

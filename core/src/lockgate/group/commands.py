@@ -48,8 +48,8 @@ class Reports:
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Process the progress that a task has reported. If a request is divided into several commands,
-    `named` has the splits of the whole request, so that the limit on splits applies to all of them
-    together.
+    `named` lists the splits of the whole request, so that the limit on splits applies to all of
+    them together.
     """
 
     source: str

@@ -47,8 +47,8 @@ class Group:
     """One group. `revision`, `group_watermark` and `max_desired_watermark` (the ceiling) are those
     announced last. Until `grace_until` the group is new, and `cap` limits its ceiling. A reader
     last sent a command at `heard_at`, a reader was last marked lost at `losses_at`, and an operator
-    set the configuration at `configured_at` (0 if none has). `acts` has the newest last. All times
-    are the store's, in ms.
+    set the configuration at `configured_at` (0 if none has). `acts` lists the newest act last. All
+    times are the store's, in ms.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Group:
         return tuple(islice((source for source in expected if source not in seen), limit))
 
     def act(self, id: str) -> Act | None:
-        """Return the command with this id if it is among the last ones, or None."""
+        """Return the command with this id if it is among the last `ACTS_KEPT`, or None."""
         return next((act for act in self.acts if act.id == id), None)
 
     def pause_of(self, source: str) -> SourcePause | None:
@@ -137,7 +137,7 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
     The rules decide again which readers are lost (`leases`), and which wait or are passed over
     (`long_waits`). Each wait starts again. If the lease is shorter than before, a reader's present
-    lease still lasts until its old end, because the reader learns of the change only when it
+    lease still lasts until its old end, because the reader receives the change only when it
     reports.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}

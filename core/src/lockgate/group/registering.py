@@ -11,7 +11,7 @@ Each command returns the changed group, or raises a `Refused` and changes nothin
 * Parking. A registration leaves a parked reader parked for the remaining time, or for one lease if
   that is longer (`leases`).
 
-Flink's `SourceCoordinator` fences by the attempt of a subtask, which its job manager knows.
+Flink's `SourceCoordinator` fences by the attempt of a subtask, a number from its job manager.
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 def evict(group: Group, source: str, subtask: int) -> Group:
     """Return the group without a reader that an operator evicts. Raises `UnknownSource` or
-    `UnknownReader`.
+    `UnknownReader` if it is not in the group.
     """
     key = (source, subtask)
     if key not in group.readers:
@@ -96,8 +96,8 @@ def _unknown(group: Group, key: ReaderKey) -> Refused:
 
 
 def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | None:
-    """Return the older epoch's report as far as it still counts when a newer epoch opens, or None.
-    A registration alone does not make a lost reader count again.
+    """Return the part of the older epoch's report that still counts when a newer epoch opens, or
+    None. A registration alone does not make a lost reader count again.
     """
     reported = old.reported
     if reported is None:
@@ -126,7 +126,7 @@ def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
     """Return the group with `changes` applied to its readers, after commands that came at `now_ms`.
-    `counting` has the sources of which a reader has just sent a report that counts.
+    `counting` names the sources of which a reader has just sent a report that counts.
     """
     return replace(
         group,

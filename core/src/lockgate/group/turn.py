@@ -160,7 +160,7 @@ class _Rules:
 
     def carry_out(self, command: Command, group: Group | None) -> tuple[Group, Outcome]:
         """Carry out any command except `Reports`, and return the group and the outcome. Raises
-        `Refused` or `PreconditionFailed`.
+        `Refused` or `PreconditionFailed` if the command has to be refused.
         """
         if isinstance(command, Once):
             return self._once(command, group)

@@ -52,8 +52,8 @@ class LogAnswers(Generic[Split]):
     looks them up in the log, and raises the log's errors.
 
     `budgets` are the maximum offsets per batch of each source, or None for no limit. `learned` is
-    the `curve` of the previous plan's answers. `heads` has the first unread record of each split,
-    and `first` is the lowest event time (ms) among them, or MAX if there are none. `found` is the
+    the `curve` of the previous plan's answers. `heads` maps each split to its first unread record,
+    and `first` is the lowest event time (ms) among these, or MAX if there are none. `found` is the
     result of the search. `horizon` (ms) is the event time that the query must not exceed even
     without its group.
     """

@@ -97,9 +97,9 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Correct the clock by new records. `ahead` has the lead (ms) of each producer's records
-        over this clock at the last `look`, which is negative if they were behind. The records must
-        have been appended since the `look` before that one.
+        """Correct the clock by new records. `ahead` maps each producer to the lead (ms) of its
+        records over this clock at the last `look`, which is negative if they were behind. The
+        records must have been appended since the `look` before that one.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)

@@ -15,9 +15,9 @@ from lockgate.plan.search import Found
 class Draft(Generic[Split]):
     """A plan of one query's next batch, made without the group's ceiling.
 
-    `watermarks` has each split's watermark (ms) before the batch. `horizon` (ms) is the event time
-    that the query must not exceed even without its group. `limit` is the reason why the query alone
-    would read no further.
+    `watermarks` maps each split to its watermark (ms) before the batch. `horizon` (ms) is the event
+    time that the query must not exceed even without its group. `limit` is the reason why the query
+    alone would read no further.
     """
 
     def __init__(self, answers: LogAnswers[Split]) -> None:

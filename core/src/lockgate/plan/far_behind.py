@@ -22,9 +22,9 @@ FAR_MS = 86_400_000
 
 
 def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
-    """Return those of the `far` splits that no longer block the others. `times` has the event time
-    (ms) of each split's next record, or of its last one if all are read but the producer still
-    appends.
+    """Return those of the `far` splits that no longer block the others. `times` maps each split to
+    the event time (ms) of its next record, or of its last one if all are read but the producer
+    still appends.
     """
     others = min((time for split, time in times.items() if split not in far), default=None)
     if others is None:

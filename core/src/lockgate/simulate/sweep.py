@@ -44,9 +44,8 @@ class Sweep:
 
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
-    """Return the values of `max_drift` (ms) to try. These are fractions of the shortest delay, and
-    twice that delay, as far as they are above the out-of-orderness. If none is, return the
-    out-of-orderness + 1.
+    """Return the values of `max_drift` (ms) to try: fractions of the shortest delay, and twice that
+    delay, if they are above the out-of-orderness. If none is, return the out-of-orderness + 1.
     """
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)

@@ -36,7 +36,7 @@ Path = tuple[Any, str] | None
 
 
 def from_json(kind: type[T], value: object) -> T:
-    """Return parsed JSON as a message of the class `kind`. Raises `InvalidMessage`."""
+    """Return JSON as a message of the class `kind`. Raises `InvalidMessage` if it is invalid."""
     faults = Faults()
     made: T = shape_of(kind).read(value, None, faults)
     faults.finish()
@@ -110,7 +110,7 @@ class Whole(Shape):
         return value if self.low <= value <= self.high else faults.note(path, self.rule())
 
     def rule(self) -> str:
-        """Return the range in words. The 64-bit limits are named without their figures."""
+        """Return the range as text. The 64-bit limits are named without their figures."""
         if self.high < MAX:
             return f"must be {self.low} to {self.high}"
         return "must fit into 64 bits" if self.low == MIN else f"must be {self.low} or more, and fit into 64 bits"

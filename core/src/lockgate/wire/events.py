@@ -111,7 +111,8 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderFacts:
-    """Figures about one reader, for people. Rows are counted from the start of the query's run.
+    """Figures about one reader, which are shown to operators. Rows are counted from the start of
+    the query's run.
 
     `late_rows` were below Spark's watermark when they were read. `rows_saved` is an estimate for
     the whole query, so only its first reader has it. `retained_until` (wall clock, ms) is the

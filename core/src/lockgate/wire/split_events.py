@@ -136,9 +136,9 @@ class StoppedSplit:
 class SplitAnswer:
     """Instructions for a reader about its splits.
 
-    `add_splits` are assigned to the reader, but its exchange did not name them. `give_back` has the
-    ids of splits to drain and to give back. The reader must stop reading the splits in `stop`. If
-    `discover` is set, the reader has to list the source's splits under this request number. No
+    `add_splits` are assigned to the reader, but its exchange did not name them. `give_back` lists
+    the ids of splits to drain and to give back. The reader must stop reading the splits in `stop`.
+    If `discover` is set, the reader has to list the source's splits under this request number. No
     split is assigned within the next `assigning_in_ms`.
     """
 
@@ -162,7 +162,7 @@ class SplitAnswer:
 
 
 def _check_once(field: str, splits: tuple[NumberedSplit, ...]) -> None:
-    """Raise `InvalidValue`, which names `field`, if `splits` has a split twice."""
+    """Raise `InvalidValue`, which names `field`, if `splits` lists a split twice."""
     named = set[str]()
     for index, each in enumerate(splits):
         if each.split.split_id in named:

@@ -17,8 +17,8 @@ news counts only
 * if its `group_watermark` is not above the lowest watermark that the query has sent: the watermark
   of a group that includes this query cannot be higher.
 
-After any other news the query reports at once, and takes its ceiling from the answer. (A reader
-that an operator evicts learns of the eviction from the answer to its next report.)
+After any other news the query reports at once, and takes its ceiling from the answer. (If an
+operator evicts a reader, the answer to the reader's next report shows this.)
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The membership of a query in its group: its reports, its ceiling, and its end.
 
 **An outage** begins with a call that fails, and ends with a report that is answered. Readers that
-the coordinator no longer knows then register again. They send the ceiling and the configuration
+are no longer in the coordinator then register again. They send the ceiling and the configuration
 that they received last. So a coordinator that has lost its memory lets no reader pass that ceiling.
 
 **Errors** that occur on the keeper's thread during a batch are raised at the query's next plan.
@@ -100,7 +100,7 @@ class Membership:
         return asks or self._given != self._ceiling_under(in_force)
 
     def epoch(self, subtask: int) -> int | None:
-        """Return a reader's epoch, or None while the coordinator does not know the reader."""
+        """Return a reader's epoch, or None while the reader is not registered."""
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:

@@ -20,8 +20,8 @@ log = logging.getLogger("lockgate")
 
 
 class Registration:
-    """The readers of one run of a query. `epochs` has the readers' epochs by subtask. It is empty
-    before the readers are registered, and after the coordinator has forgotten them.
+    """The readers of one run of a query. `epochs` maps the readers' subtasks to their epochs. It is
+    empty before the readers are registered, and after the coordinator has forgotten them.
     """
 
     def __init__(

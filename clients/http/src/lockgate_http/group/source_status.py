@@ -9,8 +9,8 @@ from lockgate.wire.events import ReaderFacts, SplitReport
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
     """The report of one source of a query, with times in ms. `reach` is the proposed target. An
-    `idle` source does not block other readers. `facts` are figures for people. They do not count
-    when statuses are compared, so a change in them alone does not send the splits again.
+    `idle` source does not block other readers. `facts` are only shown to operators. They are
+    ignored when statuses are compared, so a change in them alone does not send the splits again.
     """
 
     watermark: int

@@ -35,7 +35,7 @@ class InvalidTokens(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's name, digest and rights. `groups` has group names and prefixes such as `orders*`,
+    """A token's name, digest and rights. `groups` lists group names and prefixes such as `orders*`,
     or is None for all groups.
     """
 

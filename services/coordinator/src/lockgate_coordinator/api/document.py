@@ -55,7 +55,7 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """Return the OpenAPI descriptions of the problems in `rows`, by status. `router` has the
+    """Return the OpenAPI descriptions of the problems in `rows`, by status. `router` lists the
     statuses with which the router answers if no route matches.
     """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}

@@ -48,8 +48,8 @@ class NotJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The answer to one type of error, a row of `TABLE`. `members` has the schemas of members that
-    only this problem has. Their values are attributes of the error with the same names. An
+    """The answer to one type of error, a row of `TABLE`. `members` contains the schemas of members
+    that only this problem has. Their values are attributes of the error with the same names. An
     attribute `retry_after_s` of the error overrides that of the row.
     """
 

@@ -18,7 +18,7 @@ UP_MS = 60_000
 
 def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
     """Return a sentence that names the readers for which the group waits, and the read limit.
-    `missing` has the expected sources that have not reported. `observes` is true if the limit is
+    `missing` names the expected sources that have not reported. `observes` is true if the limit is
     shown, but not enforced.
     """
     if missing:
@@ -88,7 +88,7 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return a sentence that lists lost readers, for which the group no longer waits. `names` has
+    """Return a sentence that lists lost readers, for which the group no longer waits. `names` lists
     the first few of the `count` readers.
     """
     more = f" and {count - len(names)} more" if count > len(names) else ""

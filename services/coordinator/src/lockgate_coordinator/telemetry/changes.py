@@ -106,8 +106,8 @@ def changes(
     gone: Mapping[ReaderKey, Kind] = MappingProxyType({}),
 ) -> Iterator[Change]:
     """Yield the changes from `before`, which is None for a new group, to `after`. `readers` is the
-    result of `moved`, and `now_ms` is the store's time of the commit. `gone` has the kind of change
-    for each removed reader that has not left by itself.
+    result of `moved`, and `now_ms` is the store's time of the commit. `gone` gives the kind of
+    change for each removed reader that has not left by itself.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
