@@ -1,4 +1,4 @@
-"""The reasons for which a server ends a TLS connection, in words.
+"""The reasons for which a server ends a TLS connection, as text.
 
 A server sends its reason as an alert (RFC 8446, section 6.2). Python shows it under OpenSSL's name,
 such as `TLSV13_ALERT_CERTIFICATE_REQUIRED`. Only alerts about the client's certificate are

@@ -91,7 +91,7 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split while it is read. `current_offset` is not checked before `to_split`."""
+    """A split that is being read. Only `to_split` checks whether `current_offset` is valid."""
 
     __slots__ = ("current_offset", "split")
 

@@ -35,7 +35,9 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """Return the reader's `held_since` and `passed_over` after its report `event`."""
+    """Return the values of `held_since` and `passed_over` for the reader after its report
+    `event`.
+    """
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
         ceiling <= watermark < MAX

@@ -30,8 +30,8 @@ next commits are in different series, or are the same commit. The method does no
 connections, clocks or the order of versions, and adds no round trip.
 
 **What is not detected.** Some states have a version but no series: a deleted group, and a group
-whose version an operator has changed by hand. Two such states with the same version are mistaken
-for each other. Redis forgets an ended series after an hour, or after `SERIES_KEPT` versions. A
+whose version an operator has changed by hand. Two such states with the same version are not
+distinguished. Redis forgets an ended series after an hour, or after `SERIES_KEPT` versions. A
 process that remembers a state of such a series reads the whole group, and does not notice whether
 commits were lost.
 """
