@@ -1,1 +1,1 @@
-"""Flink's own watermark alignment, measured."""
+"""Flink's watermark alignment beside plain Spark and lockgate, on one broker."""

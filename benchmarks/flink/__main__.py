@@ -1,114 +1,171 @@
-"""Flink's watermark alignment in a catch-up, by its settings.
+"""Flink's watermark alignment beside plain Spark and lockgate, on one broker, in turn
+(`make bench-flink`).
 
-Two sources of one Flink job, which runs in one process, drain a backlog of one day. The second has
-half the rate of the first, so the first is to wait for it. Each round runs all settings in turn.
-The benchmark writes build/bench/flink.json and flink.md. It needs a JDK, for the job is Java.
+Each workload is a day of event time that lies in Kafka before it is read: by Spark's query on
+`local[2]`, and by a job of Flink with a parallelism of 2. Both count rows in windows of an hour, or
+are an inner join of two topics, with the same delay. Each round runs all systems once, beginning
+with another one:
+
+* plain Spark;
+* plain Spark with the shortest delay with which those batches lose no row;
+* lockgate;
+* Flink without alignment, with it and its defaults, and with the best settings that were found.
+
+Rows lost are counted against what was produced. *Apart* is how far the highest event time read of
+one partition was above the lowest unread of another. A record is beyond the drift if that was more
+than the drift for it once its batch, or in Flink 2 ms, were over. Rows in open windows were
+read, and belong to a window that the watermark had not closed; in the join, rows that it must keep.
+*The least* reads records in the order of event time. Rates leave out each run's first batch, or
+2 ms, and a run of each on a tenth of the records comes first. Flink writes a checkpoint each
+second, Spark one a batch, both to the local disk.
+
+Writes build/bench-flink: outcomes.jsonl, table.md and, where there is a Chromium, picture.png;
+live.jsonl with --live. It needs a JDK, for the job is Java. It ends with an error where lockgate
+loses a row, or reads one beyond the drift.
 """
 
 import argparse
 import json
-import shutil
-import statistics
-import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from lockgate_testbed import jars
+from pyspark.sql import SparkSession
+
+from benchmarks.flink import flink_runs, live, spark_runs
+from benchmarks.flink.account import BEST, DEFAULTS, LOCKGATE, LONGER, PLAIN, SYSTEMS, UNALIGNED, Outcome, outcome
+from benchmarks.flink.table import chart, markdown
+from benchmarks.flink.workloads import FIRST, SKEWED, STEADY, workload
+from benchmarks.skew.__main__ import CONF, load
+from benchmarks.skew.shapes import Shape
+from benchmarks.skew.table import picture
+from lockgate_testbed import topics
 from lockgate_testbed.artifacts import FLINK_VERSION
-from lockgate_testbed.java import java, options
+from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
+from lockgate_testbed.spark import session
 
-JOB = Path(__file__).with_name("CatchUp.java")
-# Flink's serializer looks into the collections and times of the JDK.
-OPENS = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "time", "util", "util.concurrent")]
-QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-INTERVAL_MS = 1_000
-MINUTE_MS = 60_000
+NAMES = (*STEADY, *SKEWED)
+FLINK = {UNALIGNED: flink_runs.UNALIGNED, DEFAULTS: flink_runs.DEFAULTS, BEST: flink_runs.BEST}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """`drift_ms`: 0 without alignment. `buffer`: Flink's ring buffer of watermark samples."""
+class Systems:
+    """All of them, on one broker."""
 
-    drift_ms: int
-    buffer: int
+    def __init__(
+        self, spark: SparkSession, flink: flink_runs.Flink, bootstrap: str, max_drift_ms: int, limit_s: int
+    ) -> None:
+        self._spark, self._flink, self._bootstrap = spark, flink, bootstrap
+        self._max_drift_ms, self._limit_s = max_drift_ms, limit_s
+
+    def measure(self, shape: Shape, rounds: int) -> list[Outcome]:
+        """Load a shape, run all systems so many times, and delete its topics again."""
+        load(self._bootstrap, shape)
+        found = list[Outcome]()
+        with progress_bar(shape.name, rounds * len(SYSTEMS)) as bar:
+            for number in range(rounds):
+                for each in self.round(shape, turned(SYSTEMS, number)):
+                    found.append(each)
+                    bar(len(found))
+        topics.delete(self._bootstrap, *(topic.name for topic in shape.topics))
+        return found
+
+    def live(self) -> Iterator[live.Live]:
+        """Run all of them behind live producers."""
+        for case in live.CASES:
+            yield from live.measure(self._spark, self._flink, self._bootstrap, case)
+
+    def round(self, shape: Shape, order: Sequence[str]) -> Iterator[Outcome]:
+        """Run some systems once. The longer delay is that of plain Spark, which comes before."""
+        delay_ms, max_drift_ms = shape.delay_ms, self._max_drift_ms
+        for system in order:
+            if system in FLINK:
+                trace, counted, _ = self._flink.run(shape, FLINK[system], max_drift_ms, self._limit_s)
+                yield outcome(system, trace, counted, max_drift_ms)
+                continue
+            longer = max(delay_ms, shape.delay_ms) if system == LONGER else None
+            trace, counted = spark_runs.run(
+                self._spark, self._bootstrap, shape, max_drift_ms if system == LOCKGATE else None, longer
+            )
+            yield outcome(system, trace, counted, max_drift_ms, longer)
+            if system == PLAIN:
+                delay_ms = trace.delay_that_loses_nothing_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The outcome of one run. `beyond`: the share of the records that were read while their source
-    was ahead of the other one by more than the drift.
-    """
-
-    setting: Setting
-    seconds: float
-    apart_ms: int
-    beyond: float
+def turned(systems: Sequence[str], number: int) -> list[str]:
+    """Begin with another system each round; the longer delay stays behind plain Spark."""
+    start = number % len(systems)
+    order = [each for each in (*systems[start:], *systems[:start]) if each != LONGER]
+    order.insert(order.index(PLAIN) + 1, LONGER)
+    return order
 
 
-def main() -> None:
-    """Run the benchmark from the command line."""
-    parser = argparse.ArgumentParser(prog="make bench-flink", description=__doc__)
-    parser.add_argument("--records", type=int, default=400_000, help="of each source (default: %(default)s)")
-    parser.add_argument("--rate", type=int, default=40_000, help="records/s of the first source (default: %(default)s)")
-    parser.add_argument("--drift-minutes", type=int, nargs="+", default=[10, 60], help="(default: %(default)s)")
-    parser.add_argument("--buffers", type=int, nargs="+", default=[0, 1, 3], help="(default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="(default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=Path("build/bench"), help="(default: %(default)s)")
+def broken(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Return the claims that do not hold."""
+    for each in outcomes:
+        if each.system == LOCKGATE and (each.lost or each.beyond):
+            yield f"{each.workload}, lockgate: {each.lost:,} rows lost, {each.beyond:,} records beyond the drift"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="make bench-flink", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--records", type=int, default=2_000_000, help="of a workload, about (default: %(default)s)")
+    parser.add_argument("--batches", type=int, default=48, help="of a run of Spark, about (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=1, help="(default: %(default)s)")
+    parser.add_argument(
+        "--workloads", nargs="+", choices=NAMES, default=FIRST, metavar="NAME", help=f"of {NAMES} (default: {FIRST})"
+    )
+    parser.add_argument("--max-drift", type=int, default=600, metavar="SECONDS", help="(default: %(default)s)")
+    parser.add_argument("--limit", type=int, default=120, help="most seconds of a run of Flink (default: %(default)s)")
+    parser.add_argument("--live", action="store_true", help="instead: behind live producers, silent and late (live.py)")
+    parser.add_argument("--out", type=Path, default=Path("build/bench-flink"), help="(default: %(default)s)")
     chosen = parser.parse_args()
-    drifts = [minutes * MINUTE_MS for minutes in chosen.drift_minutes]
-    settings = [Setting(0, 3), *(Setting(drift, buffer) for drift in drifts for buffer in chosen.buffers)]
-    runs = list[Run]()
-    with tempfile.TemporaryDirectory() as folder, progress_bar("runs", chosen.rounds * len(settings)) as bar:
-        classpath = compiled(Path(folder))
-        for _ in range(chosen.rounds):
-            for setting in settings:
-                runs.append(run(classpath, setting, chosen.records, chosen.rate))
-                bar(len(runs))
-    text = markdown(settings, runs)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    (chosen.out / "flink.json").write_text(json.dumps([asdict(each) for each in runs], indent=1))
-    (chosen.out / "flink.md").write_text(text)
-    print(f"Flink {FLINK_VERSION}, an announcement every {INTERVAL_MS / 1_000:g} s:\n\n{text}")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        KafkaBroker(heap="1g") as broker,
+        flink_runs.Flink.running(Path(folder), broker.bootstrap) as flink,
+    ):
+        spark = session("bench-flink", cores=2, conf=CONF)
+        systems = Systems(spark, flink, broker.bootstrap, 1_000 * chosen.max_drift, chosen.limit)
+        outcomes = list[Outcome]() if chosen.live else backlog(systems, chosen)
+        if chosen.live:
+            live_producers(systems, chosen.out)
+        spark.stop()
+    for claim in (claims := list(broken(outcomes))):
+        print(f"does not hold: {claim}", file=sys.stderr)
+    return 1 if claims else 0
 
 
-def compiled(folder: Path) -> str:
-    """Compile the job, and return its classpath."""
-    javac = shutil.which("javac", path=str(Path(java()).resolve().parent)) or shutil.which("javac")
-    if javac is None:
-        raise SystemExit("no javac beside java: install a JDK (Debian: apt-get install openjdk-17-jdk-headless)")
-    libraries = ":".join(map(str, jars.flink()))
-    subprocess.run([javac, "-cp", libraries, "-d", str(folder), str(JOB)], check=True)
-    return f"{folder}:{libraries}"
+def backlog(systems: Systems, chosen: argparse.Namespace) -> list[Outcome]:
+    """Measure the workloads, and print them."""
+    systems.measure(workload("even", chosen.records // 10, 5), rounds=1)  # it warms both up
+    outcomes = list[Outcome]()
+    for name in chosen.workloads:
+        outcomes += systems.measure(workload(name, chosen.records, chosen.batches), chosen.rounds)
+        write(outcomes, chosen.out)
+    print(f"Flink {FLINK_VERSION}, max_drift of {chosen.max_drift} s:\n\n{markdown(outcomes)}\n{chosen.out}")
+    picture(chart(outcomes), chosen.out / "picture.png")
+    return outcomes
 
 
-def run(classpath: str, setting: Setting, records: int, rate: int) -> Run:
-    """Run the job once."""
-    arguments = [setting.drift_ms, INTERVAL_MS, setting.buffer, records, rate]
-    command = [java(), *options(), *OPENS, QUIET, "-cp", classpath, "CatchUp", *map(str, arguments)]
-    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return Run(setting, **json.loads(said.splitlines()[-1]))
+def live_producers(systems: Systems, out: Path) -> None:
+    """Measure the cases of live producers, and print them."""
+    with (out / "live.jsonl").open("w") as lines:
+        for each in systems.live():
+            print(json.dumps(asdict(each)), file=lines, flush=True)
+            print(each, flush=True)
 
 
-def markdown(settings: Sequence[Setting], runs: Sequence[Run]) -> str:
-    """Return a row for each setting."""
-    rows = ["| drift | buffer | s | apart at most, min | records beyond the drift |", "|---|---|---|---|---|"]
-    for setting in settings:
-        ours = [each for each in runs if each.setting == setting]
-        drift = f"{setting.drift_ms // MINUTE_MS} min | {setting.buffer}" if setting.drift_ms else "no alignment | –"
-        apart = spread([each.apart_ms / MINUTE_MS for each in ours], "{:.0f}")
-        beyond = spread([100 * each.beyond for each in ours], "{:.0f}") + " %" if setting.drift_ms else "–"
-        rows.append(f"| {drift} | {spread([each.seconds for each in ours], '{:.0f}')} | {apart} | {beyond} |")
-    return "\n".join(rows) + "\n"
-
-
-def spread(values: Sequence[float], form: str) -> str:
-    """Return the median with the lowest and the highest value in brackets."""
-    low, high = form.format(min(values)), form.format(max(values))
-    return f"{form.format(statistics.median(values))} ({low}–{high})"
+def write(outcomes: Sequence[Outcome], out: Path) -> None:
+    """Write the figures so far."""
+    (out / "outcomes.jsonl").write_text("".join(f"{json.dumps(asdict(each))}\n" for each in outcomes))
+    (out / "table.md").write_text(markdown(outcomes), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -78,6 +78,14 @@ def shapes(records: int, batches: int = BATCHES, seed: int = 1) -> Iterator[Shap
     yield _join(rng, records, budget // 2)
 
 
+def steady(name: str, records: int, weights: Sequence[float], batches: int = BATCHES, seed: int = 1) -> Shape:
+    """Make a topic of steady producers of such densities. It is none of `shapes`: plain Spark
+    keeps its partitions level by itself.
+    """
+    logs = _by_weight(np.random.default_rng(seed), records, weights)
+    return _single(name, logs, max(1, records // batches))
+
+
 def _single(name: str, logs: Sequence[Times], budget: int, **more: int) -> Shape:
     topic = Topic("skew-" + re.sub("[^a-z0-9]+", "-", name), tuple(logs), _numbers(logs), budget)
     return Shape(name, (topic,), **more)

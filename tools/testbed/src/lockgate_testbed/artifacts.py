@@ -66,13 +66,14 @@ FLINK = JarSet(
     artifacts=(
         *(
             Artifact("org.apache.flink", name, (FLINK_VERSION,))
-            for name in ("flink-streaming-java", "flink-clients", "flink-connector-datagen")
+            for name in ("flink-streaming-java", "flink-clients", "flink-connector-base")
         ),
+        Artifact("org.apache.flink", "flink-connector-kafka", ("5.0.0-2.2",)),
         Artifact("org.slf4j", "slf4j-simple", ("1.7.36",)),
     ),
     transitive=True,
 )
-"""Flink in one process, for jobs over generated records."""
+"""Flink in one process with its Kafka source, of which none is newer."""
 
 DELTA = JarSet(
     name="delta-4.4.0",

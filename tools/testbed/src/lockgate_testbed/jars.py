@@ -56,7 +56,7 @@ def delta() -> list[Path]:
 
 
 def flink() -> list[Path]:
-    """Return the jars of Flink with its generated sources. Raises `JarsUnavailable`."""
+    """Return the jars of Flink with its Kafka source. Raises `JarsUnavailable`."""
     return resolve(FLINK)
 
 
