@@ -7,7 +7,7 @@ are an inner join of two topics, with the same delay. Each round runs all system
 with another one:
 
 * plain Spark;
-* plain Spark with the shortest delay with which those batches lose no row;
+* plain Spark, if it loses rows, with a delay by which no row of those batches is late;
 * lockgate;
 * Flink without alignment, with it and its defaults, and with the best settings that were found.
 
@@ -78,20 +78,24 @@ class Systems:
             yield from live.measure(self._spark, self._flink, self._bootstrap, case)
 
     def round(self, shape: Shape, order: Sequence[str]) -> Iterator[Outcome]:
-        """Run some systems once. The longer delay is that of plain Spark, which comes before."""
-        delay_ms, max_drift_ms = shape.delay_ms, self._max_drift_ms
+        """Run some systems once. The longer delay is that of plain Spark, which comes before; there
+        is none if that loses nothing.
+        """
+        delay_ms, max_drift_ms, lost = shape.delay_ms, self._max_drift_ms, False
         for system in order:
             if system in FLINK:
                 trace, counted, _ = self._flink.run(shape, FLINK[system], max_drift_ms, self._limit_s)
                 yield outcome(system, trace, counted, max_drift_ms)
                 continue
-            longer = max(delay_ms, shape.delay_ms) if system == LONGER else None
+            if system == LONGER and not lost:
+                continue
+            longer = delay_ms if system == LONGER else None
             trace, counted = spark_runs.run(
                 self._spark, self._bootstrap, shape, max_drift_ms if system == LOCKGATE else None, longer
             )
-            yield outcome(system, trace, counted, max_drift_ms, longer)
+            yield (found := outcome(system, trace, counted, max_drift_ms, longer))
             if system == PLAIN:
-                delay_ms = trace.delay_that_loses_nothing_ms
+                delay_ms, lost = trace.delay_that_loses_nothing_ms, bool(found.lost)
 
 
 def turned(systems: Sequence[str], number: int) -> list[str]:

@@ -91,7 +91,7 @@ class Trace:
 
     @property
     def delay_that_loses_nothing_ms(self) -> int:
-        """The shortest delay of Spark's watermark with which these batches lose no row."""
+        """The shortest delay of Spark's watermark with which no row of these batches is late."""
         tops, start = list[Numbers](), 0
         for topic in self.shape.topics:
             tops.append(self.read[:, start : start + len(topic.logs)].max(axis=1))
