@@ -19,9 +19,9 @@ read, and belong to a window that the watermark had not closed; in the join, row
 2 ms, and a run of each on a tenth of the records comes first. Flink writes a checkpoint each
 second, Spark one a batch, both to the local disk.
 
-Writes build/bench-flink: outcomes.jsonl, table.md and, where there is a Chromium, picture.png;
-live.jsonl with --live. It needs a JDK, for the job is Java. It ends with an error where lockgate
-loses a row, or reads one beyond the drift.
+Writes build/bench-flink: a line of outcomes.jsonl for each run, flink.json, flink.md and, where
+there is a Chromium, flink.png; live.jsonl with --live. It needs a JDK, for the job is Java. It
+ends with an error where lockgate loses a row, or reads one beyond the drift.
 """
 
 import argparse
@@ -36,13 +36,13 @@ from pyspark.sql import SparkSession
 
 from benchmarks.flink import flink_runs, live, spark_runs
 from benchmarks.flink.account import BEST, DEFAULTS, LOCKGATE, LONGER, PLAIN, SYSTEMS, UNALIGNED, Outcome, outcome
-from benchmarks.flink.table import chart, markdown
+from benchmarks.flink.table import chart, table
 from benchmarks.flink.workloads import FIRST, SKEWED, STEADY, workload
 from benchmarks.skew.__main__ import CONF, load
 from benchmarks.skew.shapes import Shape
 from benchmarks.skew.table import picture
+from benchmarks.tables import show
 from lockgate_testbed import topics
-from lockgate_testbed.artifacts import FLINK_VERSION
 from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.spark import session
@@ -151,9 +151,11 @@ def backlog(systems: Systems, chosen: argparse.Namespace) -> list[Outcome]:
     outcomes = list[Outcome]()
     for name in chosen.workloads:
         outcomes += systems.measure(workload(name, chosen.records, chosen.batches), chosen.rounds)
-        write(outcomes, chosen.out)
-    print(f"Flink {FLINK_VERSION}, max_drift of {chosen.max_drift} s:\n\n{markdown(outcomes)}\n{chosen.out}")
-    picture(chart(outcomes), chosen.out / "picture.png")
+        lines = (f"{json.dumps(asdict(each))}\n" for each in outcomes)
+        (chosen.out / "outcomes.jsonl").write_text("".join(lines))
+    show("flink", table(outcomes), [asdict(each) for each in outcomes], chosen.out)
+    if not picture(chart(outcomes), chosen.out / "flink.png"):
+        print("no Chromium on this machine: flink.png is left out")
     return outcomes
 
 
@@ -163,12 +165,6 @@ def live_producers(systems: Systems, out: Path) -> None:
         for each in systems.live():
             print(json.dumps(asdict(each)), file=lines, flush=True)
             print(each, flush=True)
-
-
-def write(outcomes: Sequence[Outcome], out: Path) -> None:
-    """Write the figures so far."""
-    (out / "outcomes.jsonl").write_text("".join(f"{json.dumps(asdict(each))}\n" for each in outcomes))
-    (out / "table.md").write_text(markdown(outcomes), encoding="utf-8")
 
 
 if __name__ == "__main__":

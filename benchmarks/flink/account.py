@@ -58,10 +58,3 @@ def outcome(
 def median(runs: Sequence[Outcome], figure: str) -> float:
     """Return the median of a figure of some runs."""
     return float(statistics.median(getattr(each, figure) for each in runs))
-
-
-def spread(runs: Sequence[Outcome], figure: str) -> str:
-    """Return the median; of several runs with the lowest and the highest in brackets."""
-    found = [getattr(each, figure) for each in runs]
-    middle = f"{statistics.median(found):,.0f}"
-    return middle if len(found) == 1 else f"{middle} ({min(found):,.0f}–{max(found):,.0f})"
