@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,26 @@ import pyspark.sql.functions as F
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
-import support
 from lockgate_spark import Alignment, align, align_all, late_rows, replay
 from lockgate_spark.jvm.kept import KeptRows
 from lockgate_testbed import topics
 from lockgate_testbed.kafka import KafkaBroker
-from lockgate_testbed.skew import EVENT_TIME_SQL, HOUR_MS, T0_MS, SkewedTopic
-from support.drivers import Driver, Order
+from lockgate_testbed.skew import EVENT_TIME_SQL, SkewedTopic
+from support.keeping import (
+    BUDGET,
+    KEYS,
+    RECORDS,
+    Kept,
+    Record,
+    collected,
+    dropped,
+    lost_of,
+    out_of_order,
+    records,
+)  # fmt: skip
 from support.logged import logged
-from support.queries import PATIENCE_S, kafka_stream
-
-RECORDS, BUDGET = 8_000, 1_200
-Record = tuple[int, int]
-"""Partition and offset."""
-KEYS = ["partition", "offset", "timestamp"]
-ENDS = ("startOffset", "endOffset")
+from support.queries import kafka_stream
 
 
 @pytest.fixture(scope="module")
@@ -38,69 +40,9 @@ def skewed(kafka: KafkaBroker) -> SkewedTopic:
     return spec
 
 
-class Kept:
-    """Queries that keep their late rows, in a folder."""
-
-    def __init__(self, spark: SparkSession, kafka: KafkaBroker, topic: SkewedTopic, folder: Path) -> None:
-        self.spark, self.kafka, self.topic, self.folder = spark, kafka, topic, folder
-
-    def stream(self, **options: Any) -> DataFrame:
-        options = {"maxOffsetsPerTrigger": BUDGET, **options}
-        return kafka_stream(self.spark, self.kafka.bootstrap, self.topic.name, **options)
-
-    def observed(self, delay: str = "10 minutes", **options: Any) -> DataFrame:
-        """Read as plain Spark does, so that rows are late."""
-        df = align(self.stream(**options), Alignment(mode="observe", late_rows="keep", report=str(self.folder)))
-        return df.withWatermark("timestamp", delay)
-
-    def run(self, df: DataFrame, take: Callable[[DataFrame, int], None] | None = None, mode: str = "append") -> Any:
-        writer = df.writeStream.outputMode(mode).option("checkpointLocation", str(self.folder / "checkpoint"))
-        writer = writer.format("noop") if take is None else writer.foreachBatch(take)
-        query = writer.trigger(availableNow=True).start()
-        assert query.awaitTermination(PATIENCE_S)
-        return query
-
-    @property
-    def table(self) -> DataFrame:
-        return self.spark.read.parquet(str(self.folder / "checkpoint/lockgate/late_rows"))
-
-    def all(self) -> set[Record]:
-        return {(partition, offset) for partition, n in enumerate(self.topic.counts()) for offset in range(n)}
-
-    def behind(self, query: StreamingQuery, plus_ms: int = 0) -> Counter[Record]:
-        """The records whose event time, and so many ms, was at or below their batch's watermark."""
-        found, below = Counter[Record](), 0
-        for progress in query.recentProgress:
-            starts, ends = ((json.loads(progress["sources"][0][end] or "null") or {}) for end in ENDS)
-            for partition, end in ends.get(self.topic.name, {}).items():
-                for offset in range(starts.get(self.topic.name, {}).get(partition, 0), end):
-                    if self.topic.event_time(int(partition), offset) + plus_ms <= below:
-                        found[int(partition), offset] += 1
-            at = progress["eventTime"]["watermark"].replace("Z", "+00:00")
-            below = int(datetime.fromisoformat(at).timestamp() * 1000)
-        return found
-
-
 @pytest.fixture
 def kept(spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path) -> Kept:
     return Kept(spark, kafka, skewed, tmp_path)
-
-
-def dropped(query: StreamingQuery) -> int:
-    return sum(op["numRowsDroppedByWatermark"] for p in query.recentProgress for op in p["stateOperators"])
-
-
-def records(rows: DataFrame) -> Counter[Record]:
-    return Counter((row["partition"], row["offset"]) for row in rows.select("partition", "offset").collect())
-
-
-def collected(into: set[Record], actions: int = 1) -> Callable[[DataFrame, int], None]:
-    def take(batch: DataFrame, _: int) -> None:
-        into.update(records(batch))
-        for _ in range(actions - 1):
-            batch.write.format("noop").mode("append").save()
-
-    return take
 
 
 class Windows:
@@ -213,13 +155,13 @@ def test_deduplication_without_its_event_time_drops_and_keeps_nothing(kept: Kept
 
 
 @pytest.mark.long
-def test_each_side_of_a_self_join_keeps_its_rows(kept: Kept) -> None:
+def test_record_that_both_sides_of_a_self_join_drop_is_kept_once(kept: Kept) -> None:
     df = kept.observed(minPartitions=20)
     one, other = (df.alias(name) for name in ("one", "other"))
     same = " AND ".join(f"one.{key} = other.{key}" for key in KEYS)
     query = kept.run(one.join(other, F.expr(same)))
     behind = kept.behind(query)
-    assert records(kept.table) == Counter(dict.fromkeys(behind, 2))
+    assert records(kept.table) == behind
     assert dropped(query) == 2 * len(behind) > 0
 
 
@@ -275,21 +217,6 @@ def test_rows_are_followed_through_unions_explosions_and_joins_with_tables(kept:
     assert lost
 
 
-def out_of_order(kept: Kept, topic: str) -> DataFrame:
-    """An aligned stream with 2,000 records, some of them three hours older than those around."""
-    minute = [T0_MS + 60_000 * n - (3 * HOUR_MS if n % 50 == 49 else 0) for n in range(200, 1_200)]
-    topics.fill(kept.kafka.bootstrap, topic, [list(zip(minute, range(1_000), strict=True))] * 2)
-    stream = kafka_stream(kept.spark, kept.kafka.bootstrap, topic, maxOffsetsPerTrigger=200)
-    alignment = Alignment(late_rows="keep", late_rows_path=str(kept.folder / "of mine"), max_out_of_orderness=1_000)
-    return align(stream, alignment).withWatermark("timestamp", "10 minutes").dropDuplicates(KEYS)
-
-
-def lost_of(output: set[Record]) -> Counter[Record]:
-    lost = {(partition, offset) for partition in (0, 1) for offset in range(1_000)} - output
-    assert len(lost) > 10
-    return Counter(lost)
-
-
 @pytest.mark.long
 def test_aligned_query_keeps_what_is_too_far_out_of_order(kept: Kept, topic: str) -> None:
     output: set[Record] = set()
@@ -326,18 +253,3 @@ def test_checkpoint_that_was_set_back_gives_each_row_once(kept: Kept) -> None:
         if number.isdecimal() and int(number) >= 2:
             file.unlink()
     assert records(late_rows(kept.run(df, collected(output)))) == before == Counter(kept.all() - output)
-
-
-@pytest.mark.long
-def test_killed_application_keeps_each_late_row_once(kept: Kept) -> None:
-    order = Order("keeping", kept.kafka.bootstrap, kept.topic.name, BUDGET, str(kept.folder), fails_at=(2, 3))
-    for _ in range(2):
-        driver = Driver(order, Path(support.__path__[0]) / "keeping_driver.py")
-        driver.fail()
-        driver.kill()
-    Driver(order, Path(support.__path__[0]) / "keeping_driver.py").finish().kill()
-    files: Iterable[Path] = Path(order.out).glob("*.json")
-    output = {tuple(record) for file in files for record in json.loads(file.read_text())}
-    assert records(kept.table) == Counter(kept.all() - output)
-    numbers = {row["batch_id"] for row in kept.table.select("batch_id").collect()}
-    assert {2, 3} <= numbers

@@ -29,6 +29,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         "spark.lockgate.otherEventTime": "warn",
         "spark.lockgate.lateRows": "keep",
         "spark.lockgate.lateRowsPath": "/var/late",
+        "spark.lockgate.lateRowsTopic": "late",
         "spark.lockgate.report": "/var/reports",
         "spark.lockgate.coordinator.url": "https://coordinator",
         "spark.lockgate.coordinator.group": "g",
@@ -61,6 +62,7 @@ def test_every_field_has_its_key_in_camel_case() -> None:
         other_event_time="warn",
         late_rows="keep",
         late_rows_path="/var/late",
+        late_rows_topic="late",
         report="/var/reports",
         coordinator=Coordinator(
             "https://coordinator",

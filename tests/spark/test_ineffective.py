@@ -26,6 +26,7 @@ TABLE: dict[str, tuple[Given, Given, str]] = {
     "slice_zone": ({"slice_zone": "UTC"}, {"slice": "1 day"}, "set slice as well"),
     "report": ({"report": "/r"}, {"mode": "observe"}, 'set mode="observe" as well'),
     "late_rows_path": ({"late_rows_path": "/l"}, {"late_rows": "keep"}, 'set late_rows="keep" as well'),
+    "late_rows_topic": ({"late_rows_topic": "l"}, {"late_rows": "keep"}, "or leave late_rows_topic out"),
     "max_lag": ({"max_lag": "2 hours", "idle_timeout": "1 hour"}, {"idle_timeout": None}, "leave one of the two out"),
     "hold_for": ({"hold_for": "1 hour"}, {"on_outage": "fail"}, 'set on_outage to "proceed"'),
     "max_wait": ({"max_wait": "1 hour"}, {"available_now": True}, "only applies under trigger(availableNow=True)"),

@@ -2,8 +2,9 @@
 `python keeping_driver.py ORDER`, as `killable_driver.py`.
 
 It removes duplicates, and writes which records each batch has output to `out/N.json`. Of the
-batches in `fails_at`, it dies in the middle of the first, and after the second was committed but
-before its late rows are written; once in each.
+batches in `fails_at`, it dies in the middle of the first, after the second was committed but before
+its late rows are written, and after those of the third were published but before this is noted;
+once in each. The environment variable LATE_TOPIC names the topic for late rows.
 """
 
 import json
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from lockgate_spark import Alignment, align
 from lockgate_spark.jvm.kept import KeptRows
+from lockgate_spark.jvm.late_topic import LateTopic
 from lockgate_testbed.spark import session
 from support.drivers import Order
 from support.queries import kafka_stream
@@ -24,11 +26,12 @@ def main(text: str) -> None:
     order = Order.parse(text)
     spark = session(order.name)
     stream = kafka_stream(spark, order.bootstrap, order.topic, maxOffsetsPerTrigger=order.budget)
-    df = align(stream, Alignment(mode="observe", late_rows="keep")).withWatermark("timestamp", "10 minutes")
+    alignment = Alignment(mode="observe", late_rows="keep", late_rows_topic=os.environ["LATE_TOPIC"])
+    df = align(stream, alignment).withWatermark("timestamp", "10 minutes")
     out = Path(order.out)
     out.mkdir(exist_ok=True)
-    middle, after = order.fails_at
-    write = KeptRows._write
+    middle, after, published = order.fails_at
+    write, publish = KeptRows._write, LateTopic.publish
 
     def take(batch: DataFrame, number: int) -> None:
         rows = [(row["partition"], row["offset"]) for row in batch.select("partition", "offset").collect()]
@@ -41,7 +44,13 @@ def main(text: str) -> None:
             die_once(out, "after")
         write(kept, number)
 
+    def publish_and_die(topic: LateTopic, rows: DataFrame) -> None:
+        publish(topic, rows)
+        if rows.first()["batch_id"] == published:  # type: ignore[index]
+            die_once(out, "published")
+
     KeptRows._write = write_or_die  # type: ignore[method-assign]
+    LateTopic.publish = publish_and_die  # type: ignore[method-assign]
     distinct = df.dropDuplicates(["partition", "offset", "timestamp"])
     query = distinct.writeStream.foreachBatch(take).option("checkpointLocation", order.checkpoint)
     query.trigger(availableNow=True).start().awaitTermination()

@@ -69,6 +69,8 @@ class Alignment(Named):
             `"ignore"` otherwise.
         late_rows_path: Path of that table, which several queries may share. Default:
             `lockgate/late_rows` in the query's checkpoint.
+        late_rows_topic: Kafka topic to which these rows are written as well, as JSON. It must exist
+            on the brokers of the query's first source. Default: no topic.
         report: Folder for the report of observe mode. Default: no report is written.
         event_time: Spark SQL expression over the source's columns that gives a TIMESTAMP, or a
             BIGINT of ms since 1970. Default: Kafka's record timestamp.
@@ -92,6 +94,7 @@ class Alignment(Named):
     other_event_time: Literal["refuse", "warn"] = "refuse"
     late_rows: Literal["ignore", "count", "keep"] | None = None
     late_rows_path: str | None = None
+    late_rows_topic: str | None = None
     report: str | None = None
     event_time: str | None = None
     coordinator: Coordinator | None = None
@@ -114,9 +117,10 @@ class Alignment(Named):
             raise ConfigurationError(
                 f"Alignment(event_time={self.event_time!r}): expected a Spark SQL expression, as text"
             )
-        for name in ("report", "late_rows_path"):
-            if (path := getattr(self, name)) is not None and not (isinstance(path, str) and path):
-                raise ConfigurationError(f"Alignment({name}={path!r}): expected the path of a folder, as text")
+        for name in ("report", "late_rows_path", "late_rows_topic"):
+            if (text := getattr(self, name)) is not None and not (isinstance(text, str) and text):
+                what = "the name of a topic" if name == "late_rows_topic" else "the path of a folder"
+                raise ConfigurationError(f"Alignment({name}={text!r}): expected {what}, as text")
         bounds_of(self)  # checks the durations
 
 

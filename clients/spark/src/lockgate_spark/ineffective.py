@@ -28,6 +28,10 @@ _BESIDE_THE_OTHERS: Rules = {
         lambda given: given.late_rows != "keep",
         'set late_rows="keep" as well, or leave late_rows_path out',
     ),
+    "late_rows_topic": (
+        lambda given: given.late_rows != "keep",
+        'set late_rows="keep" as well, or leave late_rows_topic out',
+    ),
     "max_lag": (
         lambda given: given.idle_timeout is not None,
         "idle_timeout is the bound for all partitions; leave one of the two out",

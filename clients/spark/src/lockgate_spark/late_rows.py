@@ -33,7 +33,9 @@ def late_rows(query: Any) -> DataFrame:
         >>> lockgate_spark.late_rows(query).groupBy("topic", "partition").count().show()
 
     Args:
-        query: The `StreamingQuery`, or the path of the table.
+        query: The `StreamingQuery`, the path of the table, or a DataFrame that reads the topic
+            `late_rows_topic` from Kafka. A row that is in the topic twice is returned once, except
+            by a streaming DataFrame.
 
     Raises:
         UnsupportedQuery: The query keeps no late rows, or has ended long ago: give the path then.
@@ -41,8 +43,12 @@ def late_rows(query: Any) -> DataFrame:
     """
     if isinstance(query, str):
         return _table(SparkSession.active(), query)
+    if isinstance(query, DataFrame):
+        rows = query.select(F.from_json(F.col("value").cast("string"), COLUMNS).alias("row")).select("row.*")
+        return rows if rows.isStreaming else rows.distinct()
     if not all(hasattr(query, name) for name in ("id", "isActive")):
-        raise UnsupportedQuery(f"late_rows(): expected a StreamingQuery or a path, not {type(query).__name__}")
+        kind = type(query).__name__
+        raise UnsupportedQuery(f"late_rows(): expected a StreamingQuery, a path or a DataFrame, not {kind}")
     path = connect.late_rows_path(query) if is_connect(query) else path_of(str(query.id))
     if path is None:
         raise UnsupportedQuery(

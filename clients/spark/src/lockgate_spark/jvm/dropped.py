@@ -9,7 +9,7 @@ the batch's watermark.
 
 from collections.abc import Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol
 
 import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
@@ -19,18 +19,24 @@ from pyspark.sql import DataFrame, SparkSession
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
-from lockgate_spark.jvm.failures import java_cause, root
+from lockgate_spark.jvm.failures import Selected, java_cause, root
 from lockgate_spark.jvm.late import SEVERAL, allows_several
 from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.unread import Source
 from lockgate_spark.offset_ranges import EARLIEST, Range, records
-from lockgate_spark.spark_lines import options_of, session_of
+from lockgate_spark.spark_lines import session_of
 
 _REFUSED = (
     'late_rows="keep": {}, so that a late row of this query cannot be followed to its offset. Use '
     'late_rows="count", or leave late_rows out'
 )
+
+
+class KafkaSource(Source, Protocol):
+    """An aligned source of a query that Spark runs. `selected` has its options."""
+
+    selected: Selected
 
 
 class DroppedRows:
@@ -39,9 +45,9 @@ class DroppedRows:
     Raises `UnsupportedQuery` if a late row of this query cannot be traced to its offset.
     """
 
-    def __init__(self, spark: SparkSession, run: QueryRun, sources: Mapping[int, Source]) -> None:
+    def __init__(self, spark: SparkSession, run: QueryRun, sources: Mapping[int, KafkaSource]) -> None:
         self._context, self._run, self._sources = spark.sparkContext, run, sources
-        self._leaves: list[tuple[Any, int, dict[str, str]]] = []  # of the plan, their source and its options
+        self._leaves: list[tuple[Any, int]] = []  # of the plan, and their source
         self._inputs = self._read_plan()
 
     def of(self, batch: int) -> DataFrame | None:
@@ -50,7 +56,7 @@ class DroppedRows:
         late = self._late(self._inputs, batch, below)
         if not late:
             return None
-        rows = reduce(DataFrame.unionAll, late).repartition(1).distinct().drop("input")
+        rows = reduce(DataFrame.unionAll, late).repartition(1).distinct()
         return rows.withColumn("watermark", F.timestamp_millis(F.lit(below)))
 
     def _read_plan(self) -> Any:
@@ -66,7 +72,7 @@ class DroppedRows:
         for leaf in each(plan.collectLeaves()):
             index = self._run.index_of(leaf.stream()) if class_name(leaf).startswith("StreamingDataSourceV2") else None
             if index is not None:
-                self._leaves.append((leaf, index, dict(options_of(leaf).asCaseSensitiveMap())))
+                self._leaves.append((leaf, index))
         inputs = new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan)
         try:
             self._late(inputs, None, 0)
@@ -84,26 +90,30 @@ class DroppedRows:
         session = session_of(self._run.execution)
         spark, found = SparkSession(self._context, session), []
         plans = self._run.jvm.java.util.IdentityHashMap()
-        for leaf, index, options in self._leaves:
-            rows = self._records(spark, index, options, [] if batch is None else self._ranges(index, batch))
+        for leaf, index in self._leaves:
+            rows = self._records(spark, index, [] if batch is None else self._ranges(index, batch))
             plans.put(leaf, rows._jdf.queryExecution().analyzed())
-        for n, (operator, plan) in enumerate(inputs.of(plans)):
+        for operator, plan in inputs.of(plans):
             plan.setAnalyzed()
             rows = DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)
             by = "lockgate_by.end" if dict(rows.dtypes)["lockgate_by"].startswith("struct") else "lockgate_by"
             rows = rows.where(F.col(by) <= F.timestamp_millis(F.lit(below)))
             own = [F.col(f"lockgate_{name}").alias(name) for name in ("topic", "partition", "offset", "event_time")]
-            found.append(rows.select(F.lit(n).alias("input"), F.lit(str(operator)).alias("operator"), *own))
+            found.append(rows.select(F.lit(str(operator)).alias("operator"), *own))
         return found
 
-    def _records(self, spark: SparkSession, index: int, options: dict[str, str], ranges: list[Range]) -> DataFrame:
+    def _records(self, spark: SparkSession, index: int, ranges: list[Range]) -> DataFrame:
         event_time: Any = self._sources[index].event_time
         text = "timestamp" if event_time is None else event_time.text
         if event_time is not None and not event_time.micros:
             text = f"timestamp_millis({text})"
         own = [F.col(name).alias(f"lockgate_{name}") for name in ("topic", "partition", "offset")]
         # records that Kafka has deleted meanwhile must not keep the query from starting
-        options = {"groupIdPrefix": "spark-kafka-source", **options, "failOnDataLoss": "false"}
+        options = {
+            "groupIdPrefix": "spark-kafka-source",
+            **self._sources[index].selected.given,
+            "failOnDataLoss": "false",
+        }
         time = unless_it_fails(spark, text, OF_KAFKA).alias("lockgate_event_time")
         return records(spark, options, ranges).select("*", *own, time)
 

@@ -108,6 +108,12 @@ class Selected:
         """Return whether the options set the number of tasks of a batch."""
         return any(name.lower() in ("minpartitions", "maxrecordsperpartition") for name in self.given)
 
+    def reads(self, topic: str, jvm: Any) -> bool:
+        """Return whether the source reads a topic of this name."""
+        if self.option == "subscribePattern":
+            return bool(jvm.java.util.regex.Pattern.matches(self.text, topic))
+        return topic in self._topics()
+
     def explained(self, error: Exception, topics: Callable[[], list[str]] | None = None) -> Exception:
         """Return the error that best explains `error` to the user.
 

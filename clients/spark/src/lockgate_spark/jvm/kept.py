@@ -11,26 +11,34 @@ process ends in between, the next run first writes the missing rows of the last 
 
 import logging
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from lockgate_spark.jvm.dropped import DroppedRows
+from lockgate_spark.config import Alignment
+from lockgate_spark.jvm.dropped import DroppedRows, KafkaSource
+from lockgate_spark.jvm.late_topic import PUBLISHED, LateTopic
 from lockgate_spark.jvm.query import QueryRun
-from lockgate_spark.logs.unread import Source
+from lockgate_spark.spark_lines import session_of
 
 log = logging.getLogger("lockgate")
 
 
 class KeptRows:
-    """Writes the late rows of one run to the table at `path`. By default, this is the folder
-    `lockgate/late_rows` in the checkpoint. `sources` are the run's sources by index.
+    """Writes the late rows of one run to the table at `path`, and to a topic if `alignment` names
+    one. The run's `sources` are given by index.
     """
 
-    def __init__(self, spark: SparkSession, run: QueryRun, path: str | None, sources: Mapping[int, Source]) -> None:
+    def __init__(
+        self, spark: SparkSession, run: QueryRun, alignment: Alignment, sources: Mapping[int, KafkaSource]
+    ) -> None:
         self._spark, self._run, self._sources = spark, run, sources
-        self.path = path or f"{run.execution.resolvedCheckpointRoot()}/lockgate/late_rows"
+        self.path = alignment.late_rows_path or f"{run.execution.resolvedCheckpointRoot()}/lockgate/late_rows"
+        self._topic_name = alignment.late_rows_topic
+        self._topic: LateTopic | None = None
+        self._unpublished: list[int] = []
         self._committed, self._repeats = run.last_committed(), run.repeats()
         self._memory = run.memory("late")
         self._done: int | None = None
@@ -41,17 +49,20 @@ class KeptRows:
         """Prepare the table before the first batch; later calls do nothing. Write the late rows
         that the previous run has not written, and delete the rows of batches that are not
         committed. Raises `UnsupportedQuery` if a late row of this query cannot be traced to its
-        offset.
+        offset, and `ConfigurationError` if the topic for late rows cannot be used.
         """
         if self._dropped is not None:
             return
+        if self._topic_name is not None:
+            self._topic = LateTopic.checked(self._topic_name, self._sources, self._session())
         self._dropped = DroppedRows(self._spark, self._run, self._sources)
         files, last = self._files(), -1 if self._committed is None else self._committed
         files.mkdirs(self._path())
-        self._discard_after(last)
+        self._unpublished = self._unpublished_in(self._discard_after(last))
         # a batch begins when the one before is written; a run that is not killed notes its last one
         if not (last < 0 or self._repeats or str(last) in self._memory.read() or files.exists(self._folder(last))):
             self._write(last)
+        self._publish()
 
     def take(self) -> None:
         """Write the late rows of the last batch; call it after each batch."""
@@ -59,9 +70,12 @@ class KeptRows:
         if batch is None or batch == self._done:
             return
         self.expect()
-        if self._run.dropped():
+        dropped = self._run.dropped()
+        if dropped:
             self._write(batch)
         self._done = batch
+        if dropped:
+            self._publish()
 
     def sum_up(self) -> None:
         """Log how many rows the run has written, and store the number of its last batch in the
@@ -94,19 +108,43 @@ class KeptRows:
         said = "batch %d: Spark dropped %d late rows, which are in %s. The sum is logged at the end of the run"
         log.log(logging.DEBUG if self._total else logging.WARNING, said, batch, written, self.path)
         self._total += written
+        if self._topic is not None:
+            self._unpublished.append(batch)
 
-    def _discard_after(self, batch: int) -> None:
-        """Delete the rows of all batches after `batch`. Such rows exist if the checkpoint was set
-        back.
+    def _discard_after(self, batch: int) -> list[int]:
+        """Delete the rows of all batches after `batch`, and return the numbers of the others. Such
+        rows exist if the checkpoint was set back.
         """
-        files, parent = self._files(), self._folder(0).getParent()
+        files, parent, others = self._files(), self._folder(0).getParent(), []
         for status in files.listStatus(parent) if files.exists(parent) else ():
             number = str(status.getPath().getName()).rpartition("=")[2]
             if number.isdecimal() and int(number) > batch:
                 files.delete(status.getPath(), True)
+            elif number.isdecimal():
+                others.append(int(number))
+        return others
 
-    def _folder(self, batch: int) -> Any:
-        return self._path(f"query={self._run.query_id}/batch_id={batch}")
+    def _unpublished_in(self, batches: list[int]) -> list[int]:
+        """Return the batches among these that follow the last published one, in their order."""
+        if self._topic is None:
+            return []
+        files, newest = self._files(), sorted(batches, reverse=True)
+        return list(takewhile(lambda batch: not files.exists(self._folder(batch, PUBLISHED)), newest))[::-1]
+
+    def _publish(self) -> None:
+        """Publish the batches of the table that have not been published."""
+        while self._topic is not None and self._unpublished:
+            batch = self._unpublished[0]
+            table = self._session().read.option("basePath", self.path)
+            self._topic.publish(table.parquet(str(self._folder(batch).toString())))
+            self._files().create(self._folder(batch, PUBLISHED)).close()
+            del self._unpublished[0]
+
+    def _folder(self, batch: int, file: str = "") -> Any:
+        return self._path(f"query={self._run.query_id}/batch_id={batch}/{file}")
+
+    def _session(self) -> SparkSession:
+        return SparkSession(self._spark.sparkContext, session_of(self._run.execution))
 
     def _path(self, below: str = "") -> Any:
         return self._run.jvm.org.apache.hadoop.fs.Path(f"{self.path}/{below}" if below else self.path)

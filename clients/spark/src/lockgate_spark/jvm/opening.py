@@ -2,16 +2,17 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.config import Alignment
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.group.joining import check_coordinator, joined
 from lockgate_spark.ineffective import warn_of_options
+from lockgate_spark.jvm.dropped import KafkaSource
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
@@ -119,7 +120,7 @@ class PlannedSource:
                 begin=_on_a_thread(self.spark),
             )
             if alignment.late_rows == "keep":
-                made.keep(KeptRows(self.spark, run, alignment.late_rows_path, made.sources))
+                made.keep(KeptRows(self.spark, run, alignment, cast("Mapping[int, KafkaSource]", made.sources)))
             return made
 
         aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)

@@ -28,7 +28,7 @@ from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.sample import Sampled
-from lockgate_spark.planning.aligned_run import AlignedRun
+from lockgate_spark.planning.aligned_run import AlignedRun, KeptTable
 from lockgate_spark.planning.steps import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
@@ -144,7 +144,7 @@ class Stream(SparkProxy):
         super().__init__(java, gateway, stand_in, _divided_ranges(gateway, java) if divide else None)
         self._late_rows, self.event_time = late, event_time
         self.late: LateCount | None = None
-        self._selected, self._aligned, self._index = selected, aligned, index
+        self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
@@ -160,8 +160,7 @@ class Stream(SparkProxy):
         end = self._decide(start, limit)
         if self.late is not None and end is not None and not end.equals(start):
             self.late.expect()
-        if self._aligned.kept is not None and end is not None and not end.equals(start):
-            self._aligned.kept.expect()
+        self._keep_late_rows(lambda kept: kept.expect())
         return end
 
     def count_late_rows(self, checkpoint: str) -> None:
@@ -181,7 +180,7 @@ class Stream(SparkProxy):
         return not self._aligned.run.is_active()
 
     def explained(self, error: Exception) -> Exception:
-        return self._selected.explained(error, self._watch.topics)
+        return self.selected.explained(error, self._watch.topics)
 
     def _decide(self, start: Any, limit: Any) -> Any:
         if self._aligned.alignment.mode == "observe":
@@ -210,18 +209,22 @@ class Stream(SparkProxy):
         except Exception as error:
             # a metric only informs: its failure must not stop the query
             log.debug("cannot add the alignment to Spark's progress: %s", error)
-        self._keep_late_rows()
+        self._keep_late_rows(lambda kept: kept.take())
         return metrics
 
-    def _keep_late_rows(self) -> None:
+    def _keep_late_rows(self, step: Callable[[KeptTable], None]) -> None:
+        """Call `step` with the table of late rows, if there is one. In observe mode, an error is
+        only logged unless the table cannot be kept at all.
+        """
         if self._aligned.kept is None:
             return
         try:
-            self._aligned.kept.take()
+            step(self._aligned.kept)
         except Exception as error:
-            if self.is_stopped() or self._aligned.alignment.mode != "observe":
+            refused = isinstance(error, UnsupportedQuery | ConfigurationError)
+            if refused or self.is_stopped() or self._aligned.alignment.mode != "observe":
                 raise  # the next run writes them
-            log.error("a batch's late rows were not written to %s: %s", self._aligned.kept.path, sentence(error))
+            log.error("late rows were not written to %s: %s", self._aligned.kept.path, sentence(error))
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
         metrics = self._aligned.tell_progress(self._index)

@@ -1,0 +1,80 @@
+"""Publishes the rows of the table of late rows to a Kafka topic as well
+(`Alignment(late_rows_topic=…)`).
+
+The table decides what has been dropped, and the topic follows it: a batch is published after its
+folder in the table is complete, and then gets the empty file `_published`. A batch without this
+file is published later, before any batch that comes after it.
+
+Spark's Kafka sink writes at least once. If one of its tasks fails, or if the process ends before
+the file is made, rows of a batch are in the topic twice. The copies are equal, and no two rows of
+the table are.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyspark.sql.functions as F
+from pyspark.sql import DataFrame, SparkSession
+
+from lockgate_http.errors import ConfigurationError, KafkaFailed
+from lockgate_spark.jvm.dropped import KafkaSource
+from lockgate_spark.jvm.failures import java_cause, root
+
+PUBLISHED = "_published"
+"""Name of the file in a batch's folder. Spark reads no file whose name begins like this."""
+
+_TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
+
+
+class LateTopic:
+    """The topic `name` on the brokers of a Kafka source with these `options`."""
+
+    def __init__(self, name: str, options: Mapping[str, str]) -> None:
+        self.name = name
+        self._options = {key: value for key, value in options.items() if key.lower().startswith("kafka.")}
+
+    @classmethod
+    def checked(cls, name: str, sources: Mapping[int, KafkaSource], spark: SparkSession) -> "LateTopic":
+        """Return the topic `name` on the brokers of the first of these sources. Raises
+        `ConfigurationError` if Kafka has no such topic, or if a source reads it.
+        """
+        where = f"Alignment(late_rows_topic={name!r})"
+        for source in sources.values():
+            if source.selected.reads(name, spark._jvm):
+                option = f"{source.selected.option}={source.selected.text!r}"
+                raise ConfigurationError(
+                    f"{where}: the query reads this topic itself ({option}). Give its late rows another one"
+                )
+        topic = cls(name, sources[min(sources)].selected.given)
+        try:
+            reader = spark.read.format("kafka").options(**topic._options)
+            reader.option("subscribe", name).load().rdd.getNumPartitions()
+        except Exception as error:
+            raise ConfigurationError(
+                f"{where}: Kafka refuses this topic ({_said(error)}). Create it on "
+                "the brokers of the query's source, or let the source's principal describe it and write to it"
+            ) from error
+
+        return topic
+
+    def publish(self, rows: DataFrame) -> None:
+        """Write each row as a JSON object with the record's topic and partition as its key. Raises
+        `KafkaFailed` if Kafka does not take all of them.
+        """
+        columns = F.concat_ws("-", "topic", "partition").alias("key"), F.to_json(F.struct("*"), _TIMES).alias("value")
+        ordered = rows.coalesce(1).sortWithinPartitions("topic", "partition", "offset").select(*columns)
+        try:
+            ordered.write.format("kafka").options(**self._options).option("topic", self.name).save()
+        except Exception as error:
+            raise KafkaFailed(
+                f'late rows are in the table, but not in the topic "{self.name}" ({_said(error)}). They are published '
+                "before the next ones, by this run or by the next"
+            ) from error
+
+
+def _said(error: Exception) -> str:
+    java = java_cause(error)
+    if java is None:
+        return str(error)
+    first: Any = root(java)
+    return f"{first.getClass().getSimpleName()}: {first.getMessage()}"
