@@ -1,5 +1,5 @@
 // Follows Kafka's records through a query's own optimised plan to each operator that drops late rows. The projections, filters and unions on
-// the way stay as they are, and each row takes columns of our own along, whose names begin with "lockgate_".
+// the way stay as they are, but each row also carries our own columns, whose names begin with "lockgate_".
 // Compiled as KafkaLog is: no lambdas, no type arguments.
 
 import java.util.ArrayList;
@@ -39,8 +39,9 @@ public class LateInputs {
     }
 
     /**
-     * For each input of an operator that drops late rows: the name of the operator in Spark, and a plan with our columns and
-     * `lockgate_by`, by which it drops them. `sources`: by leaf of the plan, what is read in its place. Throws where rows cannot be followed.
+     * Return, for each input of an operator that drops late rows, Spark's name of the operator, and a plan with our columns and the
+     * event time `lockgate_by` by which the operator drops rows. `sources` maps each leaf of the query's plan to the plan that is read
+     * in its place. Throws UnsupportedOperationException if rows cannot be followed.
      */
     public List of(Map sources) {
         this.sources = sources;
@@ -61,7 +62,7 @@ public class LateInputs {
         return found;
     }
 
-    /** Whether a filter goes by the present time, in a plan that is not optimised yet. */
+    /** Return whether a filter uses the current time. The plan must not be optimised yet, because the optimiser replaces it. */
     public boolean filtersByNow() {
         List nodes = nodes(plan);
         for (int i = 0; i < nodes.size(); i++) {
@@ -89,7 +90,7 @@ public class LateInputs {
         return false;
     }
 
-    /** The column with the event time that reaches the operator; null where none does, so that no row is dropped. */
+    /** Return the event-time column that reaches the operator; null if none does, because then it drops no row. */
     private static Attribute eventTime(LogicalPlan node, LogicalPlan input) {
         Iterator columns = (node instanceof Aggregate ? ((Aggregate) node).groupingExpressions() : input.output()).iterator();
         while (columns.hasNext()) {
@@ -108,7 +109,7 @@ public class LateInputs {
         return new Project(seq(columns), rows);
     }
 
-    /** The same rows, with our columns beside theirs. */
+    /** Return a plan with the same rows, which has our columns as well. */
     private LogicalPlan carrying(LogicalPlan node) {
         if (!node.isStreaming() || sources.containsKey(node)) {
             return node.isStreaming() ? inPlaceOf(node, (LogicalPlan) sources.get(node)) : node;
@@ -135,7 +136,7 @@ public class LateInputs {
             }
             return new Expand(seq(rows), both(node.output(), child), child);
         }
-        if (kind(node).equals("Union")) { // goes by position
+        if (kind(node).equals("Union")) { // it matches columns by position
             for (int i = 0; i < children.size(); i++) {
                 LogicalPlan rows = (LogicalPlan) children.get(i);
                 children.set(i, new Project(both(((LogicalPlan) node.children().apply(i)).output(), rows), rows));
@@ -178,7 +179,7 @@ public class LateInputs {
         return found;
     }
 
-    /** These columns, and those of our own in the rows. */
+    /** Return these columns and our columns in `rows`. */
     private static scala.collection.immutable.Seq both(Seq columns, LogicalPlan rows) {
         List found = list(columns);
         found.addAll(own(rows));
