@@ -14,12 +14,9 @@ import httpx
 
 from benchmarks.tables import markdown, show, spread
 from lockgate.flink.splits import KafkaPartitionSplit
-from lockgate.wire.events import CatchUp
 from lockgate_http.config import Coordinator
-from lockgate_http.group.agreement import Agreement
+from lockgate_reader.config import Options
 from lockgate_reader.group import JoinedPlace
-from lockgate_reader.group.holdings import SourceWishes
-from lockgate_reader.group.subtasks import Identity
 from lockgate_reader.place import ReaderSplit, ReaderState
 from lockgate_testbed.coordinator import CoordinatorProcess
 
@@ -32,9 +29,9 @@ class Holder:
     """A reader that holds its splits, and reads nothing."""
 
     def __init__(self, coordinator: Coordinator, splits: int) -> None:
-        agreement = Agreement(coordinator.group, 300_000, False, 0, CatchUp.JOINT)
-        wishes = SourceWishes(start=0, discovery_ms=0)
-        self.place = JoinedPlace(coordinator, agreement, Identity("bench"), wishes)
+        kafka = {"bootstrap.servers": "none", "topic.metadata.refresh.interval.ms": 0}
+        options = Options(topics=("bench",), kafka=kafka, coordinator=coordinator, starting_offsets="earliest")
+        self.place = JoinedPlace(coordinator, options)
         self._listed = tuple(KafkaPartitionSplit("t", number, 0) for number in range(splits))
         self._woken, self._ends = threading.Event(), threading.Event()
         self.held: dict[str, ReaderSplit] = {}
@@ -73,9 +70,7 @@ class Holder:
     def _state(self) -> ReaderState:
         held = tuple(self.held.values())
         discovered = self._listed if self._discovered else None
-        return ReaderState(
-            watermark=0, held=lambda: held, returned=tuple(self._returned.values()), discovered=discovered
-        )
+        return ReaderState(watermark=0, held=held, returned=tuple(self._returned.values()), discovered=discovered)
 
 
 def level_after_s(holders: Sequence[Holder], splits: int, began: float) -> float:
@@ -105,7 +100,7 @@ def main() -> None:
         holders: list[Holder] = []
         for _ in range(chosen.readers - 1):
             holders.append(Holder(coordinator, chosen.splits))
-            while holders[-1].place.subtask is None:  # one number after the other
+            while holders[-1].place._subtask is None:  # one number after the other
                 time.sleep(0.01)
         first = level_after_s(holders, chosen.splits, began)
         joins, leaves = [], []

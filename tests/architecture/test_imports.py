@@ -135,7 +135,7 @@ FLOORS = {
         {"__main__"},
     ),
     "lockgate_reader": (
-        {"errors", "clock", "place", "signals"},
+        {"errors", "clock", "place"},
         {"config"},
         {"kafka"},
         {"reading", "group"},

@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient
 
 from lockgate_reader import AlignedConsumer, ConfigurationError, NoStartingOffset
-from lockgate_reader.reading.topic_ids import TopicIds
+from lockgate_reader.reading.lost_positions import TopicIds
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker

@@ -4,11 +4,10 @@ nothing is kept that is another reader's.
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from math import inf
 
 import pytest
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from confluent_kafka.admin import PartitionMetadata, TopicMetadata
 
 from lockgate.flink.splits import KafkaPartitionSplit
@@ -44,7 +43,7 @@ class Giving(Place):
         self._split = KafkaPartitionSplit(topic, 0)
 
     def exchange(self, state: ReaderState) -> Orders:
-        self.heard = replace(state, held=tuple)
+        self.heard = state
         given = (AssignedSplit(self._split, self.number),) if self.number else ()
         return Orders(assigned=given, until=self.until)
 
@@ -243,6 +242,15 @@ def test_a_broker_that_is_away_from_the_beginning_is_an_error(
     monkeypatch.setattr(logs, "CALL_S", 0.1)
     with pytest.raises(KafkaFailed, match=f"did not list topic '{topic}'"):
         next(iter(consumer_of(topic, {"bootstrap.servers": "127.0.0.1:9"})))
+
+
+def test_follower_that_lags_behind_its_leader_is_read_again_later(caplog: pytest.LogCaptureFixture) -> None:
+    kafka_client = KafkaClient({"bootstrap.servers": "127.0.0.1:9", "client.rack": "a"})
+    lags = Message(topic="t", partition=0, offset=5, error=KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
+    assert kafka_client.is_end(lags)
+    assert not kafka_client.is_lost(lags)
+    assert "cannot read t-0 for now" in caplog.text
+    kafka_client.close()
 
 
 def test_list_leaves_out_partitions_without_a_leader_only_if_asked() -> None:

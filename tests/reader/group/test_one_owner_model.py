@@ -20,7 +20,7 @@ from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
-from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
+from lockgate_reader.group.holdings import Holdings, SourceWishes
 from lockgate_reader.place import ReaderSplit, ReaderState
 from support.exchanging import exchange
 
@@ -75,9 +75,9 @@ class Consumer:
             self.listed_for = self.holdings.discover
             self.listed = tuple(KafkaPartitionSplit("t", i, EARLIEST_OFFSET) for i in range(SPLITS))
 
-    def says(self) -> Said:
+    def says(self) -> ReaderState:
         splits = tuple(held(name, number, offset) for name, (number, offset) in self.at.items())
-        return Said(ReaderState(returned=tuple(self.returned.values()), discovered=self.listed), splits)
+        return ReaderState(held=splits, returned=tuple(self.returned.values()), discovered=self.listed)
 
 
 def held(name: str, number: int, offset: int) -> ReaderSplit:
@@ -129,7 +129,7 @@ class World:
         self.store.offset -= behind_s
         self.enumerator = create(CONFIG, self._store_ms())
         running = [each for each in self.consumers if each.alive and self.now_s >= each.stopped_until]
-        witnesses = [each for each in running if each.holdings.seen]
+        witnesses = [each for each in running if each.holdings._seen]
         if witnesses:
             one = self.chance.choice(witnesses)
             self._answer(one, one.holdings.exchange(one.says(), one.epoch))

@@ -8,7 +8,6 @@ from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.watermark import MIN
 from lockgate.wire.events import SplitState
 from lockgate_http.group.source_status import SourceStatus
-from lockgate_reader.group.holdings import Said
 from lockgate_reader.group.standing import NOBODY_HELD, UNKNOWN, standing
 from lockgate_reader.place import ReaderSplit, ReaderState
 
@@ -24,7 +23,7 @@ def status(
     returning: Sequence[ReaderSplit] = (),
     **state: object,
 ) -> SourceStatus:
-    said = Said(ReaderState(**state), held)  # type: ignore[arg-type]
+    said = ReaderState(held=held, **state)  # type: ignore[arg-type]
     return standing(said, before, settled=settled, disorder=5, joint=bool(state), returning=returning)
 
 
@@ -79,7 +78,7 @@ def test_reach_is_offered_only_above_the_watermark_of_known_splits() -> None:
     assert status(split(0, 100), reach=90).reach is None
     assert status(split(0, 100), split(1), reach=400).reach is None
     assert (
-        standing(Said(ReaderState(reach=400), (split(0, 100),)), UNKNOWN, settled=True, disorder=0, joint=False).reach
+        standing(ReaderState(reach=400, held=(split(0, 100),)), UNKNOWN, settled=True, disorder=0, joint=False).reach
         is None
     )
 

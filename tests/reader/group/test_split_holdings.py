@@ -1,12 +1,13 @@
 """What a reader holds, after what it said and what was answered."""
 
+from math import inf
 from typing import Any
 
 from lockgate.flink.splits import EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.wire import split_events as wire
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange, StoppedSplit
-from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
+from lockgate_reader.group.holdings import Holdings, SourceWishes
 from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
 
 EVENT = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=0)
@@ -30,11 +31,11 @@ def answer(**more: Any) -> SplitAnswer:
     return SplitAnswer(group="g", source="s", subtask=0, epoch=1, **{**fixed, **more})
 
 
-def says(*splits: ReaderSplit, **state: Any) -> Said:
-    return Said(ReaderState(**state), splits)
+def says(*splits: ReaderSplit, **state: Any) -> ReaderState:
+    return ReaderState(held=splits, **state)
 
 
-def exchanged(holdings: Holdings, said: Said, **more: Any) -> SplitExchange:
+def exchanged(holdings: Holdings, said: ReaderState, **more: Any) -> SplitExchange:
     sent = holdings.exchange(said, 1)
     holdings.answered(sent, answer(**more), said)
     return sent
@@ -232,3 +233,14 @@ def test_nothing_is_kept_of_assignments_that_are_over() -> None:
         offered(holdings)
     exchanged(holdings, says(held(0, 8)))
     assert holdings._resolved == {("t-0", 8)}
+
+
+def test_news_since_the_last_exchange_count_until_an_answer_covers_them() -> None:
+    holdings = holding((0, 11))
+    holdings.hears(inf)
+    sent = holdings.exchange(says(held(0, 11)), 1)
+    holdings.hears(7)
+    holdings.answered(sent, answer(revision=6), says(held(0, 11)))
+    assert holdings.has_news, "they came while the exchange was under way"
+    holdings.answered(sent, answer(revision=7), says(held(0, 11)))
+    assert not holdings.has_news

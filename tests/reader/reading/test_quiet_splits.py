@@ -8,7 +8,7 @@ import pytest
 from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate_reader.place import Key
-from lockgate_reader.reading.quiet import QUIET_MS, Quiet
+from lockgate_reader.reading.ends import QUIET_MS, Quiet
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.watermarks import SplitWatermark
 

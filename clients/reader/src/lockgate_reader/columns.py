@@ -22,25 +22,20 @@ SCHEMA = pa.schema(
 
 
 class Columns:
-    """The columns of one Arrow batch while it is built. `add` copies the values of a piece at once,
-    while its messages are still in the processor's caches.
-    """
+    """The columns of one Arrow batch while it is built, with the number of `rows` so far."""
 
     def __init__(self) -> None:
         self._topics: dict[str, int] = {}
         self._topic, self._partition, self._offset, self._time = array("i"), array("i"), array("q"), array("q")
+        self.rows = 0
         self._key: list[bytes | None] = []
         self._value: list[bytes | None] = []
-
-    @property
-    def rows(self) -> int:
-        """Return how many records have been added."""
-        return len(self._value)
 
     def add(self, piece: Piece) -> None:
         """Append the records of `piece` to the columns."""
         topic, partition = piece.key
         messages, count = piece.messages, len(piece.messages)
+        self.rows += count
         self._topic.extend(array("i", [self._topics.setdefault(topic, len(self._topics))]) * count)
         self._partition.extend(array("i", [partition]) * count)
         # An array is created from a list in one call, but extended by a list item by item.

@@ -2,7 +2,7 @@
 `lockgate_spark` has, too, have the same names and defaults. librdkafka's settings are in `kafka`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from lockgate.duration import Duration
 from lockgate.flink.splits import COMMITTED_OFFSET, EARLIEST_OFFSET, LATEST_OFFSET
 from lockgate.flink.strategy import WatermarkStrategy
-from lockgate_http.config import Coordinator, Named
+from lockgate_http.config import Coordinator
 from lockgate_http.duration import Duration as Length
 from lockgate_http.duration import milliseconds
 from lockgate_http.errors import ConfigurationError
+from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -34,7 +35,7 @@ _RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "err
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(Named):
+class Options:
     """Checked options of `AlignedConsumer`, whose docstring describes them."""
 
     topics: tuple[str, ...]
@@ -44,54 +45,51 @@ class Options(Named):
     max_out_of_orderness: Length | WatermarkStrategy | None = None
     idle_timeout: Length | None = None
     event_time: "Callable[[Message], int | None] | None" = None
-    starting_offsets: str | datetime | Mapping[tuple[str, int], int] = "committed"
+    starting_offsets: str | datetime | Mapping[Key, int] = "committed"
     ending_offsets: str | None = None
     partitions: str | None = None
+    on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
+    on_revoked: Callable[[Sequence[ReaderSplit]], None] | None = None
 
     def __post_init__(self) -> None:
         if not self.topics or not all(isinstance(topic, str) and topic for topic in self.topics):
-            raise ConfigurationError(f"AlignedConsumer(topics={self.topics!r}): expected a topic's name, or several")
+            raise _wrong(f"topics={self.topics!r}", "expected a topic's name, or several")
         _check_kafka(self.kafka)
         if self.coordinator is not None and not isinstance(self.coordinator, Coordinator):
-            raise ConfigurationError(
-                f"AlignedConsumer(coordinator={self.coordinator!r}): expected a lockgate_reader.Coordinator; write "
-                "Coordinator('http://HOST:PORT', group='NAME')"
+            raise _wrong(
+                f"coordinator={self.coordinator!r}",
+                "expected a lockgate_reader.Coordinator; write Coordinator('http://HOST:PORT', group='NAME')",
             )
         if self.event_time is not None and not callable(self.event_time):
-            raise ConfigurationError(
-                f"AlignedConsumer(event_time={self.event_time!r}): expected a function of a record that returns ms "
-                "since 1970, or None for a record without an event time"
+            raise _wrong(
+                f"event_time={self.event_time!r}",
+                "expected a function of a record that returns ms "
+                "since 1970, or None for a record without an event time",
             )
         _check_start(self)
         if self.ending_offsets not in (None, "latest"):
-            raise ConfigurationError(
-                f"AlignedConsumer(ending_offsets={self.ending_offsets!r}): expected 'latest', or None to read on"
-            )
+            raise _wrong(f"ending_offsets={self.ending_offsets!r}", "expected 'latest', or None to read on")
         _check_watermarks(self)
         _check_partitions(self)
 
     @property
     def name(self) -> str:
-        """Return the source's default name in its group, which is the topics joined by "-"."""
+        """Return the source's default name in its group."""
         return "-".join(self.topics)
 
     @property
     def start(self) -> int:
-        """Return where the first splits start if no offset is given for them: a named offset such
-        as `EARLIEST_OFFSET`.
-        """
+        """Return the named offset, such as `EARLIEST_OFFSET`, of splits without a given offset."""
         return _WORDS[self.starting_offsets] if isinstance(self.starting_offsets, str) else COMMITTED_OFFSET
 
     @property
-    def start_offsets(self) -> Mapping[tuple[str, int], int]:
+    def start_offsets(self) -> Mapping[Key, int]:
         """Return the offsets to begin at, by topic and partition."""
         return self.starting_offsets if isinstance(self.starting_offsets, Mapping) else {}
 
     @property
     def start_ms(self) -> int | None:
-        """Return the Kafka timestamp (ms) at which reading starts; None unless a datetime was
-        given.
-        """
+        """Return the Kafka timestamp (ms) to start at; None unless a datetime was given."""
         at = self.starting_offsets
         return round(at.timestamp() * 1000) if isinstance(at, datetime) else None
 
@@ -111,9 +109,7 @@ class Options(Named):
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how far (ms) behind the clock a live producer may be; None with a
-        `WatermarkStrategy` that has no idle timeout.
-        """
+        """Return how late (ms) a live producer may be; None if the strategy has no idleness."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
@@ -122,7 +118,7 @@ class Options(Named):
 
     @property
     def strategy(self) -> WatermarkStrategy:
-        """Return the `WatermarkStrategy` by which the watermark of each split is generated."""
+        """Return the strategy that generates the watermark of each split."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             return self.max_out_of_orderness
         return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=self.disorder_ms))
@@ -139,61 +135,61 @@ class Options(Named):
         return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 
 
+def _wrong(option: str, expected: str) -> ConfigurationError:
+    return ConfigurationError(f"AlignedConsumer({option}): {expected}")
+
+
 def _is_true(value: object) -> bool:
     return value is True or str(value).lower() == "true"
 
 
 def _check_kafka(kafka: object) -> None:
     if not isinstance(kafka, Mapping) or not kafka.get("bootstrap.servers"):
-        raise ConfigurationError(
-            "AlignedConsumer(kafka): expected the settings of Kafka's client, with bootstrap.servers; write "
-            'kafka={"bootstrap.servers": "HOST:PORT"}'
+        raise _wrong(
+            "kafka",
+            "expected the settings of Kafka's client, with bootstrap.servers; write "
+            'kafka={"bootstrap.servers": "HOST:PORT"}',
         )
     for key, instead in _NOT_OURS.items():
         if key in kafka:
-            raise ConfigurationError(f"AlignedConsumer(kafka): {key} cannot be set, for {instead}")
+            raise _wrong("kafka", f"{key} cannot be set, for {instead}")
     reset = kafka.get("auto.offset.reset", "error")
     if reset not in _RESETS:
-        raise ConfigurationError(
-            f"AlignedConsumer(kafka): auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'"
-        )
+        raise _wrong("kafka", f"auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'")
     for key in (COMMIT_MS, REFRESH_MS):
         if not str(kafka.get(key, 0)).lstrip("-").isdecimal():
-            raise ConfigurationError(f"AlignedConsumer(kafka): {key} is {kafka[key]!r}: expected a number of ms")
+            raise _wrong("kafka", f"{key} is {kafka[key]!r}: expected a number of ms")
     if _is_true(kafka.get(COMMIT)) and not kafka.get("group.id"):
-        raise ConfigurationError(
-            f"AlignedConsumer(kafka): {COMMIT} is set, but nothing is committed without a group.id; set one"
-        )
+        raise _wrong("kafka", f"{COMMIT} is set, but nothing is committed without a group.id; set one")
 
 
 def _check_start(options: Options) -> None:
     start = options.starting_offsets
     if isinstance(start, datetime):
         if start.tzinfo is None:
-            raise ConfigurationError(
-                f"AlignedConsumer(starting_offsets={start!r}): expected a datetime with its time zone"
-            )
+            raise _wrong(f"starting_offsets={start!r}", "expected a datetime with its time zone")
     elif isinstance(start, Mapping):
         for key, offset in start.items():
             if not (_is_partition(key) and type(offset) is int and offset >= 0):
-                raise ConfigurationError(
-                    f"AlignedConsumer(starting_offsets={{{key!r}: {offset!r}}}): expected an offset of 0 or more for "
-                    "each partition; write {('TOPIC', 0): 100}"
+                raise _wrong(
+                    f"starting_offsets={{{key!r}: {offset!r}}}",
+                    "expected an offset of 0 or more for each partition; write {('TOPIC', 0): 100}",
                 )
             if key[0] not in options.topics:
-                raise ConfigurationError(
-                    f"AlignedConsumer(starting_offsets={{{key!r}: {offset!r}}}): topic {key[0]!r} is not read; the "
-                    f"topics are {', '.join(options.topics)}"
+                raise _wrong(
+                    f"starting_offsets={{{key!r}: {offset!r}}}",
+                    f"topic {key[0]!r} is not read; the topics are {', '.join(options.topics)}",
                 )
     elif not isinstance(start, str) or start not in _WORDS:
-        raise ConfigurationError(
-            f"AlignedConsumer(starting_offsets={start!r}): expected 'committed', 'earliest', 'latest', a datetime, or "
-            "an offset for each partition"
+        raise _wrong(
+            f"starting_offsets={start!r}",
+            "expected 'committed', 'earliest', 'latest', a datetime, or an offset for each partition",
         )
     elif start == "committed" and not options.kafka.get("group.id"):
-        raise ConfigurationError(
-            "AlignedConsumer(starting_offsets): 'committed' needs a group.id in kafka=; set one, or write "
-            "starting_offsets='earliest' or 'latest', or a datetime"
+        raise _wrong(
+            "starting_offsets",
+            "'committed' needs a group.id in kafka=; set one, or write "
+            "starting_offsets='earliest' or 'latest', or a datetime",
         )
 
 
@@ -205,21 +201,22 @@ def _check_partitions(options: Options) -> None:
     if options.partitions is None:
         return
     if options.partitions != "kafka":
-        raise ConfigurationError(
-            f"AlignedConsumer(partitions={options.partitions!r}): expected 'kafka', or None to leave the partitions to "
-            "the coordinator, or to this consumer alone"
+        raise _wrong(
+            f"partitions={options.partitions!r}",
+            "expected 'kafka', or None to leave the partitions to the coordinator, or to this consumer alone",
         )
     for name, default in (("starting_offsets", "committed"), ("ending_offsets", None)):
         if getattr(options, name) != default:
-            raise ConfigurationError(
-                f"AlignedConsumer(partitions='kafka', {name}={getattr(options, name)!r}): Kafka's group begins at its "
-                "committed offsets and has no end; leave it out"
+            raise _wrong(
+                f"partitions='kafka', {name}={getattr(options, name)!r}",
+                "Kafka's group begins at its committed offsets and has no end; leave it out",
             )
     strategy = options.kafka.get(STRATEGY, "cooperative-sticky")
     if strategy != "cooperative-sticky":
-        raise ConfigurationError(
-            f"AlignedConsumer(kafka): {STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that those "
-            "partitions that stay are read on while others move"
+        raise _wrong(
+            "kafka",
+            f"{STRATEGY} is {strategy!r}: expected 'cooperative-sticky', so that those "
+            "partitions that stay are read on while others move",
         )
 
 
@@ -227,18 +224,18 @@ def _check_watermarks(options: Options) -> None:
     strategy = options.max_out_of_orderness
     if isinstance(strategy, WatermarkStrategy):
         if strategy.alignment.enabled:
-            raise ConfigurationError(
-                "AlignedConsumer(max_out_of_orderness): with_watermark_alignment has no place here; write max_drift=, "
-                "and coordinator=Coordinator(URL, group=NAME)"
+            raise _wrong(
+                "max_out_of_orderness",
+                "with_watermark_alignment has no place here; write max_drift=, "
+                "and coordinator=Coordinator(URL, group=NAME)",
             )
         if options.idle_timeout is not None:
-            raise ConfigurationError(
-                "AlignedConsumer(idle_timeout): the strategy in max_out_of_orderness says this itself; write "
-                "with_idleness there"
+            raise _wrong(
+                "idle_timeout", "the strategy in max_out_of_orderness says this itself; write with_idleness there"
             )
     if options.max_drift_ms <= options.disorder_ms:
-        raise ConfigurationError(
-            f"AlignedConsumer(max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}): max_drift must be "
-            "greater than max_out_of_orderness, and greater than 0"
+        raise _wrong(
+            f"max_drift={options.max_drift!r}, max_out_of_orderness={strategy!r}",
+            "max_drift must be greater than max_out_of_orderness, and greater than 0",
         )
     _ = options.idle_timeout_ms  # reading it checks it

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import signal
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -22,13 +23,11 @@ from lockgate_http.duration import Duration as Length
 from lockgate_http.errors import ConfigurationError
 from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.config import Options
-from lockgate_reader.group import FromKafka, joined_place, reporting_place
+from lockgate_reader.group import FromKafka, JoinedPlace, ReportingPlace
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.place import Alone, AssignedSplit, Key, Place, ReaderSplit, abandoned
-from lockgate_reader.reading.assignment import Callbacks
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.status import ReaderStatus, metrics_of, status_of
-from lockgate_reader.signals import Terminated
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,15 +115,16 @@ class AlignedConsumer:
             starting_offsets=starting_offsets,
             ending_offsets=ending_offsets,
             partitions=partitions,
+            on_assigned=on_assigned,
+            on_revoked=on_revoked,
         )
-        self._callbacks = Callbacks(on_assigned, on_revoked)
         self._restored: list[KafkaPartitionSplit] = []
         self._reader: RunningReader | None = None
         self._batch: dict[Key, int] = {}  # the first offset of each split in the present batch
         self._stopped: bool | None = None  # with `drain` or without
         self._closed = False
         self._busy = threading.Lock()
-        self._terminated: Terminated | None = None
+        self._on_sigterm: Any = None
         self._dropped: weakref.finalize[..., AlignedConsumer] | None = None
 
     def __iter__(self) -> "Iterator[Message]":
@@ -144,8 +144,7 @@ class AlignedConsumer:
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
         """Iterate over Arrow batches of at most `max_records` records. Requires the extra `arrow`.
 
-        The columns are topic, partition, offset, timestamp, key and value. `timestamp` is the event
-        time, or null if the record is left out of the alignment.
+        `timestamp` is the event time, or null if the record has no usable one.
         """
         from lockgate_reader.columns import Columns
 
@@ -190,8 +189,7 @@ class AlignedConsumer:
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Start at the positions of a snapshot. Partitions without a position start at their first
-        record.
+        """Start at the positions of a snapshot; other partitions start at their first record.
 
         Raises `WrongState` after the first record, `ConfigurationError` in a group, and
         `UnreadableBytes` if `state` is not a snapshot.
@@ -206,16 +204,11 @@ class AlignedConsumer:
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """Return the offset after the last record returned, for each (topic, partition).
-
-        A split that another reader has taken over is left out.
-        """
+        """Return the offset after the last record returned, for each (topic, partition)."""
         return self._started("positions").assignment.positions()
 
     def splits(self) -> list[ReaderSplit]:
-        """Return the splits that this consumer owns. The `number` of a split is its fencing token:
-        a store that keeps the highest token can reject writes of previous owners.
-        """
+        """Return the splits that this consumer owns, each with its fencing token `number`."""
         return self._started("splits").assignment.held()
 
     def number_of(self, record: "Message") -> int:
@@ -296,8 +289,7 @@ class AlignedConsumer:
         self._close(failed=False)
 
     def _close(self, *, failed: bool) -> None:
-        if self._terminated is not None:
-            self._terminated.forget()
+        self._handle_sigterm(False)
         if self._dropped is not None:
             self._dropped.detach()
         with self._busy:
@@ -314,7 +306,7 @@ class AlignedConsumer:
                     reader.close()
 
     def __enter__(self) -> "Self":
-        self._watch()
+        self._handle_sigterm(True)
         return self
 
     def __exit__(
@@ -323,7 +315,7 @@ class AlignedConsumer:
         self._close(failed=error is not None)
 
     async def __aenter__(self) -> "Self":
-        self._watch()
+        self._handle_sigterm(True)
         return self
 
     async def __aexit__(
@@ -331,9 +323,18 @@ class AlignedConsumer:
     ) -> None:
         await asyncio.to_thread(self._close, failed=error is not None)
 
-    def _watch(self) -> None:
-        self._terminated = self._terminated or Terminated(self.stop)  # not before: it keeps the consumer alive
-        self._terminated.watch()
+    def _handle_sigterm(self, handles: bool) -> None:
+        """Install a handler of SIGTERM that ends the iteration, or remove it. A handler that the
+        program has installed stays.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return
+        current = signal.getsignal(signal.SIGTERM)
+        if handles and current is signal.SIG_DFL:
+            self._on_sigterm = lambda number, frame: self.stop()
+            signal.signal(signal.SIGTERM, self._on_sigterm)
+        elif not handles and self._on_sigterm is not None and current is self._on_sigterm:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _open(self) -> RunningReader:
         if self._closed:
@@ -341,7 +342,7 @@ class AlignedConsumer:
         self._batch = {}
         if self._reader is None:
             options = self._options
-            self._reader = RunningReader(options, KafkaClient(options.kafka), self._place(), self._callbacks)
+            self._reader = RunningReader(options, KafkaClient(options.kafka), self._place())
             self._dropped = weakref.finalize(self, abandoned, self._reader.place, options.name)
             self._dropped.atexit = False  # the process ends, and with it all that reports
             if self._stopped is not None:  # before it began, or while it was made
@@ -352,9 +353,9 @@ class AlignedConsumer:
     def _place(self) -> Place:
         options = self._options
         if options.partitions == "kafka":
-            return FromKafka(None if options.coordinator is None else reporting_place(options.coordinator, options))
+            return FromKafka(None if options.coordinator is None else ReportingPlace(options.coordinator, options))
         if options.coordinator is not None:
-            return joined_place(options.coordinator, options)
+            return JoinedPlace(options.coordinator, options)
         return Alone(
             monotonic_ms,
             start=options.start,

@@ -10,6 +10,5 @@ from lockgate_http.errors import AlignmentError
 class NoStartingOffset(AlignmentError):
     """Raised if a split has no position to continue from, and the options do not name one.
 
-    Possible causes: nothing was committed for the split, Kafka has deleted its next record, or the
-    topic was created again.
+    Either nothing was committed, Kafka has deleted the next record, or the topic was created again.
     """

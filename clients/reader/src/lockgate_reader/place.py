@@ -1,14 +1,7 @@
 """The interface between a reader and its place, which assigns its splits and sets its read limit.
 
-The consumer does not depend on a coordinator. It has a `Place`. In each exchange, the reader passes
-its whole state and gets all orders that now apply. Neither is an event, so an exchange may be
-repeated or left out.
-
-    the reader                                       its place
-    enter(wake)  ─────────────────────────────────►  starts; calls wake() on new orders
-    exchange(state)  ─────────────────────────────►
-                 ◄─────────────────────────────────  orders: splits to hold, ceiling, deadline
-    leave(state)  ────────────────────────────────►  the last state, with the final positions
+In each exchange, the reader passes its whole state and gets all orders that now apply. Neither is
+an event, so an exchange may be repeated or left out.
 
 **Holding.** `Orders.assigned` has every split that the reader should hold. A new split is opened at
 its starting offset. A split that is no longer listed under its number is dropped at once. A split
@@ -19,15 +12,11 @@ orders no longer name it.
 **Numbers.** Each assignment of a split has a number that is never used again: its fencing token.
 All that the reader reports about a split refers to that number.
 
-**The deadline.** The reader returns no record at or after the time `Orders.until`, measured by
-`lockgate_reader.clock.now_s`. It checks the clock before each record. A later exchange may extend
-the deadline.
+**The deadline.** No record is returned at or after the time `Orders.until` of
+`lockgate_reader.clock.now_s`, which is checked before each record. A later exchange may extend it.
 
-**Threads.** The consumer calls all three methods from the thread that reads. `exchange` must not
-wait for the network: it passes the state to a thread of the place, and returns the newest orders
-that have arrived. `wake` may be called from any thread.
-
-`Alone` is the place of a reader without a coordinator: it holds every split of its topics.
+**Threads.** `exchange` must not wait for the network: it passes the state to a thread of the place,
+and returns the newest orders that have arrived. `wake` may be called from any thread.
 """
 
 import warnings
@@ -44,11 +33,8 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """The assignment of a split to a reader.
-
-    The reader starts at the split's starting offset: a number, or one of the named offsets of
-    `lockgate.flink.splits`, such as `EARLIEST_OFFSET`. `number` identifies the assignment and is
-    never used again.
+    """A split to read from its starting offset. `number` identifies the assignment, and is never
+    used again.
     """
 
     split: KafkaPartitionSplit
@@ -86,22 +72,20 @@ class ReaderState:
     `watermark` is the lowest watermark (ms) of the reader's splits, and MIN before the first one.
     Other readers do not wait for an `idle` reader. With `ended`, nothing is left to read, now or
     later. `reach` is the event time (ms) up to which the records of all splits are fetched. `held`
-    returns the splits that the reader holds; a place may call it only during the exchange.
-    `returned` splits were given back, at their final positions, and `finished` ones were read to
-    their stopping offset. `discovered` has the splits that the last listing of the topics found;
-    None before the first one. A reader that holds no split sets `wants_splits`. `source_events` are
-    the events that the program sent since the last exchange.
+    has the splits that the reader holds. `returned` splits were given back, at their final
+    positions, and `finished` ones were read to their stopping offset. `discovered` has the splits
+    that the last listing of the topics found; None before the first one. `source_events` are the
+    events that the program sent since the last exchange.
     """
 
     watermark: int = MIN
     reach: int = MIN
     idle: bool = False
     ended: bool = False
-    held: Callable[[], Sequence[ReaderSplit]] = tuple
+    held: tuple[ReaderSplit, ...] = ()
     returned: tuple[ReaderSplit, ...] = ()
     finished: tuple[ReaderSplit, ...] = ()
     discovered: tuple[KafkaPartitionSplit, ...] | None = None
-    wants_splits: bool = False
     source_events: tuple[object, ...] = ()
 
 
@@ -134,35 +118,29 @@ class Place:
         """Start the place; called once. `wake` makes the reader exchange before its next record."""
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process `state`, and return the newest orders. Raises `AlignmentError` if the reader must
-        end.
-        """
-        raise NotImplementedError
+        """Process `state`, and return the newest orders. Raises an error if the reader must end."""
+        return Orders()
 
     def rebalanced(
         self, *, assigned: Iterable[Key] = (), revoked: Iterable[Key] = (), gone: Iterable[Key] = ()
     ) -> None:
-        """Apply a rebalance of Kafka's consumer group. `assigned` partitions are new, `revoked`
-        ones are to be given back, and `gone` ones no longer belong to this reader.
+        """Apply a rebalance of Kafka's consumer group: partitions that are new, are to be given
+        back, or no longer belong to this reader.
         """
 
     def leave(self, state: ReaderState) -> None:
         """Leave the place with the final `state`. No record is returned afterwards."""
 
     def abandon(self) -> None:
-        """Give up a reader that was dropped without `leave`.
-
-        Garbage collection may call this in any thread, so it takes no lock and does not wait.
-        """
+        """Give up a reader that was dropped. Garbage collection calls this, so it must not wait."""
 
 
 class Alone(Place):
-    """The place of a reader without a coordinator. All splits of its topics are assigned to it.
+    """The place of a reader without a coordinator, which holds all splits of its topics.
 
     The first splits start at the named offset `start`, and those found later at their first record.
-    `known` splits are restored ones; with these, all others count as found later. Topics are listed
-    every `discovery_ms`, measured by the monotonic clock `now_ms`. They are listed only once if
-    that is 0, or if the reader is `bounded`.
+    If `known` splits are restored, all others count as found later. Topics are listed every
+    `discovery_ms`, or only once if that is 0 or the reader is `bounded`.
     """
 
     def __init__(

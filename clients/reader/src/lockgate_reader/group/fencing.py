@@ -11,23 +11,20 @@ on, by its own monotonic clock. r is how much faster or slower one clock may run
 was received, both by a third clock of true time. A clock whose rate is within r/2 of true time
 shows L · (1 − r) after at most L · (1 − r) / (1 − r/2) ≤ L · (1 − r/2) of it. The other one shows L
 after at least L / (1 + r/2) ≥ L · (1 − r/2). So the reader stops at s + L · (1 − r/2) at the
-latest, and its splits are free at e + L · (1 − r/2) at the earliest. This depends neither on the
-offset between the clocks nor on how long messages take.
+latest, and its splits are free at e + L · (1 − r/2) at the earliest.
 
-**What it assumes.** Both clocks are monotonic, go on while the process is stopped or the machine
-sleeps, and run within r of each other. Quartz is off by at most 0.0001, and NTP slews clocks by at
-most 0.0005 (RFC 5905, 11.3); r is 0.01. The clock of the coordinator's store may be set: a jump
-forward lengthens leases (`lockgate.group.clock_jumps`), and a jump back ends none early.
+**What it assumes.** Both clocks are monotonic, and go on while the process is stopped or the
+machine sleeps. Quartz is off by at most 0.0001, and NTP slews clocks by at most 0.0005 (RFC 5905,
+11.3); r is 0.01. The clock of the coordinator's store may be set: a jump forward lengthens leases
+(`lockgate.group.clock_jumps`), and a jump back ends none early.
 
-**After the lease.** Once the lease is over, another reader may have the splits. So no record is
-returned until the coordinator has answered an exchange that was sent after the lease ended, and
-then only records of splits that the answer leaves to this reader. A coordinator that has lost its
-history does not know yet which readers hold which splits, so its answer does not renew a lease that
-is over.
+**After the lease**, no record is returned until the coordinator has answered an exchange that was
+sent after its end. A coordinator that has lost its history does not know which readers hold which
+splits, so its answer does not renew a lease that is over.
 
 A process may be stopped between its last look at the clock and the next line of the user's program.
-No clock can close this gap, but the number of the assignment can. `number_of` returns it for each
-record, and a store that rejects lower numbers than the highest one seen rejects the late write.
+No clock can close this gap, but a store can: it rejects numbers (`number_of`) below the highest
+one.
 """
 
 from dataclasses import dataclass
@@ -39,8 +36,8 @@ RATE_ERROR = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SplitLease:
-    """The lease of a reader's splits, by its own clock in seconds. At or after `until`, no record
-    may be returned. `sent_at` is when the exchange that set this time was sent. `rate_error` is r.
+    """The lease of a reader's splits, by its own clock in seconds. No record may be returned at or
+    after `until`, which the exchange sent at `sent_at` has set. `rate_error` is r.
     """
 
     until: float = -inf
@@ -50,9 +47,9 @@ class SplitLease:
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
         """Return the lease after the answer at `now` to an exchange that was sent at `sent_at`.
 
-        The lease is counted from the exchange that was sent last, so a group with a shorter lease
-        shortens this one. A lease that is over is renewed only if the exchange was sent after its
-        end, and if the coordinator is `settled`: it has not just lost its state of other readers.
+        A group with a shorter lease shortens this one. A lease that is over is renewed only if the
+        exchange was sent after its end, and the coordinator is `settled`: it has not just lost its
+        state of other readers.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self

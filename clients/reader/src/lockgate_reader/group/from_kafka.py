@@ -20,24 +20,21 @@ from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderState
 
 
 class FromKafka(Place):
-    """The place of a reader that gets its splits from Kafka's group, and its read limit from the
-    place `group`. If `group` is None, there is no limit.
-    """
+    """The place of a reader whose read limit comes from the place `group`, by default none."""
 
-    def __init__(self, group: Place | None) -> None:
-        self._group = group
+    def __init__(self, group: Place | None = None) -> None:
+        self._group = group or Place()
         self._assigned: dict[Key, AssignedSplit] = {}
         self._revoked: frozenset[str] = frozenset()
         self._numbers = count(1)
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Enter the alignment group, if there is one, and begin to report to it."""
-        if self._group is not None:
-            self._group.enter(wake)
+        """Enter the alignment group, if there is one."""
+        self._group.enter(wake)
 
     def exchange(self, state: ReaderState) -> Orders:
         """Return the splits that Kafka has assigned, and the read limit of the alignment group."""
-        orders = Orders() if self._group is None else self._group.exchange(state)
+        orders = self._group.exchange(state)
         return replace(orders, assigned=tuple(self._assigned.values()), give_back=self._revoked)
 
     def rebalanced(
@@ -52,10 +49,8 @@ class FromKafka(Place):
 
     def leave(self, state: ReaderState) -> None:
         """Leave the alignment group. Kafka's client leaves Kafka's group itself."""
-        if self._group is not None:
-            self._group.leave(state)
+        self._group.leave(state)
 
     def abandon(self) -> None:
         """Leave the alignment group in the background."""
-        if self._group is not None:
-            self._group.abandon()
+        self._group.abandon()

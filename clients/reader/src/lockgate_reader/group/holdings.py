@@ -1,5 +1,5 @@
 """The splits that a reader should hold according to the coordinator's answers, and the reader's own
-messages about them. Pure: this module sends nothing and reads no clock.
+messages about them. Pure; `joined` calls it under its lock.
 
 Each exchange names all splits that the reader holds, and each answer names those to add and to
 remove. A split that neither of them names no longer belongs to the reader. If an answer is lost,
@@ -12,11 +12,8 @@ the coordinator recognises that its store has lost data.
     stop                the split is no longer in `assigned`, and is dropped at once
     (given back)        the same, once the exchange that gave the split back is answered
 
-If a split must be given back before it was offered to the consumer, it is given back from here. A
-split that starts at `LATEST_OFFSET` is *unresolved* until an exchange with its actual offset is
+A split that starts at `LATEST_OFFSET` is *unresolved* until an exchange with its actual offset is
 answered. Until then, no record is returned: if the split moved, its next owner would start later.
-
-`joined` changes this state only under its lock.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,18 +31,10 @@ Numbered = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """The consumer's last state. `held` is what its function `held` returned at that time."""
-
-    state: ReaderState
-    held: tuple[ReaderSplit, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SourceWishes:
-    """A reader's options for its source. The first splits start at `start`, a named offset such as
-    `EARLIEST_OFFSET`. New splits are looked for every `discovery_ms`; with 0, splits are listed
-    once. If `bounded`, no split is added after the first list.
+    """A reader's options for its source. The first splits start at the named offset `start`. Splits
+    are listed every `discovery_ms`, or only once if that is 0. A `bounded` source gets no splits
+    later.
     """
 
     start: int
@@ -54,13 +43,15 @@ class SourceWishes:
 
 
 class Holdings:
-    """The splits of one reader. `assigned` has them by id, and is None before the first answer.
-    `discover` is the number of the latest request to list the splits of the topics. `settled` is
-    False while the coordinator delays assignments, as it does after it has lost its history.
+    """The splits of one reader: in `assigned` by id, which is None before the first answer.
+
+    `discover` is the number of the latest request to list the splits. `settled` is False while the
+    coordinator delays assignments, as it does after it has lost its history.
     """
 
     def __init__(self, wishes: SourceWishes, name: str) -> None:
         self.assigned: dict[str, AssignedSplit] | None = None
+        self._news = 0.0
         self.give_back: frozenset[str] = frozenset()
         self.no_more_splits = False
         self.discover = 0
@@ -76,75 +67,76 @@ class Holdings:
         self._events_seen = 0
         self._ids = count(1)
 
-    def says(self, said: Said) -> None:
-        """Queue the source events in `said` for the coordinator. Call this once for each state."""
-        for event in said.state.source_events:
+    def says(self, state: ReaderState) -> None:
+        """Queue the source events in `state` for the coordinator. Call it once for each state."""
+        for event in state.source_events:
             self._outgoing.append(
                 SourceEvent(id=f"{self._name}-{next(self._ids)}", event=cast(Mapping[str, Any], event))
             )
 
+    def hears(self, revision: float) -> None:
+        """Record that an event announced a change, with its revision or infinity."""
+        self._news = max(self._news, revision)
+
     @property
-    def seen(self) -> int:
-        """Return the revision of the last answer; 0 before the first."""
-        return self._seen or 0
+    def has_news(self) -> bool:
+        """Return whether an event announced a change that no answer covers yet."""
+        return self._news > (self._seen or 0)
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """Return the splits that start at `LATEST_OFFSET`, and whose actual offset the coordinator
-        does not have yet.
-        """
+        """Return the splits at `LATEST_OFFSET` whose actual offset the coordinator lacks."""
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset((each.split.split_id, each.number) for each in latest) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the consumer gets these orders. It may then open the splits in `assigned`
-        that are not in `give_back`.
+        """Record that the consumer gets these orders. It may open all splits but those in
+        `give_back`.
         """
         level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
         opened = {numbered for numbered, goes in level.items() if not goes}
         self._offered = (self._offered & level.keys()) | opened
 
     def events(self) -> tuple[Any, ...]:
-        """Return the source events for the program that have arrived since the last call."""
+        """Return the source events that have arrived for the program since the last call."""
         events, self._incoming = tuple(self._incoming), []
         return events
 
-    def is_urgent(self, said: Said) -> bool:
-        """Return whether the coordinator waits for something in `said`: a split that was given back
-        or finished, the offset of an unresolved split, a source event, or a list of splits.
-        """
+    def is_urgent(self, state: ReaderState) -> bool:
+        """Return whether `state` has something that the coordinator waits for."""
         unresolved = self.unresolved
-        resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in said.held)
-        leaves = bool(self._leaving(said) or self._unopened())
-        return leaves or resolves or bool(self._outgoing) or self._discovered(said) is not None
+        resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in state.held)
+        leaves = bool(self._leaving(state) or self._unopened())
+        return leaves or resolves or bool(self._outgoing) or self._discovered(state) is not None
 
-    def returning(self, said: Said) -> list[ReaderSplit]:
-        """Return the splits that were given back, but not taken back by the coordinator yet."""
-        return [each for each in said.state.returned if self._is_own(each)]
+    def returning(self, state: ReaderState) -> list[ReaderSplit]:
+        """Return the splits in `state` that the coordinator has not taken back yet."""
+        return [each for each in state.returned if self._is_own(each)]
 
-    def exchange(self, said: Said, epoch: int) -> SplitExchange:
-        """Return the exchange to send for the state `said`."""
+    def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
+        """Return the exchange for `state`. Its answer will cover all changes announced so far."""
+        self._news = 0.0
         return SplitExchange(
             epoch=epoch,
             held=tuple(
                 wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
-                for each in said.held
+                for each in state.held
                 if self._is_own(each)
             ),
-            given_back=(*_on_the_wire(self.returning(said)), *self._unopened()),
-            finished=_on_the_wire(each for each in said.state.finished if self._is_own(each)),
-            request_split=said.state.wants_splits,
+            given_back=(*_on_the_wire(self.returning(state)), *self._unopened()),
+            finished=_on_the_wire(each for each in state.finished if self._is_own(each)),
+            request_split=not state.held,
             discovery_interval_ms=self._wishes.discovery_ms,
-            discovered=self._discovered(said),
+            discovered=self._discovered(state),
             seen=self._seen,
             source_events=tuple(self._outgoing[: wire.SOURCE_EVENTS_KEPT]),
             source_events_seen=self._events_seen,
         )
 
-    def farewell(self, said: Said, epoch: int) -> SplitExchange:
+    def farewell(self, state: ReaderState, epoch: int) -> SplitExchange:
         """Return the last exchange, which gives back all splits."""
-        given_back = [each for each in (*said.held, *said.state.returned) if self._is_own(each)]
-        finished = [each for each in said.state.finished if self._is_own(each)]
+        given_back = [each for each in (*state.held, *state.returned) if self._is_own(each)]
+        finished = [each for each in state.finished if self._is_own(each)]
         return SplitExchange(
             epoch=epoch,
             given_back=_on_the_wire(given_back),
@@ -153,10 +145,8 @@ class Holdings:
             seen=self._seen,
         )
 
-    def answered(self, sent: SplitExchange, answer: SplitAnswer, said: Said) -> None:
-        """Update splits and events from `answer`. It answers the exchange `sent`, which was made
-        from the state `said`.
-        """
+    def answered(self, sent: SplitExchange, answer: SplitAnswer, state: ReaderState) -> None:
+        """Update splits and events from the `answer` to `sent`, which was made from `state`."""
         added = {each.split.split_id: AssignedSplit(each.split, each.assignment) for each in answer.add_splits}
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
@@ -174,7 +164,7 @@ class Holdings:
         self._seen = answer.revision
         self._take_events(sent, answer)
         if sent.discovered is not None:
-            self._listed, self._request = said.state.discovered, None
+            self._listed, self._request = state.discovered, None
         if answer.discover is not None and self._request is None:
             self._request, self.discover = answer.discover, self.discover + 1
 
@@ -186,8 +176,8 @@ class Holdings:
                 self._events_seen = event.number
                 self._incoming.append(event.event)
 
-    def _leaving(self, said: Said) -> bool:
-        return any(self._is_own(each) for each in (*said.state.returned, *said.state.finished))
+    def _leaving(self, state: ReaderState) -> bool:
+        return any(self._is_own(each) for each in (*state.returned, *state.finished))
 
     def _unopened(self) -> list[wire.NumberedSplit]:
         """Return the splits that must be given back, and were never offered to the consumer."""
@@ -199,23 +189,19 @@ class Holdings:
         ]
 
     def _is_own(self, held: ReaderSplit) -> bool:
-        """Return whether, as far as is known, the split is still assigned to this reader under this
-        number.
-        """
+        """Return whether the last answer left the split to this reader, under the same number."""
         own = (self.assigned or {}).get(held.split.split_id)
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the coordinator should accept a lower position than its own, because the
-        reader has started there, or because the topic was created again.
+        """Return whether a position below the coordinator's is right, because the reader began
+        there.
         """
         own = (self.assigned or {})[held.split.split_id]
-        if held.went_back:
-            return True
-        return 0 <= held.split.starting_offset < own.split.starting_offset
+        return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset
 
-    def _discovered(self, said: Said) -> DiscoveredSplits | None:
-        found = said.state.discovered
+    def _discovered(self, state: ReaderState) -> DiscoveredSplits | None:
+        found = state.discovered
         if found is None or self._request is None or found is self._listed:
             return None
         splits = _starting(found, self._wishes.start)
@@ -223,7 +209,7 @@ class Holdings:
 
 
 def _starting(found: Sequence[KafkaPartitionSplit], start: int) -> tuple[KafkaPartitionSplit, ...]:
-    """Return the splits, with the named offset `start` for those that have no offset."""
+    """Return `found`, with the named offset `start` for splits that have no offset."""
     return tuple(
         each
         if each.starting_offset >= 0
@@ -243,7 +229,5 @@ def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """Return `before` if it is the same assignment as `now`, since the consumer may already have
-    opened it; otherwise `now`.
-    """
+    """Return `before`, which the consumer may have opened, if `now` is the same assignment."""
     return before if before is not None and before.number == now.number else now

@@ -1,16 +1,11 @@
 """The place of a reader whose splits the coordinator assigns.
 
 It adds the *exchange of splits* to the reports of `reports`. An exchange says which splits the
-reader holds, and its position in each. The answer has the splits to hold and the lease. The pure
-modules `holdings`, `standing` and `fencing` have the rules.
+reader holds, and its position in each. The answer has the splits to hold, and the lease.
 
-**When.** Splits are exchanged every update interval. They are exchanged at once if a split was
-given back, read to its end or discovered, if the event stream announces a change, or if the lease
-is over. After a hard kill, records that were returned since the last answered exchange are returned
-again.
-
-**Another number.** A reader that takes another subtask reports the splits that it holds, and the
-coordinator answers which of them are still its own.
+**When.** Splits are exchanged every update interval, and at once if a split was given back, read to
+its end or discovered, if the event stream announces a change, or if the lease is over. After a hard
+kill, records that were returned since the last answered exchange are returned again.
 
 **Outages.** The lease keeps running. Once it is over, no record is returned under any `on_outage`
 policy, because another reader may have the splits by then.
@@ -18,21 +13,19 @@ policy, because another reader may have the splits by then.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
 from lockgate_http.calls.answers import Interrupted, NotRegistered, Stale, Unreachable
 from lockgate_http.config import Coordinator
 from lockgate_http.errors import AlignmentError
-from lockgate_http.group.agreement import Agreement
 from lockgate_http.group.outage import ASK_AGAIN_S
-from lockgate_reader.clock import now_s
+from lockgate_reader.config import Options
 from lockgate_reader.group.fencing import SplitLease
-from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
-from lockgate_reader.group.news import SplitNews, Unheeded
+from lockgate_reader.group.holdings import Holdings, SourceWishes
+from lockgate_reader.group.news import SplitNews
 from lockgate_reader.group.reports import ReportingPlace
-from lockgate_reader.group.subtasks import Identity
 from lockgate_reader.place import Orders, ReaderSplit, ReaderState
 
 log = logging.getLogger("lockgate")
@@ -45,50 +38,35 @@ _OVER_S = 0.05  # between two exchanges while the lease is over
 class JoinedPlace(ReportingPlace):
     """The place of a reader that gets its splits, read limit and lease from the coordinator."""
 
-    def __init__(
-        self,
-        coordinator: Coordinator,
-        agreement: Agreement,
-        identity: Identity,
-        wishes: SourceWishes,
-        *,
-        now: Callable[[], float] = now_s,
-    ) -> None:
-        super().__init__(coordinator, agreement, identity, now=now)
-        self._holdings = Holdings(wishes, identity.run)
+    def __init__(self, coordinator: Coordinator, options: Options) -> None:
+        super().__init__(coordinator, options)
+        wishes = SourceWishes(options.start, options.discovery_ms, bounded=options.ending_offsets is not None)
+        self._holdings = Holdings(wishes, self._run_name)
         self._lease = SplitLease()
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
-        self._unheeded = Unheeded()
-        self._news = SplitNews(self._session.client, identity.source, self._hear_of_splits)
+        self._news = SplitNews(self._session.client, self._source, self._hear_of_splits)
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
-        """Return whether the coordinator assigns splits without delay."""
+        """Return whether the coordinator assigns splits now."""
         return self._holdings.settled
 
-    def leave(self, state: ReaderState) -> None:
-        """Give back all splits and leave the group."""
-        self._news.close()
-        super().leave(state)
-
-    # -- within --
-
-    def _given(self, said: Said) -> Orders:
-        self._holdings.says(said)
+    def _given(self, state: ReaderState) -> Orders:
+        self._holdings.says(state)
         orders, events = self._orders, self._holdings.events()
         self._holdings.offers(orders.assigned or (), orders.give_back)
         return replace(orders, source_events=events) if events else orders
 
-    def _returning(self, said: Said) -> Sequence[ReaderSplit]:
-        return self._holdings.returning(said)
+    def _returning(self, state: ReaderState) -> Sequence[ReaderSplit]:
+        return self._holdings.returning(state)
 
     def _pause_s(self) -> float:
         pause_s = super()._pause_s()
         return pause_s if self._session.outage.lasts else min(pause_s, max(_LEAST_S, self._exchange_at - self._now()))
 
-    def _exchange(self, said: Said, orders: Orders) -> Orders:
-        if self._splits_are_due(said):
-            self._exchange_splits(said)
+    def _exchange(self, state: ReaderState, orders: Orders) -> Orders:
+        if self._splits_are_due(state):
+            self._exchange_splits(state)
         held = self._holdings
         return replace(
             orders,
@@ -99,25 +77,25 @@ class JoinedPlace(ReportingPlace):
             discover=held.discover,
         )
 
-    def _splits_are_due(self, said: Said) -> bool:
+    def _splits_are_due(self, state: ReaderState) -> bool:
         epoch = self._epoch()
         if epoch is None or not self._session.outage.asks_now or self._now() < self._not_before:
             return False
         return (
             epoch != self._exchanged_epoch
             or self._now() >= self._exchange_at
-            or self._unheeded.is_there(self._holdings.seen)
+            or self._holdings.has_news
             or (bool(self._holdings.assigned) and self._lease.is_over(self._now()))
-            or self._holdings.is_urgent(said)
+            or self._holdings.is_urgent(state)
         )
 
-    def _exchange_splits(self, said: Said) -> None:
+    def _exchange_splits(self, state: ReaderState) -> None:
         subtask, epoch = self._subtask, self._epoch()
         assert subtask is not None
         assert epoch is not None
-        sent, sent_at, mark = self._holdings.exchange(said, epoch), self._now(), self._unheeded.mark
+        sent, sent_at = self._holdings.exchange(state, epoch), self._now()
         try:
-            answer = self._session.client.exchange_splits(self._identity.source, subtask, sent)
+            answer = self._session.client.exchange_splits(self._source, subtask, sent)
         except Interrupted:
             return
         except (NotRegistered, Stale):
@@ -125,12 +103,11 @@ class JoinedPlace(ReportingPlace):
             return
         except Unreachable as error:
             self._not_before = self._now() + ASK_AGAIN_S
-            held = f"{self._identity.source} keeps reading until the lease of its partitions expires"
+            held = f"{self._source} keeps reading until the lease of its partitions expires"
             self._session.outage.begins(error, held)
             return
         with self._session.changed:
-            self._holdings.answered(sent, answer, said)
-            self._unheeded.answered(mark)
+            self._holdings.answered(sent, answer, state)
             settled = self._holdings.settled
             self._lease = self._lease.renewed(sent_at, answer.lease_ms, self._now(), settled=settled)
         self._exchange_at, self._exchanged_epoch = sent_at + self._session.update_interval_s, epoch
@@ -142,20 +119,20 @@ class JoinedPlace(ReportingPlace):
     def _epoch(self) -> int | None:
         return None if self._subtask is None else self._membership.epoch(self._subtask)
 
-    def _leave(self, said: Said) -> None:
+    def _leave(self, state: ReaderState) -> None:
         self._news.close()
-        self._say_farewell(said)
-        super()._leave(said)
+        self._say_farewell(state)
+        super()._leave(state)
 
-    def _say_farewell(self, said: Said) -> None:
+    def _say_farewell(self, state: ReaderState) -> None:
         epoch = self._epoch()
         if epoch is None or self._subtask is None or self._failed is not None:
             return
-        sent = self._holdings.farewell(said, epoch)
+        sent = self._holdings.farewell(state, epoch)
         gives_up, pause = self._now() + _FAREWELL_S, threading.Event()
         while True:
             try:
-                self._session.client.exchange_splits(self._identity.source, self._subtask, sent)
+                self._session.client.exchange_splits(self._source, self._subtask, sent)
                 return
             except Unreachable as error:
                 if self._now() < min(gives_up, self._lease.until):
@@ -167,13 +144,13 @@ class JoinedPlace(ReportingPlace):
             return
 
     def _not_given_back(self, error: AlignmentError) -> None:
-        name = self._identity.source
+        name = self._source
         why = f"the partitions of {name} were not given back, so other consumers get them only when the lease ends"
         log.warning("group %s: %s: %s", self._session.group, why, error)
 
     def _hear_of_splits(self, revision: float) -> None:
         with self._session.changed:
-            self._unheeded.comes(revision)
-            if self._unheeded.is_there(self._holdings.seen):
+            self._holdings.hears(revision)
+            if self._holdings.has_news:
                 self._poked = True
                 self._session.changed.notify_all()

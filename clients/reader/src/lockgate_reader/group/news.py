@@ -1,15 +1,14 @@
 """Prompt notices of changes to a reader's splits, from the reader's own event stream.
 
-An event is only a reason to exchange, because it may be outdated when it arrives. An event is
-ignored if an answer already has its revision (`Unheeded`). If there is no stream, or it breaks, the
-reader learns of changes later, with its next exchange. A stream that ends is opened again.
+An event is only a reason to exchange, because it may be outdated when it arrives. If there is no
+stream, the reader learns of changes later, with its next exchange. A stream that ends is opened
+again.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
-from math import inf
 
 from lockgate_http.calls.answers import NotRegistered, Stale, Unstreamed
 from lockgate_http.calls.client import CoordinatorClient
@@ -20,45 +19,9 @@ from lockgate_http.errors import AlignmentError
 log = logging.getLogger("lockgate")
 
 
-class Unheeded:
-    """Events that no answer to an exchange has covered yet. Pure. If an event arrives between an
-    exchange and its answer, the answer may be older than the event, so the event is kept.
-    """
-
-    def __init__(self) -> None:
-        self._revision = 0.0
-        self._others = self._heeded = 0
-
-    def comes(self, revision: float) -> None:
-        """Add an event with this revision, or one without a revision if it is infinity. Revisions
-        may be lower than before if the coordinator has lost its history.
-        """
-        if revision == inf:
-            self._others += 1
-        else:
-            self._revision = max(self._revision, revision)
-
-    @property
-    def mark(self) -> tuple[float, int]:
-        """Return a marker of the events so far. Take it before an exchange, and pass it to
-        `answered`.
-        """
-        return self._revision, self._others
-
-    def answered(self, mark: tuple[float, int]) -> None:
-        """Drop the events up to `mark`, because an exchange sent after them was answered."""
-        revision, self._heeded = mark
-        if self._revision == revision:
-            self._revision = 0.0
-
-    def is_there(self, seen: int) -> bool:
-        """Return whether an event is not covered yet. `seen` is the revision of the last answer."""
-        return self._revision > seen or self._others != self._heeded
-
-
 class SplitNews:
-    """Calls `tell` with the revision of each event about the splits of one reader; infinity if the
-    event has none.
+    """Calls `tell` with the revision of each event about a reader's splits; infinity if it has
+    none.
     """
 
     def __init__(

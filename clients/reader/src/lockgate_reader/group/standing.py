@@ -2,17 +2,14 @@
 
 **The watermark of a split** is the consumer's own, or just below the split's next record if that is
 higher. Otherwise, a split that waits at the read limit, with its next record after a gap, would
-block the group forever. A split that has had no record yet is left out if another one has.
-
-**A split that moves to another reader** is reported until the coordinator has taken it back. From
-then on, it counts for the other reader. **A reader is idle** if all of its splits are.
+block the group forever. A split that has had no record yet is left out if another one has. A split
+that moves to another reader is reported until the coordinator has taken it back.
 
 **The watermark of the reader** is the lowest of its splits that are not idle. It can fall when the
 reader gets a split that is further behind. The group then waits for that split, as it should.
 
-**The proposed target** (`reach`) is the event time up to which the reader can read at once, because
-it has fetched all splits that far. If a split has had no record yet, the reader proposes none. The
-proposed target is never below the watermark.
+**The proposed target** (`reach`) is the event time up to which the reader has fetched all splits.
+Before the first record of each split, there is no target.
 
 **A reader without splits** is idle, and blocks no other reader. Before the coordinator has assigned
 any split, the reader has no watermark yet, and does not count.
@@ -23,8 +20,7 @@ from collections.abc import Sequence
 from lockgate.watermark import MIN, add
 from lockgate.wire.events import SplitReport, SplitState
 from lockgate_http.group.source_status import SourceStatus
-from lockgate_reader.group.holdings import Said
-from lockgate_reader.place import ReaderSplit
+from lockgate_reader.place import ReaderSplit, ReaderState
 
 UNKNOWN = SourceStatus(MIN, None)
 """The status of a reader that has had no record yet."""
@@ -34,7 +30,7 @@ NOBODY_HELD = SourceStatus(MIN, None, idle=True)
 
 
 def standing(
-    said: Said,
+    state: ReaderState,
     before: SourceStatus,
     *,
     settled: bool,
@@ -42,17 +38,15 @@ def standing(
     joint: bool,
     returning: Sequence[ReaderSplit] = (),
 ) -> SourceStatus:
-    """Return the status to report.
+    """Return the status to report for `state` after the status `before`. `disorder` is in ms.
 
-    `before` is the previous status, and `disorder` the out-of-orderness in ms. `returning` has
-    splits that were given back, but not taken back by the coordinator yet. `settled` says whether
-    the coordinator assigns splits; if so, a reader without splits is idle. `joint` says whether the
-    group uses proposed targets (`reach`).
+    `returning` has splits that the coordinator has not taken back yet. If the coordinator assigns
+    splits (`settled`), a reader without any is idle. A `joint` group uses proposed targets.
     """
-    if said.state.ended or not (said.held or returning):
-        return NOBODY_HELD if settled or said.state.ended else before
-    idle = said.state.idle
-    splits = {each.split.split_id: _report(each, disorder, idle=idle or each.idle) for each in said.held}
+    if state.ended or not (state.held or returning):
+        return NOBODY_HELD if settled or state.ended else before
+    idle = state.idle
+    splits = {each.split.split_id: _report(each, disorder, idle=idle or each.idle) for each in state.held}
     splits |= {each.split.split_id: _report(each, disorder, idle=each.idle) for each in returning}
     holding = [report.watermark for report in splits.values() if report.state is not SplitState.IDLE]
     shown = [watermark for watermark in holding if watermark > MIN]
@@ -61,8 +55,8 @@ def standing(
     if not shown:
         return SourceStatus(before.watermark, None, splits, idle=before.idle)
     lowest = min(shown)
-    offers = joint and len(shown) == len(holding) and said.state.reach > lowest
-    return SourceStatus(lowest, said.state.reach if offers else None, splits)
+    offers = joint and len(shown) == len(holding) and state.reach > lowest
+    return SourceStatus(lowest, state.reach if offers else None, splits)
 
 
 def watermark_of(split: ReaderSplit, disorder: int) -> int:

@@ -53,10 +53,8 @@ _FATAL = (
 
 
 class KafkaClient:
-    """A Kafka consumer with the user's settings `kafka`, and a `KafkaLogs` named `logs`. `reset` is
-    the user's auto.offset.reset: "earliest", "latest", or None to raise an error. If Kafka fails,
-    calls raise `KafkaFailed`. `commit` without `wait` logs the error instead, and `subscribe` and
-    `close` do not translate it.
+    """A Kafka consumer with the user's settings `kafka`, whose calls raise `KafkaFailed`. `reset`
+    is the user's auto.offset.reset: "earliest", "latest", or None to raise an error.
     """
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
@@ -84,16 +82,16 @@ class KafkaClient:
         try:
             found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=CALL_S)
         except KafkaException as error:
-            raise self._failed("did not give committed offsets", error) from error
+            raise failed(self._where, "did not give committed offsets", error) from error
         for each in found:
             if each.error is not None:
                 what = f"did not give the committed offset of {each.topic}-{each.partition}"
-                raise self._failed(what, KafkaException(each.error))
+                raise failed(self._where, what, KafkaException(each.error))
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return where to start these partitions, which have no committed offset, by the user's
-        auto.offset.reset. Raises `NoStartingOffset` if that is not set.
+        """Return where auto.offset.reset starts these partitions, which have no committed offset.
+        Raises `NoStartingOffset` if it is not set.
         """
         if not keys:
             return {}
@@ -115,8 +113,8 @@ class KafkaClient:
         revoked: Callable[[list[Key]], None],
         gone: Callable[[list[Key]], None],
     ) -> None:
-        """Join Kafka's group. Each callback gets partitions: those to `assign`, those to
-        `unassign`, and those that another member may read already.
+        """Join Kafka's group. Its callbacks get partitions: those to `assign`, those to `unassign`,
+        and those that another member may read already.
         """
 
         def calls(act: Callable[[list[Key]], None]) -> Callable[[Consumer, list[TopicPartition]], None]:
@@ -146,7 +144,7 @@ class KafkaClient:
             try:
                 self._consumer.seek(TopicPartition(*key, offset))
             except KafkaException as error:
-                raise self._failed(f"did not seek in {key[0]}-{key[1]}", error) from error
+                raise failed(self._where, f"did not seek in {key[0]}-{key[1]}", error) from error
         self.resume(starts)
 
     def pause(self, keys: Iterable[Key]) -> None:
@@ -158,28 +156,26 @@ class KafkaClient:
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return the records that are available, at most `most`. With `timeout_s`, wait that long
-        for the first.
-
-        Ends of partitions come as messages with an error, which `is_end` recognises.
+        """Return the available records, at most `most`. With `timeout_s`, wait that long for the
+        first. Some messages may be errors (`is_end`).
         """
         try:
             first = self._consumer.poll(timeout_s) if timeout_s > 0 else None
             found: list[Message] = self._consumer.consume(most, 0) if first is None else [first]
         except (KafkaException, RuntimeError) as error:
-            raise self._failed("gave no records", error) from error
+            raise failed(self._where, "gave no records", error) from error
         if self._failure is not None:
             failure, self._failure = self._failure, None
-            raise self._failed("refuses this client", KafkaException(failure))
+            raise failed(self._where, "refuses this client", KafkaException(failure))
         if found and self._troubled:
             self._troubled = False
             log.warning("Kafka at %s: receiving records again", self._where)
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Return whether `message` is not a record. It then reports the end of its partition at
-        `offset()`, a lost offset (`is_lost`), or an error that may pass, which is logged. Raises
-        `KafkaFailed` for any other error.
+        """Return whether `message` is an error: the end of its partition at `offset()`, a lost
+        offset (`is_lost`), or one that may pass, which is logged. Raises `KafkaFailed` for any
+        other error.
         """
         error = message.error()
         if error is None:
@@ -189,23 +185,20 @@ class KafkaClient:
         where = f"{message.topic()}-{message.partition()}" if message.topic() else "its partitions"
         rejoins = self.subscribed and error.code() == KafkaError._MAX_POLL_EXCEEDED
         if error.fatal() or (error.code() in _FATAL and not rejoins):
-            raise self._failed(f"refuses {where}", KafkaException(error))
+            raise failed(self._where, f"refuses {where}", KafkaException(error))
         log.warning("Kafka at %s: cannot read %s for now: %s", self._where, where, error.str())
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Return whether the message says that Kafka has neither a record nor the end at
-        `offset()`.
-        """
+        """Return whether Kafka has neither a record nor the end of the log at `offset()`."""
         error = message.error()
         return error is not None and error.code() in _LOST
 
     # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit the next offset of each partition. Offsets that are already committed, and named
-        ones, are left out. The next call retries offsets that could not be committed. Raises
-        `KafkaFailed` with `wait`; without it, a failure is only logged.
+        """Commit the next offset of each partition that is not committed yet. Raises `KafkaFailed`
+        with `wait`; without it, a failure is only logged. The next call commits what failed.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         if not news:
@@ -220,18 +213,15 @@ class KafkaClient:
         except KafkaException as error:
             self._on_commit(error.args[0], offsets)
             if wait:
-                raise self._failed("did not commit", error) from error
+                raise failed(self._where, "did not commit", error) from error
             return
         for each in done:
             if each.error is not None:
                 self._on_commit(None, done)
-                raise self._failed(f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
+                raise failed(self._where, f"did not commit {each.topic}-{each.partition}", KafkaException(each.error))
 
     def _commit_now(self, offsets: list[TopicPartition]) -> list[TopicPartition]:
-        """Commit `offsets`, and wait for the result. While the client looks for the group's
-        coordinator, and while the group is rebalanced, Kafka rejects commits, so this retries them
-        for up to 10 seconds.
-        """
+        """Commit `offsets`, and retry for up to 10 seconds while Kafka's group is rebalanced."""
         gives_up = time.monotonic() + _COMMIT_S
         while True:
             try:
@@ -260,7 +250,7 @@ class KafkaClient:
             calls[what](partitions)
         except KafkaException as error:
             names = ", ".join(f"{each.topic}-{each.partition}" for each in partitions[:5])
-            raise self._failed(f"did not {what} {names}", error) from error
+            raise failed(self._where, f"did not {what} {names}", error) from error
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
         failed = {(each.topic, each.partition): each.error or error for each in partitions if each.error or error}
@@ -278,9 +268,6 @@ class KafkaClient:
         elif not self._troubled:
             self._troubled = True
             log.warning("Kafka at %s: %s", self._where, error.str())
-
-    def _failed(self, what: str, error: BaseException) -> KafkaFailed:
-        return failed(self._where, what, error)
 
 
 def _word(reset: object) -> str | None:

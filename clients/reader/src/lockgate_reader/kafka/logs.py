@@ -32,7 +32,6 @@ class Unanswered(KafkaFailed):
 
 class KafkaLogs:
     """An admin client with the user's connection settings. Raises `KafkaFailed` if a query fails.
-    The futures that `ask_topics` and `ask_offsets` return raise Kafka's own errors.
 
     `list_topics` is the consumer's method. Calling it opens the consumer's connections before the
     first fetch, which saves a second.
@@ -45,17 +44,15 @@ class KafkaLogs:
         self._seen: set[Key] = set()
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
-        """Return the partitions of these topics; with `led`, only those that have a leader.
-
-        Raises `KafkaFailed` for a topic that does not exist, and `Unanswered` if Kafka does not
-        answer.
+        """Return the partitions of these topics; with `led`, only those that have a leader. Raises
+        `Unanswered` if Kafka does not answer.
         """
         found: list[Key] = []
         for topic in topics:
             try:
                 metadata = self._list_topics(topic, timeout=CALL_S).topics[topic]
             except KafkaException as error:
-                raise Unanswered(str(self._failed(f"did not list topic {topic!r}", error))) from error
+                raise Unanswered(str(failed(self._where, f"did not list topic {topic!r}", error))) from error
             if metadata.error is not None:
                 raise KafkaFailed(
                     f"Kafka at {self._where} has no topic {topic!r} for this client ({metadata.error.str()}): create "
@@ -67,14 +64,12 @@ class KafkaLogs:
     def offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, int]:
         """Return the first offset of each partition or, with `latest`, the offset after its last
         record.
-
-        The query is repeated while the leader of a partition is not known.
         """
         return self._answered(lambda: self.ask_offsets(keys, latest=latest))
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
         """Return the offset of each partition's first record with the timestamp `at_ms` or a later
-        one. If there is no such record, return the offset after the last record.
+        one; its end if there is no such record.
         """
         spec: Any = OffsetSpec
         ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped
@@ -98,13 +93,11 @@ class KafkaLogs:
                 return {key: future.result(CALL_S).offset for key, future in found.items()}
             except (KafkaException, Late) as error:
                 if not _is_for_now(error) or time.monotonic() >= gives_up:
-                    raise self._failed("did not list offsets", error) from error
+                    raise failed(self._where, "did not list offsets", error) from error
             time.sleep(AGAIN_S)
 
     def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
-        """Query offsets as `offsets` does, but return a future for each partition. `latest` means
-        the high watermark, whatever the isolation level.
-        """
+        """Query offsets as `offsets` does, but return a future for each partition."""
         spec: Any = OffsetSpec
         return self._ask(keys, spec.latest() if latest else spec.earliest())
 
@@ -116,18 +109,15 @@ class KafkaLogs:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _learn(self, keys: Iterable[Key]) -> None:
-        """Refresh the admin client's metadata of topics with partitions that were not queried
-        before. Otherwise, it reports for minutes that new partitions do not exist.
+        """Refresh the admin client's metadata of topics with new partitions. Otherwise, it reports
+        for minutes that these do not exist.
         """
         for topic in {key[0] for key in keys if key not in self._seen}:
             try:
                 metadata = self._admin.list_topics(topic, timeout=CALL_S).topics[topic]
             except KafkaException as error:
-                raise self._failed(f"did not list topic {topic!r}", error) from error
+                raise failed(self._where, f"did not list topic {topic!r}", error) from error
             self._seen.update((topic, partition) for partition in metadata.partitions)
-
-    def _failed(self, what: str, error: BaseException) -> KafkaFailed:
-        return failed(self._where, what, error)
 
 
 def failed(where: str, what: str, error: BaseException) -> KafkaFailed:
@@ -141,9 +131,8 @@ def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
 
 
 def id_of(answer: Any) -> str | None:
-    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516).
-
-    Return None if Kafka does not give it, or has no ids, as before 2.8.
+    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
+    if Kafka does not give it, as before 2.8.
     """
     try:
         found = answer.result(CALL_S).topic_id

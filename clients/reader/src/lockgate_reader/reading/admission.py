@@ -1,19 +1,17 @@
 """Decides how far a reader reads, and which partitions Kafka's client fetches meanwhile. Pure.
 
-**The read limit.** No record above it is returned. It is the lower of two limits. The group's limit
-comes from the reader's place. The reader's own limit is `max_drift` above the lowest watermark of
-its partitions. While a partition has had no record yet, its watermark is MIN, and so is the limit.
-Thus the first record of every partition is known before the first record is returned.
+**The read limit.** No record above it is returned. It is the lower of the group's limit, which
+comes from the reader's place, and the reader's own: `max_drift` above the lowest watermark of its
+partitions. While a partition has had no record yet, its watermark is MIN, and so is the limit. Thus
+the first record of every partition is known before the first record is returned.
 
 There is one exception. A strategy may put a partition's watermark further below its next record
-than `max_drift`, and then no record could ever be returned. So if the next record of every
-partition that is not idle is known, the reader's own limit is at least the lowest of their event
-times.
+than `max_drift`, and then no record could ever be returned. So once the next record of every
+partition that is not idle is known, the reader's own limit is at least the lowest event time.
 
-**The pause.** A partition whose next record is above the limit keeps its fetched records. Kafka's
-client pauses the partition once it keeps more than its share of `MOST_KEPT`, and resumes it when
-half of that is left. It does not pause it earlier, because librdkafka drops the records that it has
-fetched ahead of a paused partition and fetches them again, which halves the rate
+**The pause.** Kafka's client pauses a partition once it keeps more than its share of `MOST_KEPT`
+fetched records, and resumes it when half of that is left. It does not pause it earlier, because
+librdkafka drops what it has fetched ahead of a paused partition, which halves the rate
 (docs/internals/benchmarks.md).
 """
 
@@ -33,10 +31,9 @@ LEAST_KEPT = 500
 class Position(NamedTuple):
     """The state of one partition, as far as the read limit depends on it.
 
-    `watermark` is that of its returned records, in ms. `next_time` is the event time (ms) of the
-    next record: None if nothing is fetched, MIN if the record has none. `kept` is the number of
-    records that are fetched but not returned. If `paused`, Kafka's client does not fetch the
-    partition. An `idle` partition does not limit the others.
+    `watermark` (ms) is that of its returned records. `next_time` is the event time (ms) of the next
+    record: None if nothing is fetched, MIN if the record has none. `kept` counts records that are
+    fetched but not returned. Kafka's client does not fetch a `paused` partition.
     """
 
     watermark: int = MIN

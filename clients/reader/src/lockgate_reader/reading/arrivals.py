@@ -13,9 +13,9 @@ from lockgate_reader.reading.split import OpenSplit
 
 
 class Arrivals:
-    """Adds fetched messages to their splits. `fetched` counts records, and `left_out` those whose
-    event time is missing or not credible. `lost` has splits whose next offset Kafka does not have,
-    each with that offset.
+    """Adds fetched messages to their splits. `left_out` counts records whose event time is missing
+    or not credible. `lost` has splits whose next offset Kafka does not have, each with that
+    offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, wall_ms: Callable[[], int]) -> None:

@@ -5,8 +5,8 @@ splits that are held, and carries out the difference.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from lockgate.flink.splits import (
     COMMITTED_OFFSET,
@@ -25,27 +25,16 @@ from lockgate_reader.reading.watermarks import SplitWatermark
 log = logging.getLogger("lockgate")
 
 
-@dataclass(frozen=True, slots=True)
-class Callbacks:
-    """Callbacks of the program. `assigned` is called with new splits, and may return positions by
-    topic and partition. `revoked` is called before splits are given back, so that the program can
-    commit.
-    """
-
-    assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
-    revoked: Callable[[Sequence[ReaderSplit]], None] | None = None
-
-
 class Assignment:
     """The splits of one reader, with the read limit `limit` (ms).
 
-    `has_more_to_say` is set if the last orders have changed which splits are held, and the place
-    has not been informed yet. `events_in` and `events_out` are source events for the program and
-    from it. `read_out` has the splits that were read to their stopping offset.
+    `has_more_to_say` is set if splits were opened or given back since the last exchange.
+    `events_in` and `events_out` are source events for the program and from it. `read_out` has the
+    splits that were read to their stopping offset.
     """
 
-    def __init__(self, options: Options, client: KafkaClient, place: Place, callbacks: Callbacks) -> None:
-        self._options, self._client, self._place, self._callbacks = options, client, place, callbacks
+    def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
+        self._options, self._client, self._place = options, client, place
         self.splits: dict[Key, OpenSplit] = {}
         self.last_positions: dict[Key, int] = {}
         self.read_out: dict[str, KafkaPartitionSplit] = {}
@@ -67,9 +56,7 @@ class Assignment:
     # -- the place --
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Send the reader's whole state to the place, carry out its orders, and return them.
-        `state` has the fields that this class does not fill in.
-        """
+        """Pass the place the reader's whole state, carry out its orders, and return them."""
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()
         self.events_in += orders.source_events
@@ -85,11 +72,10 @@ class Assignment:
         """Return the reader's whole state: `state` with its splits and source events filled in."""
         return replace(
             state,
-            held=self.held,
+            held=tuple(self.held()),
             returned=tuple(self._returned.values()),
             finished=tuple(self._finished.values()),
             discovered=self._discovered,
-            wants_splits=not self.splits,
             source_events=tuple(self.events_out),
         )
 
@@ -111,10 +97,8 @@ class Assignment:
             self._close([split])
 
     def go_back(self, key: Key, position: int) -> None:
-        """Move a split back to `position`, because the program did not process its records from
-        there on. A split that has finished is given back instead.
-
-        Call this only if no more records of the split will be returned.
+        """Move a split back to `position`, because the program did not process later records. A
+        finished split is given back there.
         """
         split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
         if split is not None:
@@ -126,9 +110,7 @@ class Assignment:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give these splits back at these positions, because the lease ended before the program got
-        the records after them.
-        """
+        """Give splits back at `positions`, because the lease ended before the rest was returned."""
         for key, position in positions.items():
             self.go_back(key, position)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
@@ -163,8 +145,8 @@ class Assignment:
         if not splits:
             return
         held = [split.held(self.limit) for split in splits]
-        if self._callbacks.revoked is not None:
-            self._callbacks.revoked(held)
+        if self._options.on_revoked is not None:
+            self._options.on_revoked(held)
         self._returned.update({split.name: each for split, each in zip(splits, held, strict=True)})
         self._close(splits)
         self.has_more_to_say = True
@@ -199,9 +181,7 @@ class Assignment:
         self._client.unassign([split.key for split in splits])
 
     def _discover(self, number: int) -> None:
-        """List the splits for the request `number`. If Kafka does not answer and there is an
-        earlier list, keep that one.
-        """
+        """List the splits for the request `number`, or repeat the last list if Kafka is silent."""
         try:
             self._discovered = self._listed()
         except Unanswered as error:
@@ -212,10 +192,8 @@ class Assignment:
         self._discovery = number
 
     def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
-        """Return all splits of the topics.
-
-        The first list includes partitions without a leader. If it did not, their splits would count
-        as new later, and start at their first record. Later lists leave them out.
+        """Return all splits of the topics. Only the first list has partitions without a leader,
+        because those that it lacks count as new later, and start at their first record.
         """
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)
@@ -225,7 +203,7 @@ class Assignment:
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
         splits = [each.split for each in assigned]
-        own = self._callbacks.assigned(assigned) if self._callbacks.assigned is not None else None
+        own = None if self._options.on_assigned is None else self._options.on_assigned(assigned)
         found = {key: at for key, at in (own or {}).items() if key in {_key(split) for split in splits}}
         left = [split for split in splits if _key(split) not in found]
         found.update({_key(split): split.starting_offset for split in left if split.starting_offset >= 0})

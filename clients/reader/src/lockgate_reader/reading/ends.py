@@ -1,17 +1,32 @@
-"""Finds out which partitions are read to their end, as Kafka confirms.
+"""Watches partitions of which no records arrive: they are read to their end, or quiet.
 
-Silence alone proves nothing, because a broker that does not answer is silent, too. So half a second
-after its last answer, Kafka is asked for the ends of all partitions that have no fetched records.
-An answer counts for the moment *before* Kafka was asked. Reading does not wait for it.
+**Ends.** Silence alone proves nothing, because a broker that does not answer is silent, too. So
+half a second after its last answer, Kafka is asked for the ends of all partitions that have no
+fetched records. An answer counts for the moment *before* Kafka was asked. Reading does not wait for
+it.
+
+**Quiet partitions.** If Kafka does not confirm the end of a silent partition, its leader does not
+answer, an open transaction holds its records back, or Kafka's client has lost the partition after a
+change of leaders. The other partitions wait meanwhile. So a warning is logged, and the partition is
+fetched again. Only time in which fetches come back empty counts, because if the program is slower
+than Kafka, the records may be queued behind others.
 """
 
+import logging
 from collections.abc import Callable, Collection
 from typing import Any
 
+from lockgate.duration import spoken_s
+from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
+log = logging.getLogger("lockgate")
+
 ASK_AGAIN_MS = 500
+QUIET_MS = 30_000
+OFTEN_MS = 5_000
+_NAMED = 5
 
 
 class Ends:
@@ -29,7 +44,7 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Pass answers on to the splits once all have arrived, and ask again if it is time."""
+        """Pass answers on to the splits once all have arrived, and ask again if due."""
         now = self._now_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):
@@ -42,3 +57,40 @@ class Ends:
         elif now >= self._next_ms and (keys := [split.key for split in splits if not split.fetched]):
             self._asked_at = (now, self._wall_ms())
             self._asked = self._ask(keys)
+
+
+class Quiet:
+    """Watches for quiet partitions. Times are in ms of the monotonic clock."""
+
+    def __init__(self, client: KafkaClient) -> None:
+        self._client = client
+        self._since: dict[Key, tuple[int, int]] = {}  # when it began, and the position
+
+    def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
+        """Fetch splits again that were quiet for `QUIET_MS`, log a warning, and return these
+        splits. The last empty fetch was at `empty_ms`.
+        """
+        before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
+        self._since, found = {}, []
+        for split in splits:
+            if split.fetched or split.paused or split.silent_until(now_ms) is not None:
+                continue
+            since, position = before.get(split.key, (now_ms, split.position))
+            if position != split.position:
+                since = now_ms
+            elif now_ms - since >= QUIET_MS:
+                found.append(split)
+                since = now_ms
+            self._since[split.key] = since, split.position
+        if found:
+            self._client.refetch({split.key: split.position for split in found})
+            names = ", ".join(f"{split.name} at offset {max(0, split.position)}" for split in found[:_NAMED])
+            more = " and more" if len(found) > _NAMED else ""
+            log.warning(
+                "Kafka has sent nothing of %s%s for %s, and does not confirm the end there; fetching again. Check the "
+                "partition's leader, and look for an open transaction",
+                names,
+                more,
+                spoken_s(QUIET_MS / 1000),
+            )
+        return found

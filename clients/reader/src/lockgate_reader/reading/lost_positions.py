@@ -1,37 +1,84 @@
 """Handles positions that Kafka no longer has, and decides where their splits continue.
 
-A split can lose its position in two ways.
-
-* *Its log now begins after the position.* Retention, or a call of `delete_records`, has deleted the
+* *The log now begins after the position.* Retention, or a call of `delete_records`, has deleted the
   next records. Records that were fetched before are still valid, and are returned.
-* *Its log is a different one.* The topic was deleted and created again under its name, or the log
-  was truncated. The record at the position, now or later, is not the next one, and records below it
-  were never read. While the log is shorter than the position, Kafka reports this itself. Once it is
-  longer, only the topic's id shows it (`topic_ids`). Fetched records belong to the former log, and
-  are dropped.
+* *The log is a different one.* The topic was deleted and created again under its name, or the log
+  was truncated. Fetched records belong to the former log, and are dropped. While the new log is
+  shorter than the position, Kafka reports this itself. Once it is longer, only the topic's id
+  (KIP-516) shows it. A change before the reader started is not detected.
 
 In both cases records are lost, and the user's auto.offset.reset decides what happens, like
 failOnDataLoss in Spark: an error, which is the default, or reading on where the log begins or ends.
-
-A split of a topic that was created again is moved to the first record even if this is an error. A
-consumer that resumes from its position then reads the new topic from its beginning.
+A split of a topic that was created again is moved to the first record even if this is an error, so
+that a restart reads the new topic from its beginning.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka.logs import id_of
 from lockgate_reader.reading.split import OpenSplit
-from lockgate_reader.reading.topic_ids import TopicIds
 
 log = logging.getLogger("lockgate")
 
+EVERY_MS = 10_000
 _NAMED = 5
 _DELETED = "retention or delete_records deleted the earlier ones"
 _ANEW = "the topic was deleted and created again"
 _ANEW_OR_CUT = "the topic was created again, or its log was truncated"
 _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read on where the log begins or ends'
+
+
+class TopicIds:
+    """The ids of `topics`, which show that a topic was created again. `ask` returns a future for
+    each topic. It is called every `EVERY_MS`, or more often with a shorter `discovery_ms`.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Iterable[str]], dict[str, Any]],
+        topics: Sequence[str],
+        now_ms: Callable[[], int],
+        discovery_ms: int,
+    ) -> None:
+        self._ask, self._topics, self._now_ms = ask, topics, now_ms
+        self._every_ms = min(EVERY_MS, discovery_ms or EVERY_MS)
+        self._ids: dict[str, str] = {}
+        self._asked: dict[str, Any] = {}
+        self._next_ms = now_ms() + self._every_ms
+
+    def begin(self) -> None:
+        """Fetch the ids before any position is used. Missing answers are asked for again later."""
+        self._learn(self._ask(self._topics))
+
+    def look(self) -> list[str]:
+        """Return the topics that were created again since the last answer, and ask again if due."""
+        now = self._now_ms()
+        if not self._asked and now >= self._next_ms:
+            self._asked = self._ask(self._topics)
+        if not self._asked or not all(future.done() for future in self._asked.values()):
+            return []
+        asked, self._asked = self._asked, {}
+        self._next_ms = now + self._every_ms
+        return self._learn(asked)
+
+    def is_another(self, topic: str) -> bool:
+        """Ask Kafka now, and return whether the topic was created again."""
+        self._asked = {}  # an earlier answer would report it a second time
+        return bool(self._learn(self._ask([topic])))
+
+    def _learn(self, asked: dict[str, Any]) -> list[str]:
+        anew = []
+        for topic, future in asked.items():
+            found = id_of(future)
+            if found is not None:  # else it is asked again later
+                if self._ids.setdefault(topic, found) != found:
+                    anew.append(topic)
+                self._ids[topic] = found
+        return anew
 
 
 class LostPositions:
@@ -51,9 +98,7 @@ class LostPositions:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move each split in `lost` and empty the list. Each comes with the offset at which Kafka
-        has nothing. `splits` are all open splits.
-        """
+        """Move the splits in `lost`, each with the offset that Kafka lacks, and empty the list."""
         while lost:
             split, offset = lost.pop()
             if self._ids.is_another(split.key[0]):
@@ -67,9 +112,8 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue after the records from `offset` up to `first`, which Kafka has deleted: at
-        `first`, or at `end` if auto.offset.reset is "latest". Raises `NoStartingOffset` if it is
-        not set.
+        """Continue at `first`, after the deleted records, or at `end` if auto.offset.reset is
+        "latest". Raises `NoStartingOffset` if it is not set.
         """
         said = _lost([(split.name, offset)], [(first, end)], _DELETED)
         if self._client.reset is None:
@@ -81,11 +125,10 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log. With auto.offset.reset "latest", those
-        that had begun are moved to its end. Raises `NoStartingOffset` if a split had begun and
-        auto.offset.reset is not set. If `sure`, the topic was created again, and the splits are
-        moved before the error is raised. Otherwise, the log may have been truncated, and the error
-        leaves the positions unchanged.
+        """Move splits to the beginning of their new log or, with auto.offset.reset "latest", to its
+        end. Raises `NoStartingOffset` if a split had begun and that is not set. If it is `sure`
+        that the topic was created again, the splits are moved before, because a restart reads
+        the new topic.
         """
         logs = self._client.logs.spans([split.key for split in splits])
         begun = [split for split in splits if split.has_begun]
@@ -112,9 +155,7 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], why: str) -> str:
-    """Return a message that says which positions are lost. `splits` are names with their offsets,
-    `logs` the first offset and the end of each log, and `why` is the reason.
-    """
+    """Return a message about lost positions. `logs` has each log's first offset and its end."""
     was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
     now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])
     more = " and more" if len(splits) > _NAMED else ""

@@ -9,8 +9,7 @@
 
 **Pieces and turns.** The program gets a piece: records of one split, none above the read limit.
 They count as returned only once the program has taken them. Everything else happens in a *turn*
-between two pieces. So no watermark, in a report or in `watermark`, is ahead of the records that the
-program has received.
+between two pieces. So no watermark is ahead of the records that the program has received.
 
 **The decision** (`admission`) is made in each turn. So that a backlog does not wait for the next
 turn, it is also made once all records up to the limit were returned while others wait above it.
@@ -34,13 +33,11 @@ from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.place import Key, Orders, Place, ReaderState
 from lockgate_reader.reading.admission import Admission
 from lockgate_reader.reading.arrivals import Arrivals
-from lockgate_reader.reading.assignment import Assignment, Callbacks
-from lockgate_reader.reading.ends import Ends
-from lockgate_reader.reading.lost_positions import LostPositions
-from lockgate_reader.reading.quiet import Quiet
+from lockgate_reader.reading.assignment import Assignment
+from lockgate_reader.reading.ends import Ends, Quiet
+from lockgate_reader.reading.lost_positions import LostPositions, TopicIds
 from lockgate_reader.reading.records import CHUNK, Piece, PieceSize
 from lockgate_reader.reading.split import OpenSplit
-from lockgate_reader.reading.topic_ids import TopicIds
 
 log = logging.getLogger("lockgate")
 
@@ -62,7 +59,6 @@ class RunningReader:
         options: Options,
         client: KafkaClient,
         place: Place,
-        callbacks: Callbacks,
         *,
         now_ms: Callable[[], int] = monotonic_ms,
         wall_ms: Callable[[], int] = wall_clock_ms,
@@ -73,7 +69,7 @@ class RunningReader:
         self._max_drift_ms = options.max_drift_ms
         self.ends = Ends(lambda keys: client.logs.ask_offsets(keys, latest=True), now_ms, wall_ms)
         self.arrivals = Arrivals(options, client, wall_ms)
-        self.assignment = Assignment(options, client, place, callbacks)
+        self.assignment = Assignment(options, client, place)
         self._lost = LostPositions(
             client, TopicIds(client.logs.ask_topics, options.topics, now_ms, options.discovery_ms)
         )
@@ -96,7 +92,7 @@ class RunningReader:
     # -- life --
 
     def open(self) -> None:
-        """Enter the place, subscribe if Kafka's group assigns the splits, and do a first turn."""
+        """Enter the place, join Kafka's group if it assigns the splits, and do a first turn."""
         self._lost.begin()
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
@@ -106,14 +102,11 @@ class RunningReader:
     def wake(self) -> None:
         """Make the reader exchange before the next record. Any thread may call this."""
         self.attention = True
-        piece = None if (split := self._going) is None else split.going
-        if piece is not None:
+        if (piece := self._piece) is not None:
             piece.call_back()
 
     def stop(self, *, drain: bool) -> None:
-        """Return no more records. With `drain`, the watermark rises to MAX. Any thread or signal
-        handler may call this.
-        """
+        """End reading; any thread may call this. With `drain`, the watermark rises to MAX."""
         if self.stopped is None:
             self.stopped = drain
         self.wake()
@@ -125,9 +118,7 @@ class RunningReader:
 
     @property
     def watermark(self) -> int:
-        """Return the lowest watermark (ms) of all splits. It never falls, and is MAX at the end of
-        all data and after `stop` with `drain`.
-        """
+        """Return the lowest watermark (ms) of all splits, which never falls; MAX at the end."""
         drained = self.stopped if self.stopped is not None else self.assignment.exhausted
         return MAX if drained else self._watermark
 
@@ -163,7 +154,7 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records; None at the end and if `wait` is due."""
+        """Return a piece of at most `most` records; None at the end, or if none may be returned."""
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -182,9 +173,7 @@ class RunningReader:
         return None
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for the current batch, without waiting; None if there is none, or if
-        a turn is due.
-        """
+        """Return another piece for the current batch, without waiting; None if a turn is due."""
         if self.due:
             return None
         piece = self.next_piece(most)
@@ -195,8 +184,8 @@ class RunningReader:
         return piece
 
     def wait(self) -> None:
-        """Fetch records, or else release records that wait. If neither is possible, wait for at
-        most `WAIT_S`.
+        """Fetch records. If none may be returned, release some that wait, or wait for up to
+        `WAIT_S`.
         """
         if self.ended:
             return
@@ -211,11 +200,10 @@ class RunningReader:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return an iterator over the messages of the next piece. Each message counts as returned
-        when it is taken. If this is not called, all of them count at once. Call `end_piece`
-        afterwards.
+        """Return an iterator over the messages of the next piece. Each counts as returned when it
+        is taken; without this call, all of them do.
         """
-        piece = None if self._going is None else self._going.going
+        piece = self._piece
         assert piece is not None, "next_piece() comes first"
         records = piece.begin(self.orders.until, self.lease_s)
         if self.attention:  # set before this line, when there was no piece to call back
@@ -223,8 +211,8 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the piece, and count its returned records as processed. With `but_one`, leave out the
-        last one.
+        """End the piece, and count its returned records as processed, without the last if
+        `but_one`.
         """
         split, self._going = self._going, None
         if split is None or split.going is None:
@@ -243,13 +231,15 @@ class RunningReader:
     @property
     def returned(self) -> int:
         """Return how many records were returned, including those of the current piece."""
-        piece = None if (split := self._going) is None else split.going  # another thread may ask
-        return self._returned + (0 if piece is None else piece.returned)
+        return self._returned + (0 if (piece := self._piece) is None else piece.returned)
+
+    @property
+    def _piece(self) -> Piece | None:
+        return None if (split := self._going) is None else split.going  # another thread may ask
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits at their next records, each serialized as in Flink. Splits that were
-        read to their end are included, because they would count as new when the snapshot is
-        restored.
+        """Return all splits at their next records, serialized as in Flink. Finished splits are
+        included, so that `restore` does not read them again.
         """
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
@@ -262,9 +252,7 @@ class RunningReader:
     # -- within --
 
     def turn(self) -> None:
-        """Exchange with the place, update the read limit, and do all else that is due between
-        pieces.
-        """
+        """Exchange with the place, update the read limit, and do all else that is due."""
         self.attention = False
         now = self.now_ms()
         self._next_turn = now + TURN_MS
@@ -318,18 +306,15 @@ class RunningReader:
         self.limit = self.assignment.limit = decision.limit
         lowest = min((each.watermark for each in positions.values() if not each.idle), default=MIN)
         self._watermark = max(self._watermark, lowest)
-        self._pause(decision)
+        self.client.pause(decision.pause)
+        self.client.resume(decision.resume)
+        for key in (*decision.pause, *decision.resume):
+            splits[key].paused = key in decision.pause
         self._ready = deque(split for split in self._ready if split.open)
         for split in splits.values():
             if not split.queued and (following := split.next_time) is not None and following <= decision.limit:
                 split.queued = True
                 self._ready.append(split)
-
-    def _pause(self, decision: Admission) -> None:
-        self.client.pause(decision.pause)
-        self.client.resume(decision.resume)
-        for key in (*decision.pause, *decision.resume):
-            self.assignment.splits[key].paused = key in decision.pause
 
     def _fetch(self, timeout_s: float, most: int = CHUNK) -> None:
         if self.failure is not None:

@@ -1,21 +1,17 @@
 """Fetched records of one partition, and the pieces in which they are passed to the program.
 
-A record is returned if its event time is not above the read limit. The records of a partition are
-returned in the order of their offsets, so the first one above the limit holds back all that follow.
-One comparison with the highest event time shows whether all of them may be returned.
+The records of a partition are returned in the order of their offsets, so the first one above the
+read limit holds back all that follow. One comparison with the highest event time shows whether all
+of them may be returned.
 
 An event time that is not credible does not count: Kafka's -1, and one that is more than
-`FUTURE_BOUND_MS` ahead of the clock. Such a record is returned in its order. Its time is stored as
-`NO_TIMESTAMP`, which is below every limit and raises no watermark.
+`FUTURE_BOUND_MS` ahead of the clock. It is stored as `NO_TIMESTAMP`, which is below every limit and
+raises no watermark.
 
-**A piece.** The program takes the records of a piece from an iterator that consists of C functions,
-so a record does not cost a line of Python. Three rules hold nevertheless.
-
-* *Counting.* Each record takes one element of a `repeat`, which counts those that are left. So the
-  number of returned records is known at any moment, also in the middle of the program's loop.
-* *Calling back.* The iterator has its own list of records. Any thread may empty it, and the
-  iterator then ends before its next record.
-* *The deadline.* While a lease runs, the clock is checked before each record.
+**A piece.** The program takes the records of a piece from an iterator of C functions, so a record
+does not cost a line of Python. Each record takes one element of a `repeat`, so the number of
+returned records is always known. The iterator has its own list of records: any thread may empty it,
+and the iterator then ends. While a lease runs, the clock is checked before each record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,8 +24,8 @@ from lockgate.flink.elements import NO_TIMESTAMP
 
 FUTURE_BOUND_MS = 86_400_000
 CHUNK = 500
-"""How many records are fetched at once, and the maximum of one piece. More is slower, because they
-no longer fit the processor's caches.
+"""How many records are fetched at once, and the maximum of one piece. With 1,000, each fetch would
+start Python's garbage collector, which runs after 700 new objects.
 """
 PIECE_MS = 100
 
@@ -50,9 +46,7 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the index after the last record that may be returned now, for at most `most`
-        records. This is `at` if the next record is above `limit` (ms).
-        """
+        """Return the index after the last record up to `limit` (ms), for at most `most` records."""
         end = min(len(self.messages), self.at + most)
         if self.highest > limit:
             times = self.times
@@ -63,8 +57,8 @@ class FetchedRecords:
 
 
 def credible(messages: list[Any], times: list[int], lowest: int, now_ms: int) -> tuple[FetchedRecords, int]:
-    """Return fetched records, with `NO_TIMESTAMP` for each event time that is not credible, and the
-    number of these. No time is below `lowest`. `now_ms` is the wall clock.
+    """Return fetched records, with `NO_TIMESTAMP` for each event time that is not credible by the
+    wall clock `now_ms`, and the number of these. No time is below `lowest`.
     """
     highest, latest = max(times), now_ms + FUTURE_BOUND_MS
     if highest <= latest and lowest >= 0:
@@ -86,8 +80,8 @@ def first_at(messages: Sequence[Any], offset: int) -> int:
 
 
 class Piece:
-    """Records that are returned together: those of `fetched` from the index `fetched.at` up to the
-    index `end`, which is not included. `key` is their partition.
+    """Records that are returned together: those of `fetched` from its index `at` up to before
+    `end`.
     """
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
@@ -116,7 +110,7 @@ class Piece:
 
     @property
     def returned(self) -> int:
-        """Return how many records of the piece have been returned: all of them before `begin`."""
+        """Return how many records of the piece were returned. Before `begin`, all of them count."""
         return self.end - self._start - length_hint(self._ticks)
 
     @property
@@ -138,9 +132,7 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """The size of the next piece: `most` records, as many as the program processes in a tenth of a
-    second. Clocks are in ms.
-    """
+    """The size of the next piece: as much as the program processes in a tenth of a second."""
 
     def __init__(self) -> None:
         self.most = 1

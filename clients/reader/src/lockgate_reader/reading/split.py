@@ -21,15 +21,9 @@ class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
     `position` is the next offset to return, and `end` the offset at which Kafka's client has
-    reached the end. If `paused`, Kafka's client does not fetch the partition. It is `queued` while
-    its next record may be returned. If it began again in another log, `furthest` is its highest
-    position before; otherwise 0.
+    reached the end. The split is `queued` while its next record may be returned. If its topic was
+    created again, `furthest` is the highest position in the former one; otherwise 0.
     """
-
-    __slots__ = (
-        "_position", "_silent_since", "_silent_until", "end", "fetched", "furthest", "going", "kept", "key", "name",
-        "number", "open", "past_stop", "paused", "queued", "stop", "watermark",
-    )  # fmt: skip
 
     def __init__(
         self, split: KafkaPartitionSplit, number: int, start: int, stop: int | None, watermark: SplitWatermark
@@ -61,9 +55,8 @@ class OpenSplit:
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any]) -> tuple[int, int]:
-        """Return the first index and the end index of the messages that are still to be returned:
-        those at or after the position and before the stopping offset. Set `past_stop` if there are
-        later ones.
+        """Return the first and the end index of the messages from the position up to the stopping
+        offset. Set `past_stop` if there are later ones.
         """
         start, end = 0, len(messages)
         if messages[0].offset() < self._position:
@@ -81,7 +74,7 @@ class OpenSplit:
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
         """Return the next piece, of at most `most` records, or None if no record up to `limit` is
-        fetched. If the next record is above it, the watermark generator gets that record.
+        fetched.
         """
         if not self.fetched or not self.open:
             return None
@@ -93,9 +86,7 @@ class OpenSplit:
         return None
 
     def account(self, count: int) -> None:
-        """End the current piece, of which `count` records were returned, and advance the position
-        and the watermark past them.
-        """
+        """End the current piece, and advance past the `count` records of it that were returned."""
         piece, self.going = self.going, None
         if piece is None or not count:
             return
@@ -116,8 +107,8 @@ class OpenSplit:
         self._position = position
 
     def begin_again(self, start: int, end: int) -> None:
-        """Continue in another log at `start`. Fetched records belong to the former log, and are
-        dropped. If the split has a stopping offset, it becomes `end`, the end of the new log.
+        """Continue at `start` in another log, which ends at `end`. Drop the records of the former
+        log.
         """
         self.furthest = max(self.furthest, self._position)
         self._position = start
@@ -132,7 +123,7 @@ class OpenSplit:
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
         """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the wall
-        clock (ms) at which Kafka was asked.
+        clock (ms) of the query.
         """
         if not self.fetched and end <= max(self._position, self.end or 0):
             self._silent_until = asked
@@ -142,8 +133,8 @@ class OpenSplit:
             self._silent_since = None
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) up to which Kafka has confirmed that everything was read;
-        None if it has not, or if its answer is too old.
+        """Return the wall-clock time (ms) up to which all is read, as Kafka confirmed; None if it
+        has not.
         """
         fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
         return self._silent_until[1] if fresh else None

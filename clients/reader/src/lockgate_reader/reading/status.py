@@ -9,9 +9,7 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer, named after the modes of Flink's source operator. A consumer waits for
-    alignment if all of its splits wait.
-    """
+    """State of a consumer. It waits for alignment if all of its splits wait."""
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -78,9 +76,7 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...],
 
 
 def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
-    """Return what the paused splits wait for; "" if none is paused, or if another split can be
-    read.
-    """
+    """Return what the paused splits wait for; "" if none is paused, or another one can be read."""
     now = reader.now_ms()
     opened = reader.assignment.splits
     at_end = {key for key, split in list(opened.items()) if split.silent_until(now) is not None}

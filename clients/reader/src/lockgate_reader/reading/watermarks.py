@@ -3,16 +3,13 @@
 **The next record counts.** A generator of `lockgate.flink.generators` gets each record once it has
 been returned. With these alone, the watermark would never cross a gap: if all partitions are at the
 edge of an empty hour, no record after it may be returned. So the generator also gets the first
-record above the read limit, once, while that record waits. The watermark is then capped below this
-record, which is still to be returned.
+record above the read limit while it waits. The watermark is then capped below this record.
 
 **Silence is no proof.** A partition is silent only while Kafka confirms that it was read to its end
-(`ends`). Its next record is then at most `idle_timeout` old, so a silent partition's watermark
-follows the clock at that distance. Therefore, a strategy's idle timeout never makes records late.
-
-Without an idle timeout, the others wait for a silent partition, as in Flink. There is one
-exception: if none of its records has had an event time, no partition waits for it from its end on,
-until a record has one.
+(`ends`). Its next record is then at most `idle_timeout` old, so its watermark follows the clock at
+that distance. Therefore, a strategy's idle timeout never makes records late. Without an idle
+timeout, the others wait for a silent partition, as in Flink, unless none of its records has had an
+event time.
 """
 
 import time
@@ -34,9 +31,9 @@ class MonotonicClock:
 
 
 class SplitWatermark:
-    """The watermark of one split, which receives the output of its generator. `value` (ms) never
-    falls, and is MIN before the first watermark. While `idle`, other splits do not wait for this
-    one.
+    """The watermark of one split, which receives the output of its generator.
+
+    `value` (ms) never falls, and is MIN at first. Other splits do not wait for an `idle` one.
     """
 
     __slots__ = ("_cap", "_generator", "_next", "_stamped", "idle", "value")
@@ -51,8 +48,8 @@ class SplitWatermark:
     # -- what goes in --
 
     def returned(self, messages: Sequence[Any], times: Sequence[int], highest: int) -> None:
-        """Pass returned records to the generator. `times` are their event times in ms, and
-        `highest` is the highest of them.
+        """Pass returned records, with their event times (ms) and the highest of these, to the
+        generator.
         """
         self._cap = MAX
         if highest == NO_TIMESTAMP:
@@ -69,9 +66,8 @@ class SplitWatermark:
         self.emit()
 
     def waits(self, message: Any, at: int) -> None:
-        """Pass the next record, which is above the read limit, to the generator, and cap the
-        watermark below its event time `at` (ms). Repeating this for the same record changes
-        nothing.
+        """Pass the next record, which is above the read limit, to the generator once, and cap the
+        watermark below its event time `at` (ms).
         """
         if message is not self._next:
             self._counts()
@@ -80,9 +76,8 @@ class SplitWatermark:
             self.emit()
 
     def silent(self, horizon: int | None) -> None:
-        """Raise the watermark to `horizon` (ms), because Kafka confirms that the partition is read
-        to its end. Without an idle timeout, `horizon` is None. The partition then becomes idle if
-        none of its records had an event time.
+        """Raise the watermark to `horizon` (ms), because the partition is read to its end. Without
+        a `horizon`, the split becomes idle, unless one of its records had an event time.
         """
         if horizon is not None:
             self.value = max(self.value, horizon)
