@@ -53,7 +53,7 @@ def test_a_finished_reader_counts_by_the_last_watermarks_of_its_partitions() -> 
     )
 
 
-def test_a_finished_reader_without_partitions_does_not_show_that_it_has_passed() -> None:
+def test_a_finished_reader_without_partitions_has_not_passed() -> None:
     assert "does not show how far it has read" in str(judged(reader(MAX, "finished")))
 
 

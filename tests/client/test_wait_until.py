@@ -198,7 +198,7 @@ def two_lives() -> Iterator[tuple[CoordinatorProcess, Callable[[], CoordinatorPr
             each.stop()
 
 
-def test_a_restart_without_a_store_is_outlived_and_passes_nobody_who_is_away(
+def test_a_wait_outlives_a_restart_and_passes_no_reader_that_is_away(
     two_lives: tuple[CoordinatorProcess, Callable[[], CoordinatorProcess]],
 ) -> None:
     first, again = two_lives

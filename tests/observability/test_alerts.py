@@ -130,14 +130,14 @@ def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
         assert alert["labels"]["severity"] in ("critical", "warning", "info")
 
 
-def test_the_board_and_the_alerts_ask_for_no_metric_that_is_not_on_the_page() -> None:
+def test_board_and_alerts_ask_only_for_metrics_that_are_on_the_page() -> None:
     asked = [expression for _, expression in board_expressions("g")] + [alert["expr"] for alert in alerts()]
     metrics = {name for each in asked for name in re.findall(r"lockgate_[a-z_]+", each)}
     assert len(metrics) > 25
     assert [name for name in metrics if f"`{name.removesuffix('_bucket')}`" not in METRICS] == []
 
 
-def test_each_panel_of_the_board_is_explained_and_asks_the_data_source_that_is_provisioned() -> None:
+def test_each_panel_is_explained_and_asks_the_provisioned_data_source() -> None:
     (source,) = read(FOLDER / "grafana" / "datasources" / "prometheus.yml")["datasources"]
     panels = [panel for panel in board()["panels"] if panel["type"] != "row"]
     assert {panel["datasource"]["uid"] for panel in panels} == {source["uid"]}
@@ -176,7 +176,7 @@ def test_the_profile_mounts_what_prometheus_and_grafana_read() -> None:
 
 
 @pytest.mark.parametrize("name", ["prometheus", "grafana"])
-def test_a_service_of_the_profile_is_pinned_confined_and_seen_by_this_machine_alone(name: str) -> None:
+def test_each_service_is_pinned_confined_and_seen_only_by_this_machine(name: str) -> None:
     service = read(CHECKOUT / "docker-compose.yml")["services"][name]
     assert service["profiles"] == ["observability"]
     assert re.fullmatch(r"\w+/\w+:v?\d+\.\d+\.\d+", service["image"])

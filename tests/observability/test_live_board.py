@@ -165,7 +165,7 @@ def test_what_has_happened_here_fires_and_nothing_else_does(prometheus: Asked) -
     assert (lost["state"], lost["labels"]["group"], lost["labels"]["source"]) == ("firing", GROUP, "ghost")
 
 
-def test_each_coordinator_is_scraped_by_itself_and_no_reader_is_counted_twice(prometheus: Asked) -> None:
+def test_each_coordinator_is_scraped_alone_and_no_reader_counts_twice(prometheus: Asked) -> None:
     wait_for(lambda: [each["value"][1] for each in prometheus.query('up{job="lockgate"}')] == ["1", "1"], 60)
     waiting = dict(EXPRESSIONS)["Waiting readers"]
     wait_for(lambda: [each["value"][1] for each in prometheus.query(waiting)] == ["1"], 60)
