@@ -16,10 +16,10 @@ PINS     := tools/constraints
 TOOLS    := hatchling editables pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical mkdocstrings-python nbclient ipykernel
 # Plugins of detect-secrets that guess by entropy or by names: tests are full of invented tokens.
 GUESSES  := Base64HighEntropyString HexHighEntropyString KeywordDetector BasicAuthDetector IPPublicDetector IbmCloudIamDetector IbmCosHmacDetector SoftlayerDetector CloudantDetector
-SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks tools/*.py tools/constraints tools/site)
+SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks specification tools/*.py tools/constraints tools/site)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist version audit lint-workflows helm-test long demo observed bench scenarios clean
+.PHONY: help venv test test-compose test-versions properties mistakes lint format docs docs-serve jar dist version audit lint-workflows helm-test long demo observed bench scenarios specification clean
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -117,6 +117,9 @@ bench-%: $(READY)
 scenarios: $(READY) ## seeded scenarios, plain Spark beside aligned, against the truth: ARGS="--seed 0 --scenarios 200", "--seeds 17", "--table"
 	@$(BIN)/python -m lockgate_testbed
 	@PYTHONPATH=tests:tests/scenarios:$$PYTHONPATH $(BIN)/python -m seeded $(ARGS)
+
+specification: $(READY) ## the protocol in TLA+, checked by TLC: ARGS=--quick, or ARGS="'without: epochs' --trace"
+	@$(BIN)/python -m specification $(ARGS)
 
 clean: ## remove the venv, the jars and every cache
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log

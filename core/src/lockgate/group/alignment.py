@@ -59,7 +59,9 @@ often as the other reader does, when both are equally fast. Under joint, readers
 may be further apart than max_drift; choose strict if that must not happen.
 
 `tests/core/group/test_catch_up_model.py` checks 1 to 4 with random fleets in virtual time, counting
-every record, and measures the rate.
+every record, and measures the rate. `specification/Group.tla`, of which a model checker visits each
+state, names them `PlanWithinCeiling`, `NoReaderLeftBehind`, `CeilingWithinReach` and
+`LowestNeverWaits` (docs/internals/specification.md).
 
 The revision rises exactly when the group's watermark, its ceiling or the set of paused sources
 (`source_pauses`) changes. It never falls.

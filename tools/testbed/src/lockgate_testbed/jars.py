@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lockgate_testbed import ivy, maven
-from lockgate_testbed.artifacts import DELTA, FLINK, KAFKA_BROKER, PLAIN_FILES, JarSet, spark_avro, spark_connector
+from lockgate_testbed.artifacts import DELTA, FLINK, KAFKA_BROKER, PLAIN_FILES, TLC, JarSet, spark_avro, spark_connector
 from lockgate_testbed.errors import JarsUnavailable
 
 CHECKOUT = Path(__file__).resolve().parents[4]
@@ -58,6 +58,11 @@ def delta() -> list[Path]:
 def flink() -> list[Path]:
     """Return the jars of Flink with its Kafka source. Raises `JarsUnavailable`."""
     return resolve(FLINK)
+
+
+def tlc() -> list[Path]:
+    """Return the jar of TLA+'s model checker. Raises `JarsUnavailable`."""
+    return resolve(TLC)
 
 
 def plain_files() -> list[Path]:
