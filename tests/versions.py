@@ -39,6 +39,8 @@ SAMPLE = {
     "integration/test_spark_metrics.py": (),
     "integration/test_checkpoint_formats.py": (),
     "integration/test_topics_to_come.py": ("matches_nothing",),
+    "integration/test_kept_late_rows.py": ("windows_drop",),
+    "integration/test_late_rows_topic.py": ("once_and_in_order",),
     "integration/test_payload_time.py": ("cannot_read_or_believe", "by_its_payload_and_one_by_its_timestamps"),
     "integration/test_what_a_query_is_told.py": (
         "renamed",
