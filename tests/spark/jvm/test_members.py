@@ -37,15 +37,16 @@ JAVA = """
     getContextClassLoader
     getDeclaredField getDeclaredFields getInstant getMessage getName getOffset getOffsetAfter getProperty getRules
     getSimpleName getSuperclass getTotalSeconds hasNext identityHashCode invoke invokeWithArguments isDefined
-    isProxyClass java_exception lang loadClass long mapAsJavaMap methodType newInstance new_array nextTransition
-    publicLookup put putAll setAccessible toArray toEpochMilli uuid4 versionNumberString
+    isProxyClass java_exception lang loadClass long mapAsJavaMap matches methodType newInstance new_array nextTransition
+    publicLookup put putAll regex setAccessible toArray toEpochMilli uuid4 versionNumberString
 """
 """Of Java, Scala, py4j and the standard library, so that every Spark has it."""
 PUBLIC = """
     IOUtils ReadLimit SimpleCompiler allAvailable attemptNumber batchId codehaus connector cook emptyRDD fieldNames fs
-    getAll getFileSystem getLocalProperty getParent getPath getReadLimits hadoop janino listStatus mapPartitions
+    getAll getFileSystem getLocalProperty getNumPartitions getParent getPath getReadLimits hadoop janino listStatus
+    mapPartitions
     maxRows maxTriggerDelayMs minRows mkdirs parquet
-    numRowsDroppedByWatermark numShufflePartitions numStateStoreInstances operatorName readFullyToByteArray
+    numRowsDroppedByWatermark numShufflePartitions numStateStoreInstances operatorName readFullyToByteArray save
     setParentClassLoader setTargetVersion stateOperators
 """
 """Public API of Spark and its libraries."""
