@@ -51,7 +51,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
  *
  * <p>Argument: a folder. N.order there is a file of properties: bootstrap, topics and sizes
  * (one or two; records of each partition), parallelism, window_ms, within_ms (of the join), delay_ms, drift_ms
- * (0: without alignment), interval_ms, idle_ms (0: never), limit_s, and any "flink.KEY" and "kafka.KEY". The answer is
+ * (0: without alignment), interval_ms, watermark_every
+ * (records; 0: periodic only), idle_ms (0: never), limit_s, and any "flink.KEY" and "kafka.KEY". The answer is
  * N.json: rows counted by the start of their window, and late rows. N.trace has a sample each 2 ms,
  * of big-endian longs: ms since the epoch, nanoseconds of processor time, the lowest watermark of the windows,
  * and the next offset of each partition.
@@ -144,7 +145,8 @@ public class Backlog {
     /** Event time is the record's own timestamp. */
     static WatermarkStrategy<Long> times(Properties asked) {
         Duration delay = Duration.ofMillis(number(asked, "delay_ms"));
-        WatermarkStrategy<Long> times = WatermarkStrategy.forGenerator(of -> new Delayed(delay));
+        long every = number(asked, "watermark_every");
+        WatermarkStrategy<Long> times = WatermarkStrategy.forGenerator(of -> new Delayed(delay, every));
         long drift = number(asked, "drift_ms"), idle = number(asked, "idle_ms");
         times = idle == 0 ? times : times.withIdleness(Duration.ofMillis(idle));
         return drift == 0 ? times : times.withWatermarkAlignment(
@@ -219,16 +221,22 @@ public class Backlog {
      * bounded source, which fails if it is told to pause a split that it has just finished.
      */
     static class Delayed extends BoundedOutOfOrdernessWatermarks<Long> {
+        final long every;
+        long events;
         boolean ended;
 
-        Delayed(Duration delay) {
+        Delayed(Duration delay, long every) {
             super(delay);
+            this.every = every;
         }
 
         @Override
         public void onEvent(Long key, long timestamp, WatermarkOutput output) {
             ended |= key < 0;
             super.onEvent(key, timestamp, output);
+            if (every > 0 && ++events % every == 0) {
+                onPeriodicEmit(output);
+            }
         }
 
         @Override

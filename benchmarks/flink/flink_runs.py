@@ -30,11 +30,13 @@ Samples = tuple[Seconds, Seconds, Numbers, Numbers]
 @dataclass(frozen=True, slots=True)
 class Setting:
     """`interval_ms`: between two announcements of the coordinator; 0 without alignment. `idle_ms`:
-    of withIdleness; 0 without. `flink` and `kafka`: options of the job and of its consumers.
+    of withIdleness; 0 without. `watermark_every`: so many records of a partition; 0: by Flink's
+    interval alone. `flink` and `kafka`: options of the job and of its consumers.
     """
 
     interval_ms: int = 0
     idle_ms: int = 0
+    watermark_every: int = 0
     flink: Mapping[str, str] = field(default_factory=dict)
     kafka: Mapping[str, str] = field(default_factory=dict)
 
@@ -42,9 +44,14 @@ class Setting:
 UNALIGNED = Setting()
 DEFAULTS = Setting(interval_ms=1_000)
 BEST = Setting(
-    interval_ms=50,
+    interval_ms=20,
+    watermark_every=10,
     flink={"pipeline.watermark-alignment.buffer-size": "0", "pipeline.auto-watermark-interval": "10 ms"},
-    kafka={"max.poll.records": "50", "max.partition.fetch.bytes": "8192", "source.reader.element.queue.capacity": "1"},
+    kafka={
+        "max.poll.records": "50",
+        "max.partition.fetch.bytes": "8192",
+        "source.reader.element.queue.capacity": "1",
+    },
 )
 
 
@@ -93,6 +100,7 @@ class Flink:
             "parallelism": PARALLELISM,
             "interval_ms": setting.interval_ms,
             "idle_ms": setting.idle_ms,
+            "watermark_every": setting.watermark_every,
             "limit_s": limit_s,
             "flink.restart-strategy.type": "none",
             # a batch of Spark writes one, too
