@@ -3,14 +3,12 @@
     reports   one report a request, 32 connections: bare ASGI app (compiled parser; standard json),
               memory, Redis
     batch     10,000 reports a request: the JSON parser alone, memory, Redis
-    sizes     one report into a group of 10, 1,000 and 10,000 readers, on both stores; and the
-              memory that a reader takes
     streams   1,000 subscribers, a change every 100 ms: a bare loop over sockets, the service
     replicas  two processes over the same Redis on one group; one process, under the same load and
               half of it; two with a group each
     beside    this checkout's service beside that of another one, `--beside CHECKOUT`; only if named
 
-`make bench-coordinator ARGS="reports sizes --rounds 9"` runs a part. Rates are given twice: by the
+`make bench-coordinator ARGS="reports --rounds 9"` runs a part. Rates are given twice: by the
 clock, where the load generator and Redis want the same cores, and by the processor time of the
 service's own processes, which says what a report costs them; `…_with_redis` counts Redis's
 processor time as well. A ratio is the median over the rounds of one round's ratio, so that what
@@ -46,8 +44,6 @@ from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.redis import RedisServer
 
 COLUMNS = ("", "median (range)")
-SIZES = (10, 1_000, 10_000)
-"""A group has 10,000 readers at most, by default."""
 
 
 def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
@@ -77,32 +73,6 @@ def bench_reports(rounds: int, seconds: float) -> dict[str, Any]:
         "redis_to_memory_by_cpu": ratio(cpu, "redis", "memory"),
         "redis_to_memory_with_redis": ratio(both, "redis", "memory"),
     }
-
-
-def bench_sizes(rounds: int, seconds: float) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    with RedisServer() as redis:
-        for store in ("memory://", redis.url):
-            with ExitStack() as started:
-                served, grown = [], {}
-                for readers in SIZES:
-                    process = started.enter_context(CoordinatorProcess(store))
-                    before = resident(process)
-                    served.append(serving(str(readers), [process], f"of-{readers}", readers, min(readers, CONNECTIONS)))
-                    grown[readers] = (resident(process) - before) / readers
-                wall, cpu, _ = rates(served, rounds, seconds)
-            found["memory" if store == "memory://" else "redis"] = {
-                "per_second": medians(wall),
-                "cost_ratio": ratio(wall, str(SIZES[0]), str(SIZES[-1])),
-                "cost_ratio_by_cpu": ratio(cpu, str(SIZES[0]), str(SIZES[-1])),
-                "bytes_a_reader": round(grown[SIZES[-1]]),
-            }
-    return found
-
-
-def resident(process: CoordinatorProcess) -> int:
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
 
 
 def bench_batch(rounds: int, seconds: float) -> dict[str, Any]:
@@ -240,7 +210,7 @@ def ratio(found: Found, over: str, under: str) -> dict[str, float]:
     return {"median": statistics.median(each), "least": min(each), "most": max(each)}
 
 
-PARTS = ("reports", "batch", "sizes", "streams", "replicas")
+PARTS = ("reports", "batch", "streams", "replicas")
 IF_NAMED = ("beside",)
 
 
@@ -254,7 +224,6 @@ def bench(part: str, chosen: argparse.Namespace) -> dict[str, Any]:
     benches = {
         "reports": bench_reports,
         "batch": bench_batch,
-        "sizes": bench_sizes,
         "replicas": bench_replicas,
     }
     return benches[part](chosen.rounds, chosen.seconds)

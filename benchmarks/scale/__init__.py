@@ -1,0 +1,1 @@
+"""How far the coordinator and the planner go, and how their costs grow."""
