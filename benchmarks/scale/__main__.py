@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.scale import growth, http, pictures, virtual
 from benchmarks.tables import markdown
+from lockgate_coordinator.server import collect_garbage_seldom
 from lockgate_testbed.progress import progress_bar
 
 COLUMNS = ("operation", "by", "ms at each size", "exponent", "over the last decade")
@@ -44,7 +45,7 @@ def of_growth(chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield from rows
         found += rows
     print(markdown(COLUMNS, map(cells, found)))
-    print(*(pictures.draw(found, chosen.out) or ["no Chromium here to draw pictures with"]), sep=", ")
+    print(*(pictures.draw(found, chosen.out) or ["no pictures"]), sep=", ")
 
 
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -104,6 +105,7 @@ def main() -> None:
     if unknown:
         parser.error(f"{unknown[0]!r} is none of {', '.join(PARTS)}")
     chosen.out.mkdir(parents=True, exist_ok=True)
+    collect_garbage_seldom()  # as the coordinator does
     for part in chosen.parts or PARTS:
         with (chosen.out / f"{part}.jsonl").open("w", encoding="utf-8") as lines:
             print(json.dumps(conditions()), file=lines)

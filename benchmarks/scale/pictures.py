@@ -66,6 +66,10 @@ def chart(rows: Sequence[Mapping[str, Any]], dark: str) -> go.Figure:
 
 
 def draw(rows: Sequence[Mapping[str, Any]], out: Path) -> list[str]:
-    """Draw both pictures, and return their names. There is none without a Chromium."""
+    """Draw both pictures, and return their names. There is none without a Chromium, or without a
+    sweep that has a panel.
+    """
+    if not any(row["sweep"] in sweeps for row in rows for _, sweeps in PANELS.values()):
+        return []
     names = [f"scale{dark}.png" for dark in TEMPLATES]
     return [name for dark, name in zip(TEMPLATES, names, strict=True) if picture(chart(rows, dark), out / name)]

@@ -80,7 +80,7 @@ async def serve(
     """
     _raise_descriptor_limit()
     sys.setswitchinterval(0.001)  # how long a large body on a thread may keep the event loop waiting
-    _collect_garbage_seldom()
+    collect_garbage_seldom()
     app = create_app(store, settings, spans=traces.provider(os.environ))
     renewed = None if tls is None else RenewedTls(tls)
     with ExitStack() as sockets:
@@ -107,7 +107,7 @@ def _raise_descriptor_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _collect_garbage_seldom() -> None:
+def collect_garbage_seldom() -> None:
     """Make Python collect garbage less often. A large group has hundreds of thousands of objects,
     none of them in a cycle. A full collection would visit all of them, which takes 0.1 s, and free
     nothing. The smaller collections visit at most 10,000 and 60,000 objects in about 10 ms, while
