@@ -171,37 +171,47 @@ def of_live_readers(readers: int) -> Costs:
     yield "a report that each reader's stream hears", in_virtual_time(_service(1, readers, 2, streams=True))
 
 
-async def _over_redis(redis: RedisServer, readers: int) -> tuple[float, float]:
+async def _over_redis(redis: RedisServer, groups: int, readers: int) -> Costs:
     """Return the processor seconds of the coordinator and of Redis for one report."""
-    coordinator, name, draw = Coordinator(open_store(redis.url)), f"g{time.monotonic_ns()}", random.Random(readers)
-    events = [ReaderRegistrationEvent(subtask=subtask, config=CONFIG) for subtask in range(readers)]
-    epochs = [answer.epoch for answer in await asyncio.gather(*(coordinator.register(name, "s", e) for e in events))]
+    coordinator, draw = Coordinator(open_store(redis.url)), random.Random(readers)
+    epochs = dict[tuple[str, int], int]()
 
-    async def report(subtask: int, watermark: int) -> None:
-        event = ReportedWatermarkEvent(subtask=subtask, epoch=epochs[subtask], watermark=watermark)
+    async def report(name: str, subtask: int, watermark: int) -> None:
+        event = ReportedWatermarkEvent(subtask=subtask, epoch=epochs[name, subtask], watermark=watermark)
         await coordinator.report(name, "s", event)
 
-    await asyncio.gather(*(report(subtask, subtask) for subtask in range(readers)))
+    async def begin(name: str) -> None:
+        events = [ReaderRegistrationEvent(subtask=subtask, config=CONFIG) for subtask in range(readers)]
+        answers = await asyncio.gather(*(coordinator.register(name, "s", event) for event in events))
+        epochs.update({(name, each.subtask): each.epoch for each in answers})
+        await asyncio.gather(*(report(name, subtask, subtask) for subtask in range(readers)))
+
+    for first in range(0, groups, 50):
+        await asyncio.gather(*(begin(str(number)) for number in range(first, min(groups, first + 50))))
     with Redis.from_url(redis.url) as client:
 
         def used() -> float:
             found = client.info("cpu")
             return float(found["used_cpu_user"]) + float(found["used_cpu_sys"])
 
+        reports = max(200, groups)
         began, of_redis = time.process_time(), used()
-        for n in range(200):
-            await report(draw.randrange(readers), T0 + n)
+        for n in range(reports):
+            await report(str(n % groups), draw.randrange(readers), T0 + n)
         took = time.process_time() - began, used() - of_redis
-    await coordinator.delete(name)
     await end_all(coordinator)
-    return took[0] / 200, took[1] / 200
+    kind = "a report over Redis" if groups == 1 else "a report over Redis, readers of 5"
+    return iter(((f"{kind}: the coordinator", took[0] / reports), (f"{kind}: Redis", took[1] / reports)))
 
 
 def of_redis_readers(readers: int) -> Costs:
     with RedisServer() as redis:
-        coordinator, of_redis = asyncio.run(_over_redis(redis, readers))
-    yield "a report over Redis, the coordinator's part", coordinator
-    yield "a report over Redis, Redis's part", of_redis
+        return asyncio.run(_over_redis(redis, 1, readers))
+
+
+def of_redis_groups(groups: int) -> Costs:
+    with RedisServer() as redis:
+        return asyncio.run(_over_redis(redis, groups, 5))
 
 
 # -- the splits of a source --
@@ -298,6 +308,7 @@ SWEEPS = {
     "named": Sweep("partitions of the reader", (10, 100, 1_000, 5_000, 10_000), of_named),
     "groups": Sweep("groups of the coordinator", (1, 10, 100, 1_000), of_groups),
     "redis": Sweep("readers of the group", (10, 100, 1_000, 10_000), of_redis_readers),
+    "redis-groups": Sweep("groups of the coordinator", (10, 100, 1_000, 2_000), of_redis_groups),
     "live": Sweep("readers of the group, all live", (10, 30, 100, 300), of_live_readers),
     "splits": Sweep("splits of the source", (100, 1_000, 10_000, 50_000, 100_000), of_splits),
     "plans": Sweep("partitions of the query", plans.SIZES, plans.costs),

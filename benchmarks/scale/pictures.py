@@ -13,7 +13,7 @@ from benchmarks.skew.table import WIDTH, picture
 PANELS = {
     "readers": ("a report, and what concerns all readers", ("readers", "live", "redis")),
     "splits": ("splits that the coordinator assigns", ("splits",)),
-    "groups": ("groups of one coordinator", ("groups",)),
+    "groups": ("groups of one coordinator", ("groups", "redis-groups")),
     "plans": ("a plan, without Kafka's answers", ("plans",)),
 }
 COLOURS = ("#3f8ae0", "#d6403a", "#3aa35b", "#b07d2b", "#8e5bd0", "#777777")

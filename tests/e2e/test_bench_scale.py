@@ -63,7 +63,7 @@ def test_exponent_is_the_power_with_which_costs_grow(power: float) -> None:
     assert growth.exponent(sizes, [3e-6 * size**power for size in sizes]) == pytest.approx(power)
 
 
-@pytest.mark.parametrize("name", sorted(growth.SWEEPS.keys() - {"advise", "redis"}))
+@pytest.mark.parametrize("name", sorted(growth.SWEEPS.keys() - {"advise", "redis", "redis-groups"}))
 def test_each_sweep_measures_every_size(name: str) -> None:
     sizes = SIZES.get(name, (10, 200))
     rows = list(growth.measured(name, sizes, 1, ignored))
@@ -90,9 +90,9 @@ def test_readers_over_http_hear_at_both_processes(redis_server: object) -> None:
 @pytest.mark.long
 @pytest.mark.redis
 def test_command_writes_a_line_for_each_figure(tmp_path: Path, redis_server: object) -> None:
-    arguments = ["growth", "--sweeps", "redis", "advise", "--rounds", "1", "--most", "100", "--out", str(tmp_path)]
+    arguments = ["growth", "--sweeps", "redis", "redis-groups", "advise", "--rounds", "1", "--most", "100", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "benchmarks.scale", *arguments]
     subprocess.run(command, cwd=CHECKOUT, check=True, timeout=300)
     first, *rows = map(json.loads, (tmp_path / "growth.jsonl").read_text().splitlines())
     assert first["command"].startswith("bench-scale growth")
-    assert {row["sweep"] for row in rows} == {"redis", "advise"}
+    assert {row["sweep"] for row in rows} == {"redis", "redis-groups", "advise"}
