@@ -64,7 +64,7 @@ def measured(
                         used, began = {name: processor_seconds(pid) for name, pid in pids.items()}, time.monotonic()
                     for name, pid in pids.items():
                         resident[name].append(_resident(pid))
-                elif what != "begun":
+                else:
                     said += line
             lasted = time.monotonic() - began
             cores = {name: (processor_seconds(pids[name]) - before) / lasted for name, before in used.items()}

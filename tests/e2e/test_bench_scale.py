@@ -90,8 +90,8 @@ def test_readers_over_http_hear_at_both_processes(redis_server: object) -> None:
 @pytest.mark.long
 @pytest.mark.redis
 def test_command_writes_a_line_for_each_figure(tmp_path: Path, redis_server: object) -> None:
-    arguments = ["growth", "--sweeps", "redis", "redis-groups", "advise", "--rounds", "1", "--most", "100", "--out", str(tmp_path)]
-    command = [sys.executable, "-m", "benchmarks.scale", *arguments]
+    options = ["--sweeps", "redis", "redis-groups", "advise", "--rounds", "1", "--most", "100", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.scale", "growth", *options]
     subprocess.run(command, cwd=CHECKOUT, check=True, timeout=300)
     first, *rows = map(json.loads, (tmp_path / "growth.jsonl").read_text().splitlines())
     assert first["command"].startswith("bench-scale growth")
