@@ -1,6 +1,7 @@
 """Part `http`: readers over HTTP against two coordinator processes and a real Redis."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import httpx
 from redis import Redis
 
 from lockgate_testbed.coordinator import CoordinatorProcess
-from lockgate_testbed.process import processor_seconds
+from lockgate_testbed.process import GUARD, processor_seconds
 from lockgate_testbed.redis import RedisServer
 
 CONFIG = {"max_drift_ms": 60_000, "lease_ms": 30_000, "update_interval_ms": 1_000}
@@ -41,8 +42,9 @@ def measured(
             "warm_s": WARM_S,
             "interval_s": CONFIG["update_interval_ms"] / 1_000,
         }
+        guard = [sys.executable, "-I", "-S", str(GUARD), str(os.getpid())]  # it ends with this process
         driver = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("readers.py"))],
+            [*guard, sys.executable, str(Path(__file__).with_name("readers.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
