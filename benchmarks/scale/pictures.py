@@ -54,7 +54,7 @@ def chart(rows: Sequence[Mapping[str, Any]], dark: str) -> go.Figure:
                 legend="legend" if not place else f"legend{place + 1}",
                 **at,
             )
-        figure.update_xaxes(title_text=of_panel[0]["axis"], type="log", dtick=1, **at)
+        figure.update_xaxes(title_text=min((row["axis"] for row in of_panel), key=len), type="log", dtick=1, **at)
         figure.update_yaxes(title_text="ms", type="log", dtick=1, exponentformat="none", range=room, **at)
         domain = figure.layout[f"xaxis{place + 1 if place else ''}"].domain
         up = figure.layout[f"yaxis{place + 1 if place else ''}"].domain
