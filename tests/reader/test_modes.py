@@ -147,6 +147,12 @@ def test_a_group_s_coordinator_has_the_positions_so_nothing_is_restored(topic: s
         consumer.restore(())
 
 
+def test_consumer_in_kafka_s_group_refuses_to_restore_a_snapshot(topic: str, consumer_of: Consumers) -> None:
+    consumer = consumer_of(topic, {"group.id": "g"}, partitions="kafka", starting_offsets="committed")
+    with pytest.raises(ConfigurationError, match=r"Kafka's group .* return positions of your own from on_assigned="):
+        consumer.restore(())
+
+
 def test_a_partition_that_comes_later_is_read_from_its_first_record(
     kafka: KafkaBroker, topic: str, consumer_of: Consumers
 ) -> None:

@@ -54,26 +54,27 @@ class AlignedConsumer:
             some of them itself. With `enable.auto.commit` (default: only with
             `partitions="kafka"`), it commits the records that your code has finished every
             `auto.commit.interval.ms`. `auto.offset.reset` (default: error) applies to missing and
-            lost positions. It looks for new partitions every `topic.metadata.refresh.interval.ms`
-            (default: 1 minute; -1: never).
-        coordinator: The coordinator, the group to join, and this consumer's source in it. Consumers
-            of one source share its splits.
+            lost positions. The consumer looks for new partitions every
+            `topic.metadata.refresh.interval.ms` (default: 1 minute; -1: never).
+        coordinator: The coordinator, the alignment group to join, and the name of this consumer's
+            source in the group. Consumers of one source share its splits.
         max_drift: How far a split may run ahead of the slowest one. Default: 5 minutes.
-        max_out_of_orderness: How far out of order the records of one split are (default: 0), or a
-            `WatermarkStrategy` as in Flink.
+        max_out_of_orderness: How far out of order in event time the records of one split may be, or
+            a `WatermarkStrategy` as in Flink. Default: 0.
         idle_timeout: How late a live producer may be. The watermark of a split that is read to its
-            end stays this far behind the clock. Default: 1 minute.
-        event_time: Function of a record that returns ms since 1970, or None. Default: Kafka's
-            timestamp.
+            end stays this far behind the wall clock. Default: 1 minute.
+        event_time: Function that returns the event time of a record in ms since 1970, or None if it
+            has none. Default: Kafka's timestamp.
         starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition).
             Partitions without an offset start at their committed one, and partitions found later
-            start at their first record. With a datetime, all start at the first record whose Kafka
-            timestamp is this one or later, or at the end if there is no such record.
+            start at their first record. With a datetime, all partitions start at the first record
+            whose Kafka timestamp is not earlier, or at the end if there is no such record.
         ending_offsets: "latest" to stop at the current end of each split. Default: no end.
         partitions: "kafka" to get the splits from Kafka's consumer group, `group.id`. Default: the
-            coordinator assigns them; without one, the consumer reads all.
-        on_assigned: Called with new splits. It may return positions by (topic, partition).
-        on_revoked: Called with splits before they are given back.
+            coordinator assigns them; without one, the consumer reads all splits.
+        on_assigned: Called with newly assigned splits. It may return the offsets to start at, by
+            (topic, partition).
+        on_revoked: Called with splits before the consumer gives them back.
 
     Raises:
         ConfigurationError: An option is invalid; the message names it.
@@ -167,7 +168,9 @@ class AlignedConsumer:
             self._batch = {}  # the program has worked on it, or it goes back
 
     async def __aiter__(self) -> "AsyncIterator[Message]":
-        """Iterate over the records in an event loop. Waits and callbacks run in worker threads."""
+        """Iterate over the records in an asyncio event loop. Waiting and callbacks run in worker
+        threads.
+        """
         reader = await asyncio.to_thread(self._alone, self._open)
         reader.end_piece()
         while not reader.ended:
@@ -189,9 +192,11 @@ class AlignedConsumer:
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Start at the positions of a snapshot; other partitions start at their first record.
+        """Start the splits of a snapshot at the positions that it has for them.
 
-        Raises `WrongState` after the first record, `ConfigurationError` in a group, and
+        Partitions that are not in the snapshot start where `starting_offsets` has an offset or a
+        datetime for them, and otherwise at their first record. Raises `WrongState` after the first
+        record, `ConfigurationError` if the coordinator or Kafka's group assigns the splits, and
         `UnreadableBytes` if `state` is not a snapshot.
         """
         if self._reader is not None:
@@ -200,6 +205,11 @@ class AlignedConsumer:
             raise ConfigurationError(
                 "AlignedConsumer(coordinator): in a group the coordinator assigns splits and their positions, so "
                 "restore() cannot be used; return positions of your own from on_assigned="
+            )
+        if self._options.partitions == "kafka":
+            raise ConfigurationError(
+                "AlignedConsumer(partitions): Kafka's group assigns splits and stores their positions, so restore() "
+                "cannot be used; return positions of your own from on_assigned="
             )
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
@@ -214,7 +224,7 @@ class AlignedConsumer:
     def number_of(self, record: "Message") -> int:
         """Return the fencing token of the assignment under which `record` was returned.
 
-        Raises `WrongState` if the record's split has been given away in the meantime.
+        Raises `WrongState` if this consumer no longer owns the record's split.
         """
         key = (str(record.topic()), int(record.partition() or 0))
         split = self._started("number_of").assignment.splits.get(key)
@@ -223,7 +233,8 @@ class AlignedConsumer:
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Send an event to the source's enumerator. The coordinator's REST API lists it.
+        """Send an event to the source's enumerator in the coordinator, whose REST API lists the
+        event.
 
         Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes, and
         `ConfigurationError` if the consumer has no coordinator.
@@ -265,7 +276,9 @@ class AlignedConsumer:
         return status_of(self._reader, closed=self._closed)
 
     def metrics(self) -> dict[str, float]:
-        """Return the consumer's metrics by name: counters, and the figures of `status`."""
+        """Return the consumer's metrics by name: counters, and numbers that `status` has as
+        well.
+        """
         return metrics_of(self._reader)
 
     def stop(self, *, drain: bool = False) -> None:
@@ -280,8 +293,8 @@ class AlignedConsumer:
             self._reader.stop(drain=drain)
 
     def close(self) -> None:
-        """Stop, give the splits back, and commit if automatic commits are enabled. Leaving a `with`
-        block does the same.
+        """Stop reading, give the splits back, and commit if automatic commits are enabled. Leaving
+        a `with` block does the same.
 
         After an error in the `with` block, the current record or batch counts as not returned, and
         nothing is committed.
@@ -324,8 +337,8 @@ class AlignedConsumer:
         await asyncio.to_thread(self._close, failed=error is not None)
 
     def _handle_sigterm(self, handles: bool) -> None:
-        """Install a handler of SIGTERM that ends the iteration, or remove it. A handler that the
-        program has installed stays.
+        """Install a SIGTERM handler that ends the iteration or, without `handles`, remove it. A
+        handler that the program has installed is kept.
         """
         if threading.current_thread() is not threading.main_thread():
             return
@@ -370,6 +383,8 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Return the result of `call`. A lock makes such calls and `close` run one at a time."""
+        """Return the result of `call`. A lock ensures that no other such call and no `close` runs
+        meanwhile.
+        """
         with self._busy:
             return call()
