@@ -1,8 +1,8 @@
 """The clocks that the reader uses.
 
-`now_s` measures leases. It keeps running while the process is stopped and while the machine sleeps,
-so that a process that was stopped notices if its lease has ended. Only differences between its
-values have a meaning, and only on one machine.
+`now_s` returns seconds, for the measurement of leases. Its clock keeps running while the process is
+suspended or the machine sleeps, so a process that was suspended can notice that its lease has
+ended. Only the difference between two values on the same machine has a meaning.
 """
 
 import time
@@ -13,10 +13,10 @@ now_s = partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK
 
 
 def monotonic_ms() -> int:
-    """Return the machine's monotonic clock, in ms."""
+    """Return the time of the machine's monotonic clock, in ms."""
     return time.monotonic_ns() // 1_000_000
 
 
 def wall_clock_ms() -> int:
-    """Return the wall clock, in ms since 1970."""
+    """Return the wall-clock time, in ms since 1970."""
     return time.time_ns() // 1_000_000

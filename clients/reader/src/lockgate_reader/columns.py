@@ -1,4 +1,6 @@
-"""Records as Arrow columns. Only this module imports pyarrow, which the extra `arrow` installs."""
+"""Converts records to Arrow batches. Only this module imports pyarrow, which the extra `arrow`
+installs.
+"""
 
 from array import array
 
@@ -22,7 +24,7 @@ SCHEMA = pa.schema(
 
 
 class Columns:
-    """The columns of one Arrow batch while it is built, with the number of `rows` so far."""
+    """Builds one Arrow batch from records. `rows` counts the records added so far."""
 
     def __init__(self) -> None:
         self._topics: dict[str, int] = {}

@@ -1,5 +1,6 @@
-"""The options of `AlignedConsumer`: immutable, and checked when they are created. Those that
-`lockgate_spark` has, too, have the same names and defaults. librdkafka's settings are in `kafka`.
+"""The options of `AlignedConsumer`, which are immutable and checked when they are created. Options
+that `lockgate_spark` also has have the same names and defaults there. The option `kafka` has the
+settings of librdkafka.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,17 +75,19 @@ class Options:
 
     @property
     def name(self) -> str:
-        """Return the source's default name in its group."""
+        """Return the default name of the consumer's source in the alignment group."""
         return "-".join(self.topics)
 
     @property
     def start(self) -> int:
-        """Return the named offset, such as `EARLIEST_OFFSET`, of splits without a given offset."""
+        """Return the named offset, such as `EARLIEST_OFFSET`, at which splits without an offset
+        start.
+        """
         return _WORDS[self.starting_offsets] if isinstance(self.starting_offsets, str) else COMMITTED_OFFSET
 
     @property
     def start_offsets(self) -> Mapping[Key, int]:
-        """Return the offsets to begin at, by topic and partition."""
+        """Return the offsets at which splits start, by topic and partition."""
         return self.starting_offsets if isinstance(self.starting_offsets, Mapping) else {}
 
     @property
@@ -95,13 +98,15 @@ class Options:
 
     @property
     def max_drift_ms(self) -> int:
-        """Return how far (ms) a split may be ahead of the slowest one in event time."""
+        """Return how far (ms) a split may be ahead of the slowest split in event time."""
         drift = DEFAULT_MAX_DRIFT if self.max_drift is None else self.max_drift
         return milliseconds("AlignedConsumer(max_drift)", drift)
 
     @property
     def disorder_ms(self) -> int:
-        """Return the out-of-orderness in ms; 0 with a `WatermarkStrategy`, which has its own."""
+        """Return `max_out_of_orderness` in ms; 0 if it is a `WatermarkStrategy`, which has its own
+        bound.
+        """
         delay = self.max_out_of_orderness
         if delay is None or isinstance(delay, WatermarkStrategy):
             return 0
@@ -109,7 +114,9 @@ class Options:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how late (ms) a live producer may be; None if the strategy has no idleness."""
+        """Return how late (ms) a live producer may be; None if the `WatermarkStrategy` has no idle
+        timeout.
+        """
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
@@ -118,20 +125,24 @@ class Options:
 
     @property
     def strategy(self) -> WatermarkStrategy:
-        """Return the strategy that generates the watermark of each split."""
+        """Return the strategy from which the watermark of each split is generated."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             return self.max_out_of_orderness
         return WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(ms=self.disorder_ms))
 
     @property
     def commit_interval_ms(self) -> int | None:
-        """Return the time (ms) between automatic commits; None if only the program commits."""
+        """Return the time (ms) between automatic commits; None if automatic commits are
+        disabled.
+        """
         commits = self.kafka.get(COMMIT, self.partitions == "kafka")
         return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(commits) else None
 
     @property
     def discovery_ms(self) -> int:
-        """Return how often new partitions are looked for, in ms; 0: never."""
+        """Return the time (ms) between two searches for new partitions; 0 if there is only the
+        first one.
+        """
         return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 
 

@@ -8,7 +8,8 @@ from lockgate_http.errors import AlignmentError
 
 
 class NoStartingOffset(AlignmentError):
-    """Raised if a split has no position to continue from, and the options do not name one.
+    """Raised if a split has no position to continue from, and the options do not give one.
 
-    Either nothing was committed, Kafka has deleted the next record, or the topic was created again.
+    Either no offset was committed, Kafka has deleted the next record, or the topic was created
+    again.
     """

@@ -1,22 +1,27 @@
-"""The interface between a reader and its place, which assigns its splits and sets its read limit.
+"""The interface between a reader and its `Place`: the object that assigns splits to the reader, and
+sets the event time up to which its records may be returned (its read limit).
 
-In each exchange, the reader passes its whole state and gets all orders that now apply. Neither is
-an event, so an exchange may be repeated or left out.
+`Alone` is the place of a reader without a coordinator. The package `group` has the other places.
 
-**Holding.** `Orders.assigned` has every split that the reader should hold. A new split is opened at
-its starting offset. A split that is no longer listed under its number is dropped at once. A split
-that `give_back` names is drained: no more of its records are returned, and it moves from
-`ReaderState.held` to `ReaderState.returned` with its final position. It stays there until the
-orders no longer name it.
+In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
+Since both are complete, a call may be repeated or left out.
 
-**Numbers.** Each assignment of a split has a number that is never used again: its fencing token.
-All that the reader reports about a split refers to that number.
+**Splits.** `Orders.assigned` has every split that the reader should read. A split that is new in it
+is opened at its starting offset. A split that is no longer in it under the same number is closed at
+once. A split in `Orders.give_back` is given back: none of its further records are returned, and it
+moves from `ReaderState.held` to `ReaderState.returned` with its final position. It stays there
+until the orders no longer contain it.
 
-**The deadline.** No record is returned at or after the time `Orders.until` of
-`lockgate_reader.clock.now_s`, which is checked before each record. A later exchange may extend it.
+**Numbers.** Each time the coordinator assigns a split, the assignment gets a new number, which is
+the split's fencing token. Each report about a split contains the number of its assignment.
 
-**Threads.** `exchange` must not wait for the network: it passes the state to a thread of the place,
-and returns the newest orders that have arrived. `wake` may be called from any thread.
+**The deadline.** No record is returned once `lockgate_reader.clock.now_s` has reached
+`Orders.until`. This is checked before each record. A later call of `exchange` may extend the
+deadline.
+
+**Threads.** `exchange` must not wait for the network. A place that uses the network does so in its
+own thread, and `exchange` returns the newest orders that this thread has received. `wake` may be
+called from any thread.
 """
 
 import warnings
@@ -33,8 +38,8 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class AssignedSplit:
-    """A split to read from its starting offset. `number` identifies the assignment, and is never
-    used again.
+    """A split to read from its starting offset. `number` identifies the assignment; the coordinator
+    never uses a number again.
     """
 
     split: KafkaPartitionSplit
@@ -46,13 +51,14 @@ class ReaderSplit:
     """A split that the reader owns, with its position.
 
     Attributes:
-        split: The split. Its starting offset is the next record to return.
+        split: The split. Its starting offset is that of the next record to return.
         number: Fencing token of the split's assignment.
         watermark: The split's watermark in ms; MIN before the first record.
-        idle: Whether the split is left out of the watermark, after `idle_timeout` without records.
+        idle: Whether other splits do not wait for this one, because its records have no event
+            times, or because its watermark generator has marked it as idle.
         paused: Whether the split's next record is above the read limit.
         next_time: Event time (ms) of the next record; None if it is not known.
-        went_back: Whether the topic was deleted and created again, so that the split starts over.
+        went_back: Whether the split starts over because its topic was deleted and created again.
 
     """
 
@@ -69,13 +75,17 @@ class ReaderSplit:
 class ReaderState:
     """The whole state of a reader.
 
-    `watermark` is the lowest watermark (ms) of the reader's splits, and MIN before the first one.
-    Other readers do not wait for an `idle` reader. With `ended`, nothing is left to read, now or
-    later. `reach` is the event time (ms) up to which the records of all splits are fetched. `held`
-    has the splits that the reader holds. `returned` splits were given back, at their final
-    positions, and `finished` ones were read to their stopping offset. `discovered` has the splits
-    that the last listing of the topics found; None before the first one. `source_events` are the
-    events that the program sent since the last exchange.
+    Attributes:
+        watermark: Lowest watermark (ms) of the reader's splits; MIN before the first one.
+        reach: Event time (ms) up to which the records of all splits are fetched.
+        idle: Whether other readers do not wait for this one.
+        ended: Whether nothing is left to read, now or later.
+        held: Splits that the reader is reading.
+        returned: Splits that the reader has given back, at their final positions.
+        finished: Splits that were read to their stopping offset.
+        discovered: Splits that were found when the topics were last listed; None before that.
+        source_events: Events that the program has sent since the last call of `exchange`.
+
     """
 
     watermark: int = MIN
@@ -93,12 +103,18 @@ class ReaderState:
 class Orders:
     """All orders of a place that now apply.
 
-    No record above `ceiling` (ms) or above the reader's own limit is returned, and none at or after
-    the deadline `until` (seconds). `assigned` has every split to hold. It is None while the place
-    does not know them; the reader then keeps the splits that it has. `give_back` has the ids of
-    splits to give back. With `no_more_splits`, no split will be added. `discover` is the number of
-    a request to list the splits of the topics; a new number is a new request. `waits_for` says in
-    words what the ceiling waits for. The program gets each of the `source_events` once.
+    Attributes:
+        ceiling: Event time (ms) above which no record may be returned.
+        until: Deadline in seconds of `now_s`, at and after which no record may be returned.
+        assigned: Every split to read. None while the place cannot determine them; the reader then
+            keeps the splits that it has.
+        give_back: Ids of the splits to give back.
+        no_more_splits: Whether no split will be added later.
+        discover: Number of a request to list the splits of the topics; a new number is a new
+            request.
+        waits_for: What keeps the ceiling from rising, such as a reader, in words.
+        source_events: New events for the program. Each is passed once.
+
     """
 
     ceiling: int = MAX
@@ -112,35 +128,46 @@ class Orders:
 
 
 class Place:
-    """The interface that assigns splits to a reader, takes its state and sets its read limit."""
+    """Base class of places. A place assigns splits to one reader, gets the reader's state and sets
+    its read limit. This class itself assigns no splits and sets no limit.
+    """
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start the place; called once. `wake` makes the reader exchange before its next record."""
+        """Start the place. The reader calls this once. The place calls `wake` when it has new
+        orders, and the reader then calls `exchange` before it returns another record.
+        """
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Process `state`, and return the newest orders. Raises an error if the reader must end."""
+        """Process the reader's `state`, and return the newest orders. Raises an error if the reader
+        must stop.
+        """
         return Orders()
 
     def rebalanced(
         self, *, assigned: Iterable[Key] = (), revoked: Iterable[Key] = (), gone: Iterable[Key] = ()
     ) -> None:
-        """Apply a rebalance of Kafka's consumer group: partitions that are new, are to be given
-        back, or no longer belong to this reader.
+        """Apply a rebalance of Kafka's consumer group: `assigned` partitions are new, `revoked`
+        ones must be given back, and `gone` ones no longer belong to this reader.
         """
 
     def leave(self, state: ReaderState) -> None:
-        """Leave the place with the final `state`. No record is returned afterwards."""
+        """Process the reader's final `state`, and stop the place. No record is returned
+        afterwards.
+        """
 
     def abandon(self) -> None:
-        """Give up a reader that was dropped. Garbage collection calls this, so it must not wait."""
+        """Stop the place of a reader that was dropped without `close`. Garbage collection calls
+        this, so it must not wait.
+        """
 
 
 class Alone(Place):
-    """The place of a reader without a coordinator, which holds all splits of its topics.
+    """Assigns all splits of the topics to one reader, without a coordinator.
 
-    The first splits start at the named offset `start`, and those found later at their first record.
-    If `known` splits are restored, all others count as found later. Topics are listed every
-    `discovery_ms`, or only once if that is 0 or the reader is `bounded`.
+    Splits that have no offset start at the named offset `start` if the first list of the topics has
+    them, and at their first record if they are found later. If `known` splits are restored from a
+    snapshot, all others count as found later. Topics are listed every `discovery_ms`, or only once
+    if that is 0 or the reader is `bounded`.
     """
 
     def __init__(
@@ -160,7 +187,9 @@ class Alone(Place):
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Return all discovered splits that are not finished, and ask for a new list when due."""
+        """Return orders to read all discovered splits that are not finished and, if due, to list
+        the topics again.
+        """
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
             self._add(state.discovered)
@@ -184,7 +213,9 @@ class Alone(Place):
 
 
 def abandoned(place: Place, name: str) -> None:
-    """Abandon the place of a consumer that was dropped without `close`, and warn of it."""
+    """Abandon the place of a consumer that was dropped without `close`, and emit a
+    `ResourceWarning`.
+    """
     place.abandon()
     said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
     warnings.warn(said, ResourceWarning, stacklevel=2)

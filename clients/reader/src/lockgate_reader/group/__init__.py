@@ -1,7 +1,9 @@
-"""The place of a reader in a group: the coordinator sets its read limit, and may assign its splits.
+"""Places (`lockgate_reader.place`) of readers in an alignment group: the coordinator sets the read
+limit, and may assign the splits.
 
-`consumer` uses it. docs/internals/protocol.md has the protocol. The rules are in `standing` (what
-is reported), `holdings` (which splits are held) and `fencing` (until when).
+`lockgate_reader.consumer` uses this package. docs/internals/protocol.md describes the protocol. The
+rules are in `standing` (what a reader reports), `holdings` (which splits it should read) and
+`fencing` (until when it may read them).
 """
 
 from lockgate_reader.group.from_kafka import FromKafka

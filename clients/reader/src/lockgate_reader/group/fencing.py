@@ -1,43 +1,50 @@
-"""The lease of a reader's splits, measured by the reader's own clock. Pure.
+"""The lease of a reader's splits, measured by the reader's own clock. This module does no I/O.
 
-**The rule.** The coordinator assigns a reader's splits to another one no earlier than a lease L
-after it received the reader's last exchange, by its own clock. The reader returns no record from
+**The rule.** Let L be the length of the lease. An exchange is a request in which the reader lists
+its splits (`joined`). The coordinator assigns these splits to another reader no earlier than L
+after it received the reader's last exchange, measured by its own clock. The reader measures time by
+its own monotonic clock, and returns no record at or after this deadline:
 
-    the time at which it sent the last exchange that was answered  +  L · (1 − r)
+    deadline = t + L · (1 − r)
 
-on, by its own monotonic clock. r is how much faster or slower one clock may run than the other one.
+Here, t is the time at which the reader sent the last exchange that was answered, and r is how much
+faster or slower one of the two clocks may run than the other.
 
-**Why that is enough.** Let s be the time at which the exchange was sent and e ≥ s that at which it
-was received, both by a third clock of true time. A clock whose rate is within r/2 of true time
-shows L · (1 − r) after at most L · (1 − r) / (1 − r/2) ≤ L · (1 − r/2) of it. The other one shows L
-after at least L / (1 + r/2) ≥ L · (1 − r/2). So the reader stops at s + L · (1 − r/2) at the
-latest, and its splits are free at e + L · (1 − r/2) at the earliest.
+**Why that is enough.** Let s be the true time at which the exchange was sent, and e ≥ s the true
+time at which it was received. A clock whose rate is within r/2 of the true rate advances by L · (1
+− r) in a true time of at most L · (1 − r) / (1 − r/2) ≤ L · (1 − r/2). It advances by L in a true
+time of at least L / (1 + r/2) ≥ L · (1 − r/2). So the reader stops at s + L · (1 − r/2) at the
+latest, and the coordinator assigns its splits to others at e + L · (1 − r/2) at the earliest.
 
-**What it assumes.** Both clocks are monotonic, and go on while the process is stopped or the
-machine sleeps. Quartz is off by at most 0.0001, and NTP slews clocks by at most 0.0005 (RFC 5905,
-11.3); r is 0.01. The clock of the coordinator's store may be set: a jump forward lengthens leases
-(`lockgate.group.clock_jumps`), and a jump back ends none early.
+**What it assumes.** Both clocks are monotonic, and keep running while the process is suspended or
+the machine sleeps. Quartz clocks are off by at most 0.0001, and NTP slews clocks by at most 0.0005
+(RFC 5905, 11.3); r is 0.01. If the clock of the coordinator's store jumps forward, leases become
+longer (`lockgate.group.clock_jumps`). If it jumps back, no lease ends early.
 
-**After the lease**, no record is returned until the coordinator has answered an exchange that was
-sent after its end. A coordinator that has lost its history does not know which readers hold which
-splits, so its answer does not renew a lease that is over.
+**After the lease has ended**, no record is returned until the coordinator has answered an exchange
+that was sent after the end. A coordinator that has lost its history cannot tell which readers have
+which splits, so its answer does not renew a lease that has ended.
 
-A process may be stopped between its last look at the clock and the next line of the user's program.
-No clock can close this gap, but a store can: it rejects numbers (`number_of`) below the highest
-one.
+**The remaining gap.** A process may be suspended after it has checked its clock, and before the
+next line of the user's program runs. No clock can close this gap, but the user's database can: it
+rejects writes whose fencing token (`AlignedConsumer.number_of`) is lower than the highest one that
+it has seen.
 """
 
 from dataclasses import dataclass
 from math import inf
 
 RATE_ERROR = 0.01
-"""r: how much faster or slower the reader's clock may run than that of the coordinator's store."""
+"""r: by what fraction the reader's clock and the coordinator's store may differ in rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitLease:
-    """The lease of a reader's splits, by its own clock in seconds. No record may be returned at or
-    after `until`, which the exchange sent at `sent_at` has set. `rate_error` is r.
+    """The lease of a reader's splits. All times are in seconds of the reader's own clock.
+
+    No record may be returned at or after `until`. The request to the coordinator that set this
+    deadline was sent at `sent_at`. The clocks of the reader and of the coordinator's store may
+    differ in rate by the fraction `rate_error`.
     """
 
     until: float = -inf
@@ -45,16 +52,18 @@ class SplitLease:
     rate_error: float = RATE_ERROR
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease after the answer at `now` to an exchange that was sent at `sent_at`.
+        """Return the lease after the coordinator's answer, which arrived at `now`, to a request
+        that was sent at `sent_at`.
 
-        A group with a shorter lease shortens this one. A lease that is over is renewed only if the
-        exchange was sent after its end, and the coordinator is `settled`: it has not just lost its
-        state of other readers.
+        The answer's `lease_ms` always applies, so the new lease may be shorter than the old one. A
+        lease that has ended is renewed only if the request was sent after the end, and the
+        coordinator is `settled`: it has not just lost its history of which readers have which
+        splits.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self
         return SplitLease(sent_at + lease_ms / 1000 * (1 - self.rate_error), sent_at, self.rate_error)
 
     def is_over(self, now: float) -> bool:
-        """Return whether no record may be returned at `now`."""
+        """Return whether the lease has ended at `now`, so that no record may be returned."""
         return now >= self.until

@@ -1,14 +1,16 @@
-"""The place of a reader whose splits are assigned by Kafka's own consumer group.
+"""The place (`lockgate_reader.place`) of a reader whose splits are assigned by Kafka's own consumer
+group.
 
 Kafka's client reports in callbacks which partitions are assigned and revoked (`kafka.client`). Each
 partition is a split that starts at its committed offset. The read limit is that of the alignment
-group, if the reader is in one (`reports`). The coordinator then assigns no splits, and keeps no
+group, if the reader is in one (`reports`). The coordinator then assigns no splits, and stores no
 positions.
 
 **Differences from splits that the coordinator assigns.** Positions are in Kafka, so records that
-were returned but not committed are returned again. The number of an assignment is this reader's own
-count and no fencing token, because Kafka has none for records. While a partition moves, no reader
-reports it, so for that moment the group does not wait for it.
+were returned but not committed are returned again. The numbers of assignments are counted by this
+reader and are not fencing tokens, because Kafka has none for records. While a partition moves from
+one reader to another, neither of them reports it, so the alignment group does not wait for it
+during that time.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,7 +22,9 @@ from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderState
 
 
 class FromKafka(Place):
-    """The place of a reader whose read limit comes from the place `group`, by default none."""
+    """The place of a reader whose splits come from Kafka's group. Its read limit comes from
+    `group`, the place of the alignment group; by default, there is no limit.
+    """
 
     def __init__(self, group: Place | None = None) -> None:
         self._group = group or Place()
@@ -29,11 +33,13 @@ class FromKafka(Place):
         self._numbers = count(1)
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Enter the alignment group, if there is one."""
+        """Join the alignment group, if there is one."""
         self._group.enter(wake)
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Return the splits that Kafka has assigned, and the read limit of the alignment group."""
+        """Return orders with the splits that Kafka has assigned, and the read limit of the
+        alignment group.
+        """
         orders = self._group.exchange(state)
         return replace(orders, assigned=tuple(self._assigned.values()), give_back=self._revoked)
 

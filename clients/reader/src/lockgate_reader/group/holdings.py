@@ -1,18 +1,21 @@
-"""The splits that a reader should hold according to the coordinator's answers, and the reader's own
-messages about them. Pure; `joined` calls it under its lock.
+"""Tracks which splits a reader should have, according to the coordinator's answers, and composes
+the reader's requests. This module does no I/O; `joined` calls it while it holds its lock.
 
-Each exchange names all splits that the reader holds, and each answer names those to add and to
-remove. A split that neither of them names no longer belongs to the reader. If an answer is lost,
-the next exchange repeats everything. Each exchange has the revision of the last answer, from which
-the coordinator recognises that its store has lost data.
+A request to the coordinator (`SplitExchange`) lists all splits that the reader has, and the answer
+(`SplitAnswer`) lists those to add and to remove. A split that is in neither of them no longer
+belongs to the reader. If an answer is lost, the next request contains everything again. Each
+request has the revision of the last answer, which shows the coordinator whether its store has lost
+data.
 
-    in the answer       effect for the consumer
-    add_splits          a new split in `assigned`, under its number
-    give_back           the split stays in `assigned`, and is to be drained and returned
-    stop                the split is no longer in `assigned`, and is dropped at once
-    (given back)        the same, once the exchange that gave the split back is answered
+    in the answer       effect for the reader
+    add_splits          the split is added to `assigned`, under its number
+    give_back           the split stays in `assigned` until the reader has given it back
+    stop                the split is removed from `assigned`, and the reader closes it at once
 
-A split that starts at `LATEST_OFFSET` is *unresolved* until an exchange with its actual offset is
+A split that was given back is removed from `assigned` when the request that gave it back is
+answered.
+
+A split that starts at `LATEST_OFFSET` is *unresolved* until a request with its actual offset is
 answered. Until then, no record is returned: if the split moved, its next owner would start later.
 """
 
@@ -32,9 +35,9 @@ Numbered = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class SourceWishes:
-    """A reader's options for its source. The first splits start at the named offset `start`. Splits
-    are listed every `discovery_ms`, or only once if that is 0. A `bounded` source gets no splits
-    later.
+    """A reader's options for its source, which are sent to the coordinator. The first splits start
+    at the named offset `start`. Topics are listed every `discovery_ms`, or only once if that is 0.
+    No splits are added later to a `bounded` source.
     """
 
     start: int
@@ -43,10 +46,11 @@ class SourceWishes:
 
 
 class Holdings:
-    """The splits of one reader: in `assigned` by id, which is None before the first answer.
+    """The splits that the coordinator has assigned to one reader.
 
-    `discover` is the number of the latest request to list the splits. `settled` is False while the
-    coordinator delays assignments, as it does after it has lost its history.
+    `assigned` has the splits by id; it is None before the coordinator's first answer. `discover` is
+    the number of the latest request to list the topics. `settled` is False while the coordinator
+    delays assignments, as it does after it has lost its history.
     """
 
     def __init__(self, wishes: SourceWishes, name: str) -> None:
@@ -68,29 +72,35 @@ class Holdings:
         self._ids = count(1)
 
     def says(self, state: ReaderState) -> None:
-        """Queue the source events in `state` for the coordinator. Call it once for each state."""
+        """Queue the source events in `state` to be sent to the coordinator. Call this once for each
+        state.
+        """
         for event in state.source_events:
             self._outgoing.append(
                 SourceEvent(id=f"{self._name}-{next(self._ids)}", event=cast(Mapping[str, Any], event))
             )
 
     def hears(self, revision: float) -> None:
-        """Record that an event announced a change, with its revision or infinity."""
+        """Record that the coordinator's event stream announced a change with `revision`, or
+        infinity.
+        """
         self._news = max(self._news, revision)
 
     @property
     def has_news(self) -> bool:
-        """Return whether an event announced a change that no answer covers yet."""
+        """Return whether the event stream announced a change that no answer contains yet."""
         return self._news > (self._seen or 0)
 
     @property
     def unresolved(self) -> frozenset[Numbered]:
-        """Return the splits at `LATEST_OFFSET` whose actual offset the coordinator lacks."""
+        """Return the splits at `LATEST_OFFSET` whose actual offset the coordinator does not have
+        yet.
+        """
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
         return frozenset((each.split.split_id, each.number) for each in latest) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the consumer gets these orders. It may open all splits but those in
+        """Record that the reader gets orders with these splits. It may open all except those in
         `give_back`.
         """
         level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
@@ -103,18 +113,22 @@ class Holdings:
         return events
 
     def is_urgent(self, state: ReaderState) -> bool:
-        """Return whether `state` has something that the coordinator waits for."""
+        """Return whether the coordinator waits for something in `state`, such as a split that was
+        given back.
+        """
         unresolved = self.unresolved
         resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in state.held)
         leaves = bool(self._leaving(state) or self._unopened())
         return leaves or resolves or bool(self._outgoing) or self._discovered(state) is not None
 
     def returning(self, state: ReaderState) -> list[ReaderSplit]:
-        """Return the splits in `state` that the coordinator has not taken back yet."""
+        """Return the splits given back in `state` that the coordinator has not taken back yet."""
         return [each for each in state.returned if self._is_own(each)]
 
     def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
-        """Return the exchange for `state`. Its answer will cover all changes announced so far."""
+        """Return the request to send for `state`. Its answer will have all changes announced so
+        far.
+        """
         self._news = 0.0
         return SplitExchange(
             epoch=epoch,
@@ -134,7 +148,7 @@ class Holdings:
         )
 
     def farewell(self, state: ReaderState, epoch: int) -> SplitExchange:
-        """Return the last exchange, which gives back all splits."""
+        """Return the reader's last request, which gives back all its splits."""
         given_back = [each for each in (*state.held, *state.returned) if self._is_own(each)]
         finished = [each for each in state.finished if self._is_own(each)]
         return SplitExchange(
@@ -146,7 +160,9 @@ class Holdings:
         )
 
     def answered(self, sent: SplitExchange, answer: SplitAnswer, state: ReaderState) -> None:
-        """Update splits and events from the `answer` to `sent`, which was made from `state`."""
+        """Update the splits and source events from the `answer` to the request `sent`, which was
+        composed from `state`.
+        """
         added = {each.split.split_id: AssignedSplit(each.split, each.assignment) for each in answer.add_splits}
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
@@ -180,7 +196,9 @@ class Holdings:
         return any(self._is_own(each) for each in (*state.returned, *state.finished))
 
     def _unopened(self) -> list[wire.NumberedSplit]:
-        """Return the splits that must be given back, and were never offered to the consumer."""
+        """Return the splits that must be given back, and that the reader was never ordered to
+        open.
+        """
         splits = [each for name, each in (self.assigned or {}).items() if name in self.give_back]
         return [
             wire.NumberedSplit(split=each.split, assignment=each.number)
@@ -189,13 +207,13 @@ class Holdings:
         ]
 
     def _is_own(self, held: ReaderSplit) -> bool:
-        """Return whether the last answer left the split to this reader, under the same number."""
+        """Return whether the split still belongs to this reader, under the same number."""
         own = (self.assigned or {}).get(held.split.split_id)
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether a position below the coordinator's is right, because the reader began
-        there.
+        """Return whether the coordinator should accept a position that is below its own one,
+        because the reader started there or the topic was created again.
         """
         own = (self.assigned or {})[held.split.split_id]
         return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset

@@ -1,14 +1,19 @@
-"""The place of a reader whose splits the coordinator assigns.
+"""The place (`lockgate_reader.place`) of a reader whose splits the coordinator assigns.
 
-It adds the *exchange of splits* to the reports of `reports`. An exchange says which splits the
-reader holds, and its position in each. The answer has the splits to hold, and the lease.
+In addition to the reports of its base class (`reports`), it sends requests that are called
+*exchanges*. An exchange lists the splits that the reader has, with its position in each. The
+coordinator's answer lists the splits that the reader should have, and gives the length of the
+lease.
 
-**When.** Splits are exchanged every update interval, and at once if a split was given back, read to
-its end or discovered, if the event stream announces a change, or if the lease is over. After a hard
-kill, records that were returned since the last answered exchange are returned again.
+**When exchanges are sent.** An exchange is sent every update interval. It is sent at once if a
+split was given back, read to its end or discovered, if the coordinator's event stream announces a
+change, or if the lease has ended.
 
-**Outages.** The lease keeps running. Once it is over, no record is returned under any `on_outage`
-policy, because another reader may have the splits by then.
+**After a crash.** If the process is killed, records that were returned since the last answered
+exchange are returned again.
+
+**Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
+record is returned under any `on_outage` policy, because another reader may have the splits by then.
 """
 
 import logging
@@ -48,7 +53,7 @@ class JoinedPlace(ReportingPlace):
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
-        """Return whether the coordinator assigns splits now."""
+        """Return whether the coordinator assigns splits now, as it does once any delay is over."""
         return self._holdings.settled
 
     def _given(self, state: ReaderState) -> Orders:

@@ -1,8 +1,8 @@
-"""Prompt notices of changes to a reader's splits, from the reader's own event stream.
+"""Receives the coordinator's events about changes to a reader's splits, which the next request to
+the coordinator would otherwise show later.
 
-An event is only a reason to exchange, because it may be outdated when it arrives. If there is no
-stream, the reader learns of changes later, with its next exchange. A stream that ends is opened
-again.
+An event only causes this request to be sent earlier, because it may be outdated when it arrives.
+Each reader has its own event stream. A stream that ends is opened again.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ log = logging.getLogger("lockgate")
 
 
 class SplitNews:
-    """Calls `tell` with the revision of each event about a reader's splits; infinity if it has
-    none.
+    """Calls `tell` for each event about a reader's splits, with the event's revision, or infinity
+    if the event has none.
     """
 
     def __init__(
@@ -32,7 +32,9 @@ class SplitNews:
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
-        """Start to read the event stream of this reader in the background, and no other stream."""
+        """Read the event stream of the reader that registered `subtask` with `epoch` in the
+        background, and stop reading any other stream.
+        """
         if self._reader != (subtask, epoch):
             self._reader = (subtask, epoch)
             self._client.begin(lambda: self._listen(subtask, epoch))
@@ -57,7 +59,7 @@ class SplitNews:
             await self._pace.sleep(pause_s(failures, self._pace.chance()))
 
     async def _follow(self, subtask: int, epoch: int) -> bool:
-        """Read the stream until it ends, and return whether anything arrived on it."""
+        """Read the event stream until it ends, and return whether any event arrived."""
         news, within_s, ended = False, self._client.timeout_s, object()
         async with aclosing(self._client.split_news(self._source, subtask, epoch)) as events:
             while self._reader == (subtask, epoch):

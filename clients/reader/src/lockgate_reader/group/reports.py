@@ -1,13 +1,15 @@
-"""The place of a reader in a group: it reports the reader's progress, and gets the read limit.
+"""The place (`lockgate_reader.place`) of a reader in an alignment group, which reports the reader's
+progress to the coordinator and gets the read limit.
 
-**Threads.** A `Membership` sends the reports, as for a Spark query. It runs on a thread of this
-place, so that the thread that reads does not wait for the network.
+**Threads.** A `Membership` sends the reports, as it does for a Spark query. It runs in the place's
+own thread, so that the thread that reads records does not wait for the network.
 
-**Numbers of readers.** Each process is one reader of the source, and its subtask is the lowest
-unused number. If another process has taken it, because this one was stopped for long, it takes a
-different one.
+**Subtask numbers.** Each process is one reader of the source. Its subtask number is the lowest
+number that no other reader of the source uses. If the process was suspended for so long that
+another one now uses its number, it takes a different number.
 
-`joined` adds the splits that the coordinator assigns. With `from_kafka`, Kafka assigns them.
+In the subclass in `joined`, the coordinator also assigns the splits. With `from_kafka`, Kafka's
+consumer group assigns them.
 """
 
 import logging
@@ -43,14 +45,14 @@ _NONE_YET = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
 
 
 class ReportingPlace(Place):
-    """The place of a reader that reports to its group.
+    """The place of a reader that reports its progress to its alignment group.
 
-    Raises `ConfigurationError` if the group has a different drift or may not be created, and
+    Raises `ConfigurationError` if the group has a different `max_drift` or may not be created, and
     `CoordinatorRefused` if the coordinator rejects the reader.
     """
 
     settled = True
-    """Whether the reader has all splits that it gets for now."""
+    """Whether no assignment of splits to the reader is delayed."""
 
     def __init__(self, coordinator: Coordinator, options: Options) -> None:
         self._agreement = Agreement(
@@ -82,13 +84,15 @@ class ReportingPlace(Place):
     # -- for the consumer, on the thread that reads --
 
     def enter(self, wake: Callable[[], None]) -> None:
-        """Start a thread that joins the group. It calls `wake` when new `Orders` arrive."""
+        """Start a thread that joins the group, and that calls `wake` whenever it has new
+        `Orders`.
+        """
         self._wake = wake
         self._thread.start()
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Keep `state` for the next report, and return the newest `Orders`, or raise the final
-        error.
+        """Store `state` for the next report, and return the newest `Orders`. If the background
+        thread has failed, raise its error.
         """
         with self._session.changed:
             if self._failed is not None:
@@ -109,7 +113,7 @@ class ReportingPlace(Place):
         self._leave(state)
 
     def abandon(self) -> None:
-        """Let the background thread leave the group."""
+        """Make the background thread leave the group."""
         self._abandoned = True
 
     # -- on the place's own thread --
@@ -147,7 +151,9 @@ class ReportingPlace(Place):
         return ASK_AGAIN_S if self._session.outage.lasts else self._session.update_interval_s
 
     def _round(self, state: ReaderState) -> None:
-        """Report, make the other exchanges that are due, and wake the reader on new orders."""
+        """Send a report and the other requests that are due, and wake the reader if it has new
+        orders.
+        """
         before = self._orders
         self._status = standing(
             state,
@@ -167,7 +173,9 @@ class ReportingPlace(Place):
             self._wake()
 
     def _report(self) -> int:
-        """Report, and return the ceiling. If the subtask is taken, report under another one."""
+        """Send a report, and return the group's read limit (ms). If another reader uses the subtask
+        number, report under a different number.
+        """
         while True:
             if self._subtask is None:
                 try:
@@ -209,20 +217,24 @@ class ReportingPlace(Place):
     # -- what `joined` adds --
 
     def _given(self, state: ReaderState) -> Orders:
-        """Return the orders for the consumer. The caller holds the session's lock."""
+        """Return the orders to pass to the reader. The caller has acquired the session's lock."""
         return self._orders
 
     def _returning(self, state: ReaderState) -> Sequence[ReaderSplit]:
-        """Return the splits that the consumer no longer holds, but that are still reported."""
+        """Return the splits that the reader has given back, but that are still reported."""
         return ()
 
     def _exchange(self, state: ReaderState, orders: Orders) -> Orders:
-        """Make the exchanges that are due besides the report, and add their results to `orders`."""
+        """Send the requests that are due in addition to the report, and return `orders` with their
+        results.
+        """
         return orders
 
 
 def _free_subtask(client: CoordinatorClient, source: str) -> int:
-    """Return the lowest subtask of `source` that no living reader has. Raises `Unreachable`."""
+    """Return the lowest subtask number of `source` that no living reader uses. Raises
+    `Unreachable`.
+    """
     try:
         readers = client.registered(source)
     except NotRegistered:

@@ -1,18 +1,20 @@
-"""The status that a reader in a group reports, computed from the state of its consumer. Pure.
+"""Computes the status that a reader reports to its alignment group. This module does no I/O.
 
-**The watermark of a split** is the consumer's own, or just below the split's next record if that is
-higher. Otherwise, a split that waits at the read limit, with its next record after a gap, would
-block the group forever. A split that has had no record yet is left out if another one has. A split
-that moves to another reader is reported until the coordinator has taken it back.
+**The watermark of a split** is the one that its records have generated, or one just below the
+split's next record if that is higher. Without the latter, a split that waits at the read limit, and
+whose next record is after a gap in event time, would block the group forever. A split that has had
+no record yet is left out if another split has had one. A split that moves to another reader is
+reported until the coordinator has taken it back.
 
-**The watermark of the reader** is the lowest of its splits that are not idle. It can fall when the
-reader gets a split that is further behind. The group then waits for that split, as it should.
+**The watermark of the reader** is the lowest watermark of its splits that are not idle. It can fall
+when the reader gets a split that is further behind. The group then waits for that split, as it
+should.
 
-**The proposed target** (`reach`) is the event time up to which the reader has fetched all splits.
-Before the first record of each split, there is no target.
+**The proposed target** (`reach`) is the event time up to which the reader has fetched the records
+of all its splits. None is proposed before each split has had a record.
 
-**A reader without splits** is idle, and blocks no other reader. Before the coordinator has assigned
-any split, the reader has no watermark yet, and does not count.
+**A reader without splits** is idle, and no other reader waits for it. As long as the coordinator
+delays the assignment of splits, the reader keeps its last status, which at first has no watermark.
 """
 
 from collections.abc import Sequence
@@ -38,10 +40,13 @@ def standing(
     joint: bool,
     returning: Sequence[ReaderSplit] = (),
 ) -> SourceStatus:
-    """Return the status to report for `state` after the status `before`. `disorder` is in ms.
+    """Return the status to report for the reader's `state`, whose last reported status was
+    `before`.
 
-    `returning` has splits that the coordinator has not taken back yet. If the coordinator assigns
-    splits (`settled`), a reader without any is idle. A `joint` group uses proposed targets.
+    `disorder` is the out-of-orderness in ms. `returning` has the splits that the reader has given
+    back, and that the coordinator has not taken back yet. `settled` is False while the coordinator
+    delays the assignment of splits; otherwise, a reader without splits is idle. `joint` is set if
+    the group uses proposed targets.
     """
     if state.ended or not (state.held or returning):
         return NOBODY_HELD if settled or state.ended else before

@@ -1,9 +1,9 @@
 """A wrapper around Kafka's client, confluent-kafka, that translates its errors. One thread uses it.
 
-By default, the place decides which splits are read, and they are assigned to the client by name.
-Kafka's consumer group then only stores committed positions. After `subscribe`, the group also
-decides which splits are read. It reports changes in callbacks during `fetch`, and waits until the
-splits that it revokes are unassigned.
+By default, the reader's `Place` decides which partitions are read, and they are assigned to the
+client explicitly. Kafka's consumer group then only stores committed positions. After `subscribe`,
+Kafka's group decides which partitions are read. The client reports changes in callbacks during
+`fetch`, and Kafka waits until the partitions that it revokes are unassigned.
 """
 
 import logging
@@ -53,8 +53,8 @@ _FATAL = (
 
 
 class KafkaClient:
-    """A Kafka consumer with the user's settings `kafka`, whose calls raise `KafkaFailed`. `reset`
-    is the user's auto.offset.reset: "earliest", "latest", or None to raise an error.
+    """A Kafka consumer with the user's settings `kafka`. Its methods raise `KafkaFailed` on errors.
+    `reset` is the user's auto.offset.reset: "earliest", "latest", or None to raise an error.
     """
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ class KafkaClient:
     # -- what there is --
 
     def committed(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return the offsets committed for these partitions, without those that have none."""
+        """Return the committed offset of each of these partitions that has one."""
         try:
             found = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=CALL_S)
         except KafkaException as error:
@@ -90,8 +90,8 @@ class KafkaClient:
         return {(each.topic, each.partition): each.offset for each in found if each.offset != _OFFSET_INVALID}
 
     def reset_offsets(self, keys: Sequence[Key]) -> dict[Key, int]:
-        """Return where auto.offset.reset starts these partitions, which have no committed offset.
-        Raises `NoStartingOffset` if it is not set.
+        """Return the offsets at which auto.offset.reset starts these partitions, none of which has
+        a committed offset. Raises `NoStartingOffset` if auto.offset.reset is not set.
         """
         if not keys:
             return {}
@@ -113,8 +113,9 @@ class KafkaClient:
         revoked: Callable[[list[Key]], None],
         gone: Callable[[list[Key]], None],
     ) -> None:
-        """Join Kafka's group. Its callbacks get partitions: those to `assign`, those to `unassign`,
-        and those that another member may read already.
+        """Join Kafka's consumer group. Kafka's client calls `assigned` with partitions to `assign`,
+        `revoked` with partitions to `unassign`, and `gone` with partitions that another member may
+        already be reading.
         """
 
         def calls(act: Callable[[list[Key]], None]) -> Callable[[Consumer, list[TopicPartition]], None]:
@@ -156,8 +157,8 @@ class KafkaClient:
         self._do("resume", [TopicPartition(*key) for key in keys])
 
     def fetch(self, most: int, timeout_s: float) -> list[Message]:
-        """Return the available records, at most `most`. With `timeout_s`, wait that long for the
-        first. Some messages may be errors (`is_end`).
+        """Return at most `most` available messages, some of which may be errors (`is_end`). With
+        `timeout_s`, wait up to that long for the first message.
         """
         try:
             first = self._consumer.poll(timeout_s) if timeout_s > 0 else None
@@ -173,9 +174,9 @@ class KafkaClient:
         return found
 
     def is_end(self, message: Message) -> bool:
-        """Return whether `message` is an error: the end of its partition at `offset()`, a lost
-        offset (`is_lost`), or one that may pass, which is logged. Raises `KafkaFailed` for any
-        other error.
+        """Return whether `message` is an error and not a record: the partition ends at `offset()`,
+        Kafka lacks that offset (`is_lost`), or the error is temporary and is logged. Raises
+        `KafkaFailed` for any other error.
         """
         error = message.error()
         if error is None:
@@ -190,15 +191,17 @@ class KafkaClient:
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Return whether Kafka has neither a record nor the end of the log at `offset()`."""
+        """Return whether `message` is the error that the log has neither a record nor its end at
+        `offset()`.
+        """
         error = message.error()
         return error is not None and error.code() in _LOST
 
     # -- what was read --
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
-        """Commit the next offset of each partition that is not committed yet. Raises `KafkaFailed`
-        with `wait`; without it, a failure is only logged. The next call commits what failed.
+        """Commit those `positions` that are not committed yet. With `wait`, raises `KafkaFailed` on
+        failure; without it, a failure is only logged. The next call commits positions that failed.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         if not news:

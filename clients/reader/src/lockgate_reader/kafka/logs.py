@@ -1,5 +1,5 @@
 """Queries for the partitions of topics, and for the first and last offsets of their logs. One
-thread uses them.
+thread uses this module.
 """
 
 import time
@@ -33,8 +33,8 @@ class Unanswered(KafkaFailed):
 class KafkaLogs:
     """An admin client with the user's connection settings. Raises `KafkaFailed` if a query fails.
 
-    `list_topics` is the consumer's method. Calling it opens the consumer's connections before the
-    first fetch, which saves a second.
+    `list_topics` is the method of the Kafka consumer. It is used because it opens the consumer's
+    connections before the first fetch, which saves a second.
     """
 
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
@@ -82,7 +82,9 @@ class KafkaLogs:
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """Ask Kafka about each topic, and return a future for each. `id_of` gets the id from it."""
+        """Ask Kafka to describe these topics, and return a future for each topic. Pass it to
+        `id_of`.
+        """
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
     def _answered(self, ask: Callable[[], dict[Key, Any]]) -> dict[Key, int]:
@@ -97,7 +99,9 @@ class KafkaLogs:
             time.sleep(AGAIN_S)
 
     def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
-        """Query offsets as `offsets` does, but return a future for each partition."""
+        """Query offsets as `offsets` does, but return a future for each partition instead of
+        waiting.
+        """
         spec: Any = OffsetSpec
         return self._ask(keys, spec.latest() if latest else spec.earliest())
 
@@ -109,8 +113,8 @@ class KafkaLogs:
         return {(each.topic, each.partition): future for each, future in found.items()}
 
     def _learn(self, keys: Iterable[Key]) -> None:
-        """Refresh the admin client's metadata of topics with new partitions. Otherwise, it reports
-        for minutes that these do not exist.
+        """Refresh the admin client's metadata of topics with new partitions. Otherwise, the admin
+        client would report for minutes that these partitions do not exist.
         """
         for topic in {key[0] for key in keys if key not in self._seen}:
             try:
@@ -121,7 +125,9 @@ class KafkaLogs:
 
 
 def failed(where: str, what: str, error: BaseException) -> KafkaFailed:
-    """Return a `KafkaFailed` that says what Kafka at `where` did or did not do, and why."""
+    """Return a `KafkaFailed` whose message contains the address `where`, the failure `what` and its
+    cause.
+    """
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
 
 
@@ -154,6 +160,6 @@ def _is_for_now(error: BaseException) -> bool:
 
 
 def _of_admin(kafka: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings in `kafka` for connections, without those for reading."""
+    """Return those settings in `kafka` that concern connections rather than reading."""
     prefixes = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl", "client.", "socket.", "broker.", "oauth_cb")
     return {key: value for key, value in kafka.items() if key.startswith(prefixes) or key == "log_level"}

@@ -1,4 +1,6 @@
-"""Fields of many messages at once, by functions in C rather than a line of Python for each."""
+"""Gets fields of many messages at once, with functions in C instead of Python code for each
+message.
+"""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -13,8 +15,8 @@ keys, values = partial(map, Message.key), partial(map, Message.value)
 
 
 def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, int, int]]:
-    """Group consecutive messages of the same partition: its key, and the indexes of the first
-    message and after the last one. `topic` is the topic of all messages; None if there are several.
+    """Group consecutive messages of the same partition. Return the partition, the start index and
+    the end index of each group. `topic` is the topic of all messages; None if there are several.
     """
     numbers: list[Any] = list(map(Message.partition, messages))
     if topic is not None and numbers.count(numbers[0]) == len(numbers):  # the usual case
@@ -29,12 +31,16 @@ def runs_of(messages: Sequence[Message], topic: str | None) -> list[tuple[Key, i
 
 
 def timestamps(messages: Sequence[Message]) -> list[int]:
-    """Return Kafka's timestamps in ms; -1 for a message without one, and for an error."""
+    """Return Kafka's timestamp (ms) of each message; -1 for an error and for a message without
+    one.
+    """
     return [message.timestamp()[1] for message in messages]
 
 
 def offsets(messages: Sequence[Any]) -> list[int]:
-    """Return the offsets of messages, which are all from one partition, in their order."""
+    """Return the offsets of messages that are all from one partition, in the order of the
+    messages.
+    """
     first, last = messages[0].offset(), messages[-1].offset()
     if last - first == len(messages) - 1:  # the usual case: no gaps
         return list(range(first, last + 1))

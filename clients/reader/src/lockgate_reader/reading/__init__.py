@@ -1,3 +1,4 @@
-"""The loop of one reader: which records it fetches, which it returns, and what it waits for.
-`consumer` uses it. `admission` decides, and the loop in `reader` carries that out.
+"""The loop of one reader, which fetches records from Kafka and returns those up to the read limit.
+`lockgate_reader.consumer` uses this package. `admission` computes the read limit and the partitions
+to pause, and the loop in `reader` applies both.
 """

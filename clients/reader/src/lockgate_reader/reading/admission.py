@@ -1,18 +1,21 @@
-"""Decides how far a reader reads, and which partitions Kafka's client fetches meanwhile. Pure.
+"""Computes the read limit of a reader, and the partitions that Kafka's client should pause. This
+module does no I/O.
 
-**The read limit.** No record above it is returned. It is the lower of the group's limit, which
-comes from the reader's place, and the reader's own: `max_drift` above the lowest watermark of its
-partitions. While a partition has had no record yet, its watermark is MIN, and so is the limit. Thus
-the first record of every partition is known before the first record is returned.
+**The read limit.** No record above it is returned. It is the lower of two limits: the group's
+limit, which the reader's `Place` sets, and the reader's own limit, which is `max_drift` above the
+lowest watermark of its partitions. While a partition has had no record yet, its watermark is MIN,
+and so is the limit. Thus the first record of every partition is fetched before the first record is
+returned.
 
-There is one exception. A strategy may put a partition's watermark further below its next record
-than `max_drift`, and then no record could ever be returned. So once the next record of every
-partition that is not idle is known, the reader's own limit is at least the lowest event time.
+There is one exception. A watermark strategy may put a partition's watermark further below its next
+record than `max_drift`, and then no record could ever be returned. So once the next record of every
+partition that is not idle is fetched, the reader's own limit is at least the lowest event time of
+these records.
 
-**The pause.** Kafka's client pauses a partition once it keeps more than its share of `MOST_KEPT`
-fetched records, and resumes it when half of that is left. It does not pause it earlier, because
-librdkafka drops what it has fetched ahead of a paused partition, which halves the rate
-(docs/internals/benchmarks.md).
+**Pausing.** Kafka's client pauses a partition once the reader has more fetched records of it than
+the partition's share of `MOST_KEPT`, and resumes it once the reader has at most half of that share.
+A partition is not paused earlier, because librdkafka drops the records that it has fetched ahead
+when a partition is paused, which halves the rate (docs/internals/benchmarks.md).
 """
 
 from collections.abc import Mapping
@@ -23,17 +26,18 @@ from lockgate.watermark import MAX, MIN, add
 from lockgate_reader.place import Key
 
 MOST_KEPT = 100_000
-"""How many fetched records may wait, over all partitions, before partitions are paused."""
+"""How many fetched records of all partitions may wait before partitions are paused."""
 LEAST_KEPT = 500
-"""The least share of a single partition, however many partitions there are."""
+"""The smallest share of `MOST_KEPT` that a partition gets if there are many partitions."""
 
 
 class Position(NamedTuple):
     """The state of one partition, as far as the read limit depends on it.
 
     `watermark` (ms) is that of its returned records. `next_time` is the event time (ms) of the next
-    record: None if nothing is fetched, MIN if the record has none. `kept` counts records that are
-    fetched but not returned. Kafka's client does not fetch a `paused` partition.
+    record: None if no record is fetched, MIN if the next one has no event time. `kept` counts
+    records that are fetched but not returned. Kafka's client does not fetch a `paused` partition.
+    Other partitions do not wait for an `idle` one.
     """
 
     watermark: int = MIN
@@ -45,7 +49,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The read limit (ms), and the partitions that Kafka's client is to pause and to resume."""
+    """The read limit (ms), and the partitions that Kafka's client should pause and resume."""
 
     limit: int = MIN
     pause: tuple[Key, ...] = ()
@@ -53,7 +57,9 @@ class Admission:
 
     @classmethod
     def decide(cls, positions: Mapping[Key, Position], ceiling: int, max_drift_ms: int) -> "Admission":
-        """Return the decision for these positions, under the `ceiling` of the group."""
+        """Return the read limit and the partitions to pause and resume, for these `positions` and
+        the group's read limit `ceiling` (ms).
+        """
         counting = [each for each in positions.values() if not each.idle]
         limit = min(ceiling, _own_limit(counting, max_drift_ms))
         most = max(LEAST_KEPT, MOST_KEPT // max(1, len(positions)))

@@ -1,4 +1,6 @@
-"""Sorts fetched messages by partition, finds their event times, and separates ends from records."""
+"""Sorts fetched messages by partition, gets their event times, and separates records from errors,
+such as the end of a partition.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,9 +15,9 @@ from lockgate_reader.reading.split import OpenSplit
 
 
 class Arrivals:
-    """Adds fetched messages to their splits. `left_out` counts records whose event time is missing
-    or not credible. `lost` has splits whose next offset Kafka does not have, each with that
-    offset.
+    """Adds fetched messages to their splits. `fetched` counts all records, and `left_out` those
+    whose event time is missing or not credible. `lost` has splits whose next offset Kafka does not
+    have, each with that offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, wall_ms: Callable[[], int]) -> None:
@@ -26,7 +28,9 @@ class Arrivals:
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Add `messages` to their `splits`, and return the splits that have changed."""
+        """Add `messages` to the `splits` that they belong to, and return the splits that have
+        changed.
+        """
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too

@@ -1,7 +1,7 @@
-"""The splits of a reader, which it opens, drains, gives back and finishes as its place orders.
+"""The splits of one reader, which are opened and closed as the reader's `Place` orders.
 
-Orders describe all splits to hold (`lockgate_reader.place`). Each exchange compares them with the
-splits that are held, and carries out the difference.
+Orders contain all splits that the reader should have (`lockgate_reader.place`). They are compared
+with the splits that the reader has, and the differences are carried out.
 """
 
 import logging
@@ -28,9 +28,9 @@ log = logging.getLogger("lockgate")
 class Assignment:
     """The splits of one reader, with the read limit `limit` (ms).
 
-    `has_more_to_say` is set if splits were opened or given back since the last exchange.
-    `events_in` and `events_out` are source events for the program and from it. `read_out` has the
-    splits that were read to their stopping offset.
+    `has_more_to_say` is set if splits were opened or given back since the `Place` last got the
+    reader's state. `events_in` has source events for the program, and `events_out` those that the
+    program has sent. `read_out` has the splits that were read to their stopping offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
@@ -56,7 +56,9 @@ class Assignment:
     # -- the place --
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Pass the place the reader's whole state, carry out its orders, and return them."""
+        """Pass the reader's whole state to its `Place`, carry out the orders that this returns, and
+        return the orders.
+        """
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()
         self.events_in += orders.source_events
@@ -69,7 +71,9 @@ class Assignment:
         return orders
 
     def state(self, state: ReaderState) -> ReaderState:
-        """Return the reader's whole state: `state` with its splits and source events filled in."""
+        """Return the reader's whole state: a copy of `state` with the splits and source events
+        added.
+        """
         return replace(
             state,
             held=tuple(self.held()),
@@ -98,7 +102,7 @@ class Assignment:
 
     def go_back(self, key: Key, position: int) -> None:
         """Move a split back to `position`, because the program did not process later records. A
-        finished split is given back there.
+        split that was finished is given back at that position.
         """
         split, name = self.splits.get(key), f"{key[0]}-{key[1]}"
         if split is not None:
@@ -110,7 +114,9 @@ class Assignment:
             self.last_positions[key] = position
 
     def hand_back(self, positions: Mapping[Key, int]) -> None:
-        """Give splits back at `positions`, because the lease ended before the rest was returned."""
+        """Give splits back at `positions`, because the lease ended before later records were
+        returned.
+        """
         for key, position in positions.items():
             self.go_back(key, position)
         self._give_back([self.splits[key] for key in positions if key in self.splits])
@@ -152,7 +158,7 @@ class Assignment:
         self.has_more_to_say = True
 
     def _open(self, assigned: Sequence[AssignedSplit]) -> None:
-        """Open the assigned splits, each at its starting offset, and fetch them."""
+        """Open the assigned splits, each at its starting offset, and start to fetch them."""
         if not assigned:
             return
         starts, stops = self._starts(assigned), self._stops([each.split for each in assigned])
@@ -181,7 +187,9 @@ class Assignment:
         self._client.unassign([split.key for split in splits])
 
     def _discover(self, number: int) -> None:
-        """List the splits for the request `number`, or repeat the last list if Kafka is silent."""
+        """List the splits of the topics, as the request `number` asks. If Kafka does not answer,
+        use the last list again.
+        """
         try:
             self._discovered = self._listed()
         except Unanswered as error:
@@ -192,8 +200,9 @@ class Assignment:
         self._discovery = number
 
     def _listed(self) -> tuple[KafkaPartitionSplit, ...]:
-        """Return all splits of the topics. Only the first list has partitions without a leader,
-        because those that it lacks count as new later, and start at their first record.
+        """Return all splits of the topics. Partitions without a leader are included in the first
+        list only: if they were missing there, they would count as new later, and start at their
+        first record.
         """
         stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)

@@ -1,15 +1,17 @@
-"""Watches partitions of which no records arrive: they are read to their end, or quiet.
+"""Watches partitions from which no records arrive. Such a partition is either read to its end or
+quiet.
 
-**Ends.** Silence alone proves nothing, because a broker that does not answer is silent, too. So
-half a second after its last answer, Kafka is asked for the ends of all partitions that have no
-fetched records. An answer counts for the moment *before* Kafka was asked. Reading does not wait for
-it.
+**Ends.** A lack of records does not prove that a partition is read to its end, because its broker
+may have stopped answering. So half a second after its last answer, Kafka is asked for the ends of
+all partitions that have no fetched records. An answer is dated to the time *before* Kafka was
+asked. Reading continues while the answer is on its way.
 
-**Quiet partitions.** If Kafka does not confirm the end of a silent partition, its leader does not
-answer, an open transaction holds its records back, or Kafka's client has lost the partition after a
-change of leaders. The other partitions wait meanwhile. So a warning is logged, and the partition is
-fetched again. Only time in which fetches come back empty counts, because if the program is slower
-than Kafka, the records may be queued behind others.
+**Quiet partitions.** Kafka may send no records of a partition and not confirm its end either. Then
+the partition's leader does not answer, an open transaction holds the records back, or Kafka's
+client has stopped fetching the partition after a change of its leader. The other partitions wait
+meanwhile. So a warning is logged, and the partition is fetched again. Only time in which fetches
+return no records counts, because if the program is slower than Kafka, the records may be queued
+behind others.
 """
 
 import logging
@@ -30,7 +32,9 @@ _NAMED = 5
 
 
 class Ends:
-    """Asks Kafka for the ends of partitions. `ask` returns a future for each. Clocks are in ms."""
+    """Asks Kafka for the ends of partitions. `ask` returns a future for each partition. `now_ms`
+    and `wall_ms` return the monotonic and the wall-clock time.
+    """
 
     def __init__(
         self,
@@ -44,7 +48,7 @@ class Ends:
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
-        """Pass answers on to the splits once all have arrived, and ask again if due."""
+        """Pass Kafka's answers to the splits once all have arrived, and ask Kafka again if due."""
         now = self._now_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):
@@ -60,7 +64,7 @@ class Ends:
 
 
 class Quiet:
-    """Watches for quiet partitions. Times are in ms of the monotonic clock."""
+    """Finds quiet partitions, and fetches them again. Times are in ms of the monotonic clock."""
 
     def __init__(self, client: KafkaClient) -> None:
         self._client = client
@@ -68,7 +72,7 @@ class Quiet:
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
         """Fetch splits again that were quiet for `QUIET_MS`, log a warning, and return these
-        splits. The last empty fetch was at `empty_ms`.
+        splits. The last fetch that returned no records was at `empty_ms`.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

@@ -4,13 +4,13 @@
   next records. Records that were fetched before are still valid, and are returned.
 * *The log is a different one.* The topic was deleted and created again under its name, or the log
   was truncated. Fetched records belong to the former log, and are dropped. While the new log is
-  shorter than the position, Kafka reports this itself. Once it is longer, only the topic's id
-  (KIP-516) shows it. A change before the reader started is not detected.
+  shorter than the position, Kafka reports an error. Once it is longer, only the topic's id
+  (KIP-516) shows the change. A change before the reader started is not detected.
 
 In both cases records are lost, and the user's auto.offset.reset decides what happens, like
-failOnDataLoss in Spark: an error, which is the default, or reading on where the log begins or ends.
-A split of a topic that was created again is moved to the first record even if this is an error, so
-that a restart reads the new topic from its beginning.
+failOnDataLoss in Spark: by default, an error is raised; otherwise, reading continues where the log
+begins or ends. The splits of a topic that was created again are moved to the first record even if
+an error is raised, so that a restart reads the new topic from its beginning.
 """
 
 import logging
@@ -33,8 +33,9 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 
 class TopicIds:
-    """The ids of `topics`, which show that a topic was created again. `ask` returns a future for
-    each topic. It is called every `EVERY_MS`, or more often with a shorter `discovery_ms`.
+    """The ids of `topics`, which show whether a topic was created again. `ask` asks Kafka for the
+    ids, and returns a future for each topic. It is called every `EVERY_MS`, or more often with a
+    shorter `discovery_ms`.
     """
 
     def __init__(
@@ -51,11 +52,15 @@ class TopicIds:
         self._next_ms = now_ms() + self._every_ms
 
     def begin(self) -> None:
-        """Fetch the ids before any position is used. Missing answers are asked for again later."""
+        """Fetch the ids of all topics. Call this before any position is used. Ids that Kafka does
+        not return now are requested again later.
+        """
         self._learn(self._ask(self._topics))
 
     def look(self) -> list[str]:
-        """Return the topics that were created again since the last answer, and ask again if due."""
+        """Return the topics that were created again since Kafka's last answer, and ask Kafka again
+        if due.
+        """
         now = self._now_ms()
         if not self._asked and now >= self._next_ms:
             self._asked = self._ask(self._topics)
@@ -66,7 +71,7 @@ class TopicIds:
         return self._learn(asked)
 
     def is_another(self, topic: str) -> bool:
-        """Ask Kafka now, and return whether the topic was created again."""
+        """Ask Kafka for the topic's id now, and return whether the topic was created again."""
         self._asked = {}  # an earlier answer would report it a second time
         return bool(self._learn(self._ask([topic])))
 
@@ -82,13 +87,13 @@ class TopicIds:
 
 
 class LostPositions:
-    """Moves splits whose position is lost, or raises `NoStartingOffset`."""
+    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`."""
 
     def __init__(self, client: KafkaClient, ids: TopicIds) -> None:
         self._client, self._ids = client, ids
 
     def begin(self) -> None:
-        """Fetch the ids of the topics. Must be called before the first split is opened."""
+        """Fetch the ids of the topics. Call this before the first split is opened."""
         self._ids.begin()
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
@@ -98,7 +103,9 @@ class LostPositions:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost`, each with the offset that Kafka lacks, and empty the list."""
+        """Move the splits in `lost`, each with the offset that Kafka lacks, and empty the list.
+        `splits` are all splits of the reader.
+        """
         while lost:
             split, offset = lost.pop()
             if self._ids.is_another(split.key[0]):
@@ -113,7 +120,7 @@ class LostPositions:
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
         """Continue at `first`, after the deleted records, or at `end` if auto.offset.reset is
-        "latest". Raises `NoStartingOffset` if it is not set.
+        "latest". Raises `NoStartingOffset` if auto.offset.reset is not set.
         """
         said = _lost([(split.name, offset)], [(first, end)], _DELETED)
         if self._client.reset is None:
@@ -125,10 +132,12 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log or, with auto.offset.reset "latest", to its
-        end. Raises `NoStartingOffset` if a split had begun and that is not set. If it is `sure`
-        that the topic was created again, the splits are moved before, because a restart reads
-        the new topic.
+        """Move splits to the beginning of their new log. With auto.offset.reset "latest", those
+        that had begun are moved to its end.
+
+        Raises `NoStartingOffset` if a split had begun and auto.offset.reset is not set. If it is
+        `sure` that the topic was created again, the splits are moved before the error is raised, so
+        that a restart reads the new topic.
         """
         logs = self._client.logs.spans([split.key for split in splits])
         begun = [split for split in splits if split.has_begun]

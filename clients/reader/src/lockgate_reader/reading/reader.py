@@ -5,17 +5,19 @@
                           ▼        │                          ▼
                        Admission.decide  ◄──── positions of the splits
                                    ▲
-    place ◄── state, orders ──► exchange, 10 times a second
+    Place ◄── state, orders ──► exchange, 10 times a second
 
-**Pieces and turns.** The program gets a piece: records of one split, none above the read limit.
-They count as returned only once the program has taken them. Everything else happens in a *turn*
-between two pieces. So no watermark is ahead of the records that the program has received.
+**Pieces and turns.** The program gets records in pieces: records of one split, none above the read
+limit. They count as returned only once the program has taken them. All other work is done in calls
+of `RunningReader.turn` between two pieces. So no watermark is ahead of the records that the program
+has received.
 
-**The decision** (`admission`) is made in each turn. So that a backlog does not wait for the next
-turn, it is also made once all records up to the limit were returned while others wait above it.
+**The read limit** is computed in each turn (`admission`). So that a backlog does not wait for the
+next turn, it is also computed once all records up to the limit were returned while others wait
+above it.
 
-**Attention** is a flag that any thread may set. The rest of the current piece is then called back
-(`records`), and a turn follows.
+**Attention** is a flag that any thread may set. The rest of the current piece is then not returned
+(`Piece.call_back`), and `turn` is called.
 """
 
 import logging
@@ -42,16 +44,17 @@ from lockgate_reader.reading.split import OpenSplit
 log = logging.getLogger("lockgate")
 
 WAIT_S = 0.1
-"""The longest wait for Kafka before the place is asked again."""
+"""The longest wait for records (seconds) before `turn` is called again."""
 LAPSED_WAIT_S = 0.02
 TURN_MS = 100
 
 
 class RunningReader:
-    """The reader of one consumer. One thread uses it, except for `wake` and `stop`.
+    """The reader of one consumer. Use it in one thread; only `wake` and `stop` may be called from
+    others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
-    `failure` is the error of a fetch, after which nothing may be returned.
+    `failure` is the error of a fetch, after which no record may be returned.
     """
 
     def __init__(
@@ -92,7 +95,9 @@ class RunningReader:
     # -- life --
 
     def open(self) -> None:
-        """Enter the place, join Kafka's group if it assigns the splits, and do a first turn."""
+        """Start the reader's `Place`, join Kafka's consumer group if it assigns the splits, and
+        call `turn` for the first time.
+        """
         self._lost.begin()
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
@@ -100,13 +105,15 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Make the reader exchange before the next record. Any thread may call this."""
+        """Make the reader exchange its state for new orders of its `Place` before it returns the
+        next record. Any thread may call this.
+        """
         self.attention = True
         if (piece := self._piece) is not None:
             piece.call_back()
 
     def stop(self, *, drain: bool) -> None:
-        """End reading; any thread may call this. With `drain`, the watermark rises to MAX."""
+        """Stop reading. With `drain`, the watermark rises to MAX. Any thread may call this."""
         if self.stopped is None:
             self.stopped = drain
         self.wake()
@@ -123,7 +130,9 @@ class RunningReader:
         return MAX if drained else self._watermark
 
     def close(self) -> None:
-        """End the current piece, leave the place, and close Kafka's client."""
+        """End the current piece, pass the final state to the reader's `Place`, and close Kafka's
+        client.
+        """
         self.end_piece()
         self._left = True
         try:
@@ -135,7 +144,9 @@ class RunningReader:
 
     @property
     def lapsed(self) -> bool:
-        """Return whether nothing may be returned now, because the deadline has passed."""
+        """Return whether no record may be returned now, because the deadline `Orders.until` has
+        passed.
+        """
         return self.lease_s() >= self.orders.until
 
     @property
@@ -154,7 +165,9 @@ class RunningReader:
             self.wait()
 
     def next_piece(self, most: int = CHUNK) -> Piece | None:
-        """Return a piece of at most `most` records; None at the end, or if none may be returned."""
+        """Return a piece of at most `most` records; None at the end, or if no record may be
+        returned now.
+        """
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
@@ -173,7 +186,9 @@ class RunningReader:
         return None
 
     def more(self, most: int) -> Piece | None:
-        """Return another piece for the current batch, without waiting; None if a turn is due."""
+        """Return another piece for the current batch, without waiting. Return None if no record may
+        be returned now, or if `turn` must be called first.
+        """
         if self.due:
             return None
         piece = self.next_piece(most)
@@ -184,8 +199,8 @@ class RunningReader:
         return piece
 
     def wait(self) -> None:
-        """Fetch records. If none may be returned, release some that wait, or wait for up to
-        `WAIT_S`.
+        """Fetch records. If none may be returned, update the read limit, and then wait for up to
+        `WAIT_S` for further records.
         """
         if self.ended:
             return
@@ -200,8 +215,9 @@ class RunningReader:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
-        """Return an iterator over the messages of the next piece. Each counts as returned when it
-        is taken; without this call, all of them do.
+        """Return an iterator over the messages of the piece that `next_piece` has returned. A
+        message counts as returned once it is taken from the iterator. If this is not called, all
+        messages count.
         """
         piece = self._piece
         assert piece is not None, "next_piece() comes first"
@@ -211,8 +227,8 @@ class RunningReader:
         return records
 
     def end_piece(self, *, but_one: bool = False) -> None:
-        """End the piece, and count its returned records as processed, without the last if
-        `but_one`.
+        """End the current piece, and count its returned records as processed; with `but_one`, all
+        except the last.
         """
         split, self._going = self._going, None
         if split is None or split.going is None:
@@ -238,8 +254,8 @@ class RunningReader:
         return None if (split := self._going) is None else split.going  # another thread may ask
 
     def snapshot(self) -> tuple[bytes, ...]:
-        """Return all splits at their next records, serialized as in Flink. Finished splits are
-        included, so that `restore` does not read them again.
+        """Return all splits with their positions, serialized as in Flink. Finished splits are
+        included, so that they are not read again after `restore`.
         """
         splits = [split.rest() for split in self.assignment.splits.values()]
         return write_splits([*splits, *self.assignment.read_out.values()], KafkaPartitionSplitSerializer())
@@ -252,7 +268,9 @@ class RunningReader:
     # -- within --
 
     def turn(self) -> None:
-        """Exchange with the place, update the read limit, and do all else that is due."""
+        """Exchange the reader's state for new orders of its `Place`, update the read limit, and do
+        all other work that is due, such as commits.
+        """
         self.attention = False
         now = self.now_ms()
         self._next_turn = now + TURN_MS
@@ -298,7 +316,9 @@ class RunningReader:
         return ReaderState(watermark=self._watermark, reach=reach, idle=idle)
 
     def _decide(self) -> None:
-        """Update the read limit, the pauses, and which splits are ready."""
+        """Update the read limit, the paused partitions, and the splits whose next record may be
+        returned.
+        """
         self._held_back = False
         splits = self.assignment.splits
         positions = {key: split.standing() for key, split in splits.items()}

@@ -1,17 +1,18 @@
 """Fetched records of one partition, and the pieces in which they are passed to the program.
 
 The records of a partition are returned in the order of their offsets, so the first one above the
-read limit holds back all that follow. One comparison with the highest event time shows whether all
-of them may be returned.
+read limit holds back all that follow. If the highest event time of the fetched records is not above
+the limit, all of them may be returned without further comparisons.
 
-An event time that is not credible does not count: Kafka's -1, and one that is more than
-`FUTURE_BOUND_MS` ahead of the clock. It is stored as `NO_TIMESTAMP`, which is below every limit and
-raises no watermark.
+An event time that is not credible is ignored: one below 0, such as Kafka's -1, or one that is more
+than `FUTURE_BOUND_MS` ahead of the wall clock. It is stored as `NO_TIMESTAMP`, which is below every
+limit and raises no watermark.
 
-**A piece.** The program takes the records of a piece from an iterator of C functions, so a record
-does not cost a line of Python. Each record takes one element of a `repeat`, so the number of
-returned records is always known. The iterator has its own list of records: any thread may empty it,
-and the iterator then ends. While a lease runs, the clock is checked before each record.
+**Pieces.** The program takes the records of a piece from an iterator that consists of C functions,
+so no Python code runs for each record. Each record takes one element of a `repeat`, whose remaining
+length shows how many records were returned. The iterator has its own list of records. Any thread
+may empty this list, and the iterator then ends. While a lease runs, the clock is checked before
+each record.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +25,8 @@ from lockgate.flink.elements import NO_TIMESTAMP
 
 FUTURE_BOUND_MS = 86_400_000
 CHUNK = 500
-"""How many records are fetched at once, and the maximum of one piece. With 1,000, each fetch would
-start Python's garbage collector, which runs after 700 new objects.
+"""How many records are fetched at once, and the largest size of a piece. With 1,000, each fetch
+would start Python's garbage collector, which runs after 700 new objects.
 """
 PIECE_MS = 100
 
@@ -46,7 +47,9 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the index after the last record up to `limit` (ms), for at most `most` records."""
+        """Return the end index of the records that may be returned now: at most `most`, and none
+        from the first one above `limit` (ms) on.
+        """
         end = min(len(self.messages), self.at + most)
         if self.highest > limit:
             times = self.times
@@ -57,8 +60,9 @@ class FetchedRecords:
 
 
 def credible(messages: list[Any], times: list[int], lowest: int, now_ms: int) -> tuple[FetchedRecords, int]:
-    """Return fetched records, with `NO_TIMESTAMP` for each event time that is not credible by the
-    wall clock `now_ms`, and the number of these. No time is below `lowest`.
+    """Return fetched records, and the number of event times in them that are not credible and were
+    replaced by `NO_TIMESTAMP`. `now_ms` is the wall-clock time. The caller ensures that `lowest` is
+    not above any of `times`.
     """
     highest, latest = max(times), now_ms + FUTURE_BOUND_MS
     if highest <= latest and lowest >= 0:
@@ -80,8 +84,8 @@ def first_at(messages: Sequence[Any], offset: int) -> int:
 
 
 class Piece:
-    """Records that are returned together: those of `fetched` from its index `at` up to before
-    `end`.
+    """Records that are returned together: `fetched.messages[at:end]`, where `at` is the value of
+    `fetched.at` when the piece is created.
     """
 
     __slots__ = ("_messages", "_start", "_ticks", "end", "fetched", "key")
@@ -92,7 +96,7 @@ class Piece:
         self._ticks = repeat(True, 0)
 
     def begin(self, until: float, now_s: Callable[[], float]) -> Iterator[Any]:
-        """Return an iterator over the messages. It ends when the clock `now_s` reaches `until`."""
+        """Return an iterator over the messages. It ends when the time `now_s()` reaches `until`."""
         self._messages = self.fetched.messages[self._start : self.end]
         self._ticks = repeat(True, self.end - self._start)
         messages = iter(self._messages)
@@ -110,7 +114,9 @@ class Piece:
 
     @property
     def returned(self) -> int:
-        """Return how many records of the piece were returned. Before `begin`, all of them count."""
+        """Return how many records of the piece were returned; all of them if `begin` was not
+        called.
+        """
         return self.end - self._start - length_hint(self._ticks)
 
     @property
@@ -120,7 +126,7 @@ class Piece:
         return int(self.fetched.messages[self._start + count - 1].offset()) + 1 if count else None
 
     def call_back(self) -> None:
-        """Keep the rest of the piece from being returned. Any thread may call this."""
+        """Prevent the rest of the piece from being returned. Any thread may call this."""
         self._messages.clear()
 
 
@@ -132,7 +138,7 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """The size of the next piece: as much as the program processes in a tenth of a second."""
+    """The size of the next piece, `most`: the records that the program processes in 0.1 s."""
 
     def __init__(self) -> None:
         self.most = 1

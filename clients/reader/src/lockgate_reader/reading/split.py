@@ -14,15 +14,16 @@ from lockgate_reader.reading.records import FetchedRecords, Piece, first_at
 from lockgate_reader.reading.watermarks import SplitWatermark
 
 FRESH_MS = 3_000
-"""How long Kafka's answer on the end of a partition is valid: longer than a slow answer takes."""
+"""How long (ms) Kafka's answer about an end is valid, which is longer than a slow answer takes."""
 
 
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `position` is the next offset to return, and `end` the offset at which Kafka's client has
-    reached the end. The split is `queued` while its next record may be returned. If its topic was
-    created again, `furthest` is the highest position in the former one; otherwise 0.
+    `position` is the offset of the next record to return. `end` is the offset at which Kafka's
+    client has reached the end of the partition. The split is `queued` while its next record may be
+    returned. If its topic was created again, `furthest` is the highest position in the former
+    topic; otherwise, it is 0.
     """
 
     def __init__(
@@ -44,19 +45,19 @@ class OpenSplit:
 
     @property
     def position(self) -> int:
-        """Return the next offset to return, also in the middle of a piece."""
+        """Return the offset of the next record to return, also while a piece is being returned."""
         going = self.going  # another thread may ask
         position = None if going is None else going.position
         return self._position if position is None else position
 
     @property
     def next_time(self) -> int | None:
-        """Return the event time (ms) of the next record, or None if nothing is fetched."""
+        """Return the event time (ms) of the next record, or None if no record is fetched."""
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
     def clip(self, messages: Sequence[Any]) -> tuple[int, int]:
-        """Return the first and the end index of the messages from the position up to the stopping
-        offset. Set `past_stop` if there are later ones.
+        """Return the start and end index of the messages from the position up to the stopping
+        offset. Set `past_stop` if there are messages at or after the stopping offset.
         """
         start, end = 0, len(messages)
         if messages[0].offset() < self._position:
@@ -73,8 +74,8 @@ class OpenSplit:
         self._silent_since = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
-        """Return the next piece, of at most `most` records, or None if no record up to `limit` is
-        fetched.
+        """Return the next piece, of at most `most` records, or None if no fetched record may be
+        returned under the read limit `limit` (ms).
         """
         if not self.fetched or not self.open:
             return None
@@ -86,7 +87,9 @@ class OpenSplit:
         return None
 
     def account(self, count: int) -> None:
-        """End the current piece, and advance past the `count` records of it that were returned."""
+        """End the current piece, and move the position past its first `count` records, which were
+        returned.
+        """
         piece, self.going = self.going, None
         if piece is None or not count:
             return
@@ -103,12 +106,12 @@ class OpenSplit:
             self.fetched.popleft()
 
     def go_to(self, position: int) -> None:
-        """Set the position, and leave the fetched records unchanged."""
+        """Set the position without dropping fetched records."""
         self._position = position
 
     def begin_again(self, start: int, end: int) -> None:
-        """Continue at `start` in another log, which ends at `end`. Drop the records of the former
-        log.
+        """Continue at `start` in a new log, which ends at `end`, and drop the fetched records of
+        the former log.
         """
         self.furthest = max(self.furthest, self._position)
         self._position = start
@@ -122,8 +125,8 @@ class OpenSplit:
     # -- its end --
 
     def confirm_end(self, end: int, asked: tuple[int, int]) -> None:
-        """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the wall
-        clock (ms) of the query.
+        """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the
+        wall-clock time (ms) of the query.
         """
         if not self.fetched and end <= max(self._position, self.end or 0):
             self._silent_until = asked
@@ -133,14 +136,16 @@ class OpenSplit:
             self._silent_since = None
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) up to which all is read, as Kafka confirmed; None if it
-        has not.
+        """Return the wall-clock time (ms) up to which the split has been read to its end, as
+        confirmed by Kafka; None if that is not confirmed now.
         """
         fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
         return self._silent_until[1] if fresh else None
 
     def silent_ms(self, now_ms: int) -> int:
-        """Return for how long (ms) Kafka has confirmed that everything was read."""
+        """Return how long (ms) the split has been read to its end, as confirmed by Kafka; 0 if that
+        is not confirmed now.
+        """
         since = self._silent_since
         return 0 if since is None or self.silent_until(now_ms) is None else self._silent_until[0] - since
 
@@ -163,11 +168,13 @@ class OpenSplit:
         return Position(self.watermark.value, self.next_time, self.kept, self.paused, self.watermark.idle)
 
     def rest(self) -> KafkaPartitionSplit:
-        """Return the split, starting at its position."""
+        """Return the split with its position as the starting offset."""
         return KafkaPartitionSplit(*self.key, self.position, NO_STOPPING_OFFSET if self.stop is None else self.stop)
 
     def held(self, limit: int) -> ReaderSplit:
-        """Return a `ReaderSplit` of it. It is paused if its next record is above `limit` (ms)."""
+        """Return the split as a `ReaderSplit`, which is paused if its next record is above `limit`
+        (ms).
+        """
         following = self.next_time
         return ReaderSplit(
             self.rest(),

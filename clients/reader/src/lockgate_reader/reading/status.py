@@ -1,4 +1,4 @@
-"""`status` and `metrics`: what a consumer is doing right now, for people and for programs."""
+"""Computes the results of `AlignedConsumer.status` and `AlignedConsumer.metrics`."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -9,7 +9,9 @@ from lockgate_reader.reading.reader import RunningReader
 
 
 class ReaderMode(str, Enum):
-    """State of a consumer. It waits for alignment if all of its splits wait."""
+    """State of a consumer. It waits for alignment if splits are paused and no other split can be
+    read.
+    """
 
     NOT_INITIALIZED = "not initialised"
     READING = "reading"
@@ -76,7 +78,9 @@ def _sentence(mode: ReaderMode, waits_for: str, splits: tuple[ReaderSplit, ...],
 
 
 def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
-    """Return what the paused splits wait for; "" if none is paused, or another one can be read."""
+    """Return what the paused splits wait for; "" if no split is paused, or if any other split can
+    be read.
+    """
     now = reader.now_ms()
     opened = reader.assignment.splits
     at_end = {key for key, split in list(opened.items()) if split.silent_until(now) is not None}

@@ -1,14 +1,17 @@
-"""The watermark of one partition, from the user's strategy and from Kafka's answers about its end.
+"""The watermark of one partition, from the user's strategy and from Kafka's answers about the
+partition's end.
 
-**The next record counts.** A generator of `lockgate.flink.generators` gets each record once it has
-been returned. With these alone, the watermark would never cross a gap: if all partitions are at the
-edge of an empty hour, no record after it may be returned. So the generator also gets the first
-record above the read limit while it waits. The watermark is then capped below this record.
+**The next record counts.** A watermark generator (`lockgate.flink.generators`) gets each record
+once it has been returned. With returned records alone, the watermark would never cross a gap in
+event time: if all partitions are at the edge of an empty hour, no record after it may be returned.
+So the generator also gets the first record above the read limit while that record waits. The
+watermark is then capped below this record.
 
-**Silence is no proof.** A partition is silent only while Kafka confirms that it was read to its end
-(`ends`). Its next record is then at most `idle_timeout` old, so its watermark follows the clock at
-that distance. Therefore, a strategy's idle timeout never makes records late. Without an idle
-timeout, the others wait for a silent partition, as in Flink, unless none of its records has had an
+**Silent partitions.** A lack of records alone does not raise the watermark. A partition is silent
+only while Kafka confirms that it was read to its end (`ends`). By the definition of `idle_timeout`,
+its next record will be at most that old, so its watermark follows the wall clock at that distance.
+Therefore, a strategy's idle timeout never makes records late. Without an idle timeout, the other
+partitions wait for a silent partition, as in Flink, unless it has had records, none of them with an
 event time.
 """
 
@@ -31,7 +34,7 @@ class MonotonicClock:
 
 
 class SplitWatermark:
-    """The watermark of one split, which receives the output of its generator.
+    """The watermark of one split. It receives the output of the split's watermark generator.
 
     `value` (ms) never falls, and is MIN at first. Other splits do not wait for an `idle` one.
     """
@@ -77,7 +80,7 @@ class SplitWatermark:
 
     def silent(self, horizon: int | None) -> None:
         """Raise the watermark to `horizon` (ms), because the partition is read to its end. Without
-        a `horizon`, the split becomes idle, unless one of its records had an event time.
+        a `horizon`, mark the split as idle if it has had records, none of them with an event time.
         """
         if horizon is not None:
             self.value = max(self.value, horizon)
