@@ -110,7 +110,7 @@ KNOWN_TO = {
 FLOORS = {
     "lockgate_http": (
         {"errors"},
-        {"duration", "completeness"},
+        {"duration", "completeness", "history"},
         {"config"},
         {"calls"},
         {"group", "waiting"},

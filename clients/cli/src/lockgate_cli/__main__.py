@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from lockgate import __version__
-from lockgate_cli import acts, advising, commands, completing, looks, transfer
+from lockgate_cli import acts, advising, commands, completing, looks, transfer, verifying
 from lockgate_cli.output import say
 
 cli = typer.Typer(
@@ -58,6 +58,7 @@ EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
     "journal": (looks.journal, "lockgate journal checkout --since 1h --follow"),
     "advise": (advising.advise, "lockgate advise checkout --delay 10min --window 1h"),
     "simulate": (advising.simulate, "lockgate simulate workload.yaml --max-drift 5min"),
+    "verify": (verifying.verify_command, "lockgate verify /var/lib/lockgate"),
     "pause": (acts.pause, "lockgate pause checkout orders --reason 'schema migration'"),
     "resume": (acts.resume, "lockgate resume checkout orders"),
     "evict": (commands.evict, "lockgate evict checkout orders 0"),

@@ -34,6 +34,7 @@ from lockgate_coordinator.service.expiring import keep_removing
 from lockgate_coordinator.settings import Settings
 from lockgate_coordinator.store import Store
 from lockgate_coordinator.telemetry import traces
+from lockgate_coordinator.telemetry.history import TurnHistory
 from lockgate_coordinator.telemetry.metrics import Metrics
 from lockgate_coordinator.telemetry.requests import MeasuredRequests
 
@@ -76,7 +77,7 @@ def create_app(
     counted = Metrics(store)
     coordinator = Coordinator(
         counted.store,
-        [counted.journal],
+        [counted.journal, *([] if settings.history is None else [TurnHistory(settings.history)])],
         max_watchers=settings.max_subscribers,
         limits=settings.limits,
     )

@@ -120,6 +120,14 @@ def serve_command(
     ] = None,
     log_format: Annotated[logs.LogFormat, _shown("LOG_FORMAT", "The format of log lines.")] = logs.LogFormat.TEXT,
     log_level: Annotated[logs.LogLevel, _shown("LOG_LEVEL", "Log this level and above.")] = logs.LogLevel.INFO,
+    history: Annotated[
+        Path | None,
+        _shown(
+            "HISTORY",
+            "Append every change of every group to a file in this folder, for `lockgate verify`. Clients do the same "
+            "if LOCKGATE_HISTORY is set.",
+        ),
+    ] = None,
     dashboard: Annotated[
         bool,
         _shown(
@@ -150,6 +158,7 @@ def serve_command(
         allowed_hosts=(*(allowed_host or ()), host),
         limits=limits,
         dashboard=dashboard,
+        history=history,
     )
     tls = _tls(ssl_certfile, ssl_keyfile, ssl_ca_certs)
     _check(settings, host, allow_unauthenticated=allow_unauthenticated)

@@ -15,6 +15,11 @@ class TurnListener:
     returns it as steps, which the caller runs.
     """
 
+    def stored(self, turn: Turn, versions: tuple[int, int], *, lost: bool) -> None:
+        """Handle a turn that has changed the stored group, before `turned`. `versions` are the
+        store's before and after it, and `lost` is whether the store had lost commits before.
+        """
+
     def turned(self, turn: Turn) -> Steps[None] | None:
         """Handle a turn after it is stored and before its commands are answered."""
         return None
@@ -39,6 +44,10 @@ class Listeners:
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()
+
+    def stored(self, turn: Turn, versions: tuple[int, int], *, lost: bool) -> None:
+        for listener in self.all:
+            listener.stored(turn, versions, lost=lost)
 
     async def turned(self, turn: Turn) -> None:
         for listener in self.all:

@@ -23,6 +23,8 @@ class Settings:
             ones (`access.browsers`).
         limits: The limits on stored data and on bodies.
         dashboard: Whether a browser gets the dashboard at `/`.
+        history: A folder for the history of all turns, which `lockgate verify` checks. If it is
+            None, no history is written.
     """
 
     tokens_file: Path | None = None
@@ -32,6 +34,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     dashboard: bool = True
+    history: Path | None = None
 
     @property
     def guarded(self) -> bool:

@@ -22,7 +22,7 @@ from lockgate.wire.events import (
     ReportedWatermarkEvent,
 )
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
-from lockgate.wire.split_events import SplitAnswer, SplitExchange
+from lockgate.wire.split_events import NumberedSplit, SplitAnswer, SplitExchange
 from lockgate_http.calls.answers import (
     Answer,
     NotACoordinator,
@@ -40,6 +40,7 @@ from lockgate_http.calls.retry import Pace, until_answered
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import milliseconds
 from lockgate_http.errors import AccessDenied, AlignmentError
+from lockgate_http.history import record
 
 if TYPE_CHECKING:
     import httpx
@@ -135,7 +136,9 @@ class CoordinatorClient(Connection):
         newest. `registered` returns it.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
-        return self._message(RegistrationAnswer, answer)
+        opened = self._message(RegistrationAnswer, answer)
+        self._record("registered", opened.alignment, source=source, subtask=opened.subtask, epoch=opened.epoch)
+        return opened
 
     def registered(self, source: str) -> dict[int, Registered]:
         """Return the newest registration of each reader of `source`, by subtask."""
@@ -159,24 +162,44 @@ class CoordinatorClient(Connection):
         """Send the reports of many readers at once. Each is accepted or rejected separately."""
         body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
         answer = self._send("POST", f"{self._group}/watermarks", json=body)
-        return self._read(
+        reported = self._read(
             answer,
             lambda body: Reported(
                 from_json(Event, body["alignment"]),
                 {int(no["index"]): self._refusal(Problem.from_json(no)) for no in body["rejected"]},
             ),
         )
+        taken = [
+            [source, report.subtask, report.epoch, report.watermark]
+            for index, (source, report) in enumerate(reports)
+            if index not in reported.rejected
+        ]
+        self._record("reported", reported.alignment, taken=taken)
+        return reported
 
     def exchange_splits(self, source: str, subtask: int, exchange: SplitExchange) -> SplitAnswer:
         path = f"{self._group}/sources/{source}/readers/{subtask}/splits"
-        return self._message(SplitAnswer, self._send("POST", path, json=to_json(exchange)))
+        answer = self._message(SplitAnswer, self._send("POST", path, json=to_json(exchange)))
+        own = exchange.report
+        self._record(
+            "exchanged",
+            answer.alignment,
+            source=source,
+            taken=[] if own is None else [[source, subtask, own.epoch, own.watermark]],
+            held=_positions(exchange.held),
+            given_back=_positions(exchange.given_back),
+            stop=[[each.split, each.assignment] for each in answer.stop],
+        )
+        return answer
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
         """Send the progress that an executor has made in the middle of a batch."""
         self._send("POST", f"{self._group}/sources/{source}/progress", json=to_json(progress))
 
     def alignment(self) -> Event:
-        return self._message(Event, self._send("GET", f"{self._group}/alignment"))
+        event = self._message(Event, self._send("GET", f"{self._group}/alignment"))
+        self._record("heard", event)
+        return event
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
         """Return the alignment once its revision is above `after`, or None after `wait_ms`."""
@@ -184,7 +207,9 @@ class CoordinatorClient(Connection):
         answer = await self._answer(
             "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
         )
-        return None if answer.status == 204 else self._message(Event, answer)
+        event = None if answer.status == 204 else self._message(Event, answer)
+        self._record("heard", event)
+        return event
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
         """Yield the alignment now and after each change, and None for each heartbeat, until the
@@ -244,7 +269,11 @@ class CoordinatorClient(Connection):
                 raise self._refusal(Problem.of(answer), answer.asked_wait_s)
             return answer
 
-        return await until_answered(once, self.url, within_s, self._pace, TOO_SLOW)
+        try:
+            return await until_answered(once, self.url, within_s, self._pace, TOO_SLOW)
+        except Unreachable:
+            self._record_failure()
+            raise
 
     def _read(self, answer: Answer, decode: Callable[[dict[str, Any]], T]) -> T:
         return self._decoded(lambda: decode(answer.json()))
@@ -258,7 +287,15 @@ class CoordinatorClient(Connection):
         return refusal if is_coordinators else Unstreamed(f"no stream of events: {refusal}")
 
     def _event(self, data: bytes) -> Event:
-        return self._decoded(lambda: from_json(Event, json.loads(data)))
+        event = self._decoded(lambda: from_json(Event, json.loads(data)))
+        self._record("heard", event)
+        return event
+
+    def _record(self, kind: str, event: Event | None, **fields: Any) -> None:
+        """Add an answer to the process's history, with the event that it has brought."""
+        if event is not None:
+            heard = {"revision": event.revision, "read_limit": event.max_desired_watermark}
+            record(kind, self._name, lambda: {**heard, **fields})
 
     def _decoded(self, decode: Callable[[], T]) -> T:
         """Return the result of `decode`. Raises `NotACoordinator` if `decode` fails."""
@@ -269,8 +306,24 @@ class CoordinatorClient(Connection):
                 f"{self.url} did not answer as a lockgate coordinator does; is Coordinator(url=…) right?"
             ) from error
 
+    def _trouble(self, error: Exception) -> Unreachable:
+        self._record_failure()
+        return super()._trouble(error)
+
+    def _record_failure(self) -> None:
+        record("unreachable", self._name, dict)
+
     def _refusal(self, problem: Problem, asked_wait_s: float | None = None) -> AlignmentError:
+        if problem.status >= 500:
+            self._record_failure()
         return refusal(self.without_token(problem), self.url, self._name, asked_wait_s)
+
+
+def _positions(splits: Sequence[NumberedSplit]) -> list[list[Any]]:
+    """Return each split's id, the number of its assignment and its position, for the history, and
+    whether the position is that of the reader's user.
+    """
+    return [[each.split.split_id, each.assignment, each.split.starting_offset, each.restored] for each in splits]
 
 
 def _revision_in(data: bytes) -> float:

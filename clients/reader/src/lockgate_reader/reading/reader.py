@@ -29,6 +29,8 @@ from lockgate.flink.source.checkpoint import write_splits
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.watermark import MAX, MIN
 from lockgate_http.errors import KafkaFailed
+from lockgate_http.group.agreement import source_name
+from lockgate_http.history import record
 from lockgate_reader.clock import monotonic_ms, now_s, wall_clock_ms
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
@@ -69,7 +71,7 @@ class RunningReader:
     ) -> None:
         self.options, self.client, self.place = options, client, place
         self.now_ms, self.lease_s = now_ms, lease_s
-        self._max_drift_ms = options.max_drift_ms
+        self._max_drift_ms, self._restores = options.max_drift_ms, callbacks.assigned is not None
         self.ends = Ends(lambda keys: client.logs.ask_offsets(keys, latest=True), now_ms, wall_ms)
         self.arrivals = Arrivals(options, client, wall_ms)
         self.assignment = Assignment(options, client, place)
@@ -235,6 +237,10 @@ class RunningReader:
             return
         split.going.call_back()
         count = max(0, split.going.returned - but_one)
+        if count and self.options.coordinator is not None:
+            source = source_name(self.options.coordinator.source, None, self.options.name)
+            known = {"source": source, "restores": self._restores, "read_limit": self.orders.ceiling}
+            record("rows", self.options.coordinator.group, lambda: {**known, **split.range_of(count)})
         split.account(count)
         if count:
             self._returned += count

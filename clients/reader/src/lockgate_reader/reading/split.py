@@ -105,6 +105,19 @@ class OpenSplit:
         if not records.left:
             self.fetched.popleft()
 
+    def range_of(self, count: int) -> dict[str, object]:
+        """Return the first `count` records of the current piece, for the history."""
+        assert self.going is not None
+        records = self.going.fetched
+        first, until = records.at, records.at + count
+        return {
+            "split": self.name,
+            "number": self.number,
+            "from": records.messages[first].offset(),
+            "to": records.messages[until - 1].offset() + 1,
+            "latest": max(records.times[first:until]),
+        }
+
     def go_to(self, position: int) -> None:
         """Set the position without dropping fetched records."""
         self._position = position

@@ -12,6 +12,7 @@ from lockgate.plan.draft import Draft
 from lockgate.plan.model import Head, Limit
 from lockgate_http.group.membership import Membership
 from lockgate_http.group.source_status import SourceStatus
+from lockgate_http.history import record
 from lockgate_spark.config import Alignment, retention_share_of
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source
@@ -111,6 +112,7 @@ class Planner:
         self._show(planned)
         self._carried_out, self._exchange.states = planned, {key: made.state for key, made in plan.splits.items()}
         if plan.offsets:
+            self._record(planned)
             # The target lies above the last records where all of them are read.
             reach = answered(lambda: drafted.reach, look, self.looker)
             self._read_upto = max(self._read_upto, min(plan.target, reach, self._now()))
@@ -207,6 +209,23 @@ class Planner:
         taken = None if slices is None else slices.take(planned.plan, drafted.first, look.unread, look.bounds.disorder)
         context = replace(context, read_early=read, slice=taken)
         self.observer.planned(planned.plan, look.unread, drafted, context)
+
+    def _record(self, planned: Planned) -> None:
+        """Add the plan to the process's history, if the query is in a group that may limit it."""
+        if self._membership is None or self._observes:
+            return
+        plan, source = planned.plan, self._membership.source
+        record(
+            "plan",
+            self._membership.group,
+            lambda: {
+                "source": source,
+                "run": id(self),
+                "target": plan.target,
+                "read_limit": planned.basis.ceiling.at,
+                "splits": {f"{i}/{split}": [made.position, made.end] for (i, split), made in plan.splits.items()},
+            },
+        )
 
     def _now(self) -> int:
         return int(self.clock() * 1000)

@@ -107,6 +107,8 @@ class CommitQueue:
             if instead is None:
                 attempts.got_through()
                 if done.after is not None:
+                    if done.after is not loaded.group:
+                        self._listeners.stored(done, (loaded.version, loaded.next_version), lost=loaded.lost)
                     await self._listeners.turned(done)
                 return done
             # With the same version, only the cached time was wrong: nobody else has committed.

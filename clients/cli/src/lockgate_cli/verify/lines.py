@@ -1,0 +1,62 @@
+"""The lines of a history, and the verdict over them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+MIN, MAX = -(2**63), 2**63 - 1
+"""The watermarks "none yet" and "will never block another reader"."""
+
+Body = Mapping[str, Any]
+
+
+def instant(ms: int) -> str:
+    """Return an event time in ms as people read it."""
+    if not 0 <= ms < 253_402_300_800_000:
+        return {MIN: "none yet", MAX: "unlimited"}.get(ms, f"{ms} ms")
+    return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Key = tuple[str, int]
+
+
+class Entry(NamedTuple):
+    """A line of a history: its file, its number there, and its object."""
+
+    file: str
+    line: int
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A breach of `rule`, and the line that shows it. `who` is a reader, a partition or a file."""
+
+    rule: str
+    group: str
+    who: str
+    text: str
+    file: str
+    line: int
+
+
+@dataclass(slots=True)
+class Verdict:
+    """All violations, the `notices` on what the history could not show, and counts."""
+
+    violations: list[Violation] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def breach(self, rule: str, entry: Entry, who: str, text: str) -> None:
+        """Add a violation that `entry` shows."""
+        self.violations.append(Violation(rule, entry.body["group"], who, text, entry.file, entry.line))
+
+
+class Interval(NamedTuple):
+    """A time from `since` to `until`, in ms."""
+
+    since: float
+    until: float

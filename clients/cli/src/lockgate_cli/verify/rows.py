@@ -1,0 +1,143 @@
+"""The rule of rows: ranges of offsets neither overlap nor leave holes, over restarts and handovers.
+
+A reader that is killed has returned rows after its last answered position. They are read again, and
+counted as such; a position that was answered is never gone back to.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lockgate_cli.verify.lines import MAX, Entry, Interval, Verdict
+from lockgate_cli.verify.model import Model
+
+PIECE_MS = 250
+"""How long after the last of its rows a line about rows may be written."""
+
+
+@dataclass(slots=True)
+class _Owned:
+    """One assignment of a partition. `first`: the line of its first rows."""
+
+    number: int
+    rows: list[Entry] = field(default_factory=list)
+    acknowledged: int = -1
+    acknowledged_t: float = 0
+    restored: bool = False
+
+
+def judge_rows(
+    lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict, gaps: bool
+) -> None:
+    """Judge the rows of readers whose partitions have numbers, owner after owner."""
+    owned = defaultdict[tuple[str, str], dict[int, _Owned]](dict)
+    exchanged, lease = dict[tuple[str, str], float](), model.config.get("lease_ms", MAX)
+    for each in lines:
+        body = each.body
+        if body["k"] == "exchanged":
+            late = body["t"] - exchanged.get((each.file, body["source"]), body["t"]) > 0.9 * lease
+            exchanged[each.file, body["source"]] = body["t"]
+            stopped = {(split, number) for split, number in body["stop"]}
+            for split, number, position, restored in (*body["held"], *(() if late else body["given_back"])):
+                one = owned[body["source"], split].setdefault(number, _Owned(number))
+                one.restored = one.restored or restored
+                if (split, number) not in stopped and position > one.acknowledged:
+                    one.acknowledged, one.acknowledged_t = position, body["t"]
+        elif body["k"] == "rows":
+            owned[body["source"], body["split"]].setdefault(body["number"], _Owned(body["number"])).rows.append(each)
+    numbered = {source for _, source in exchanged}
+    for (source, split), by_number in owned.items():
+        if source in numbered:
+            _judge_owners(split, [by_number[each] for each in sorted(by_number)], model, stalls, verdict, gaps)
+
+
+def _judge_owners(
+    split: str,
+    owners: Sequence[_Owned],
+    model: Model,
+    stalls: Mapping[str, Sequence[Interval]],
+    verdict: Verdict,
+    gaps: bool,
+) -> None:
+    end, kept, kept_t, last = -1, -1, 0.0, 0.0
+    for owner in owners:
+        verdict.counts["owners"] += bool(owner.rows)
+        position = -1
+        for each in owner.rows:
+            first, to = each.body["from"], each.body["to"]
+            verdict.counts["rows"] += to - first
+            if position == -1:
+                last = _judge_start(each, owner, (end, kept, kept_t, last), model, verdict)
+            elif first < position:
+                verdict.breach("rows", each, split, f"its owner read {first} again, expected {position}")
+            elif first > position and not gaps:
+                verdict.breach("rows", each, split, f"{position} to {first} were left out")
+            position = max(position, to)
+            before = [a for a, b in stalls.get(each.file, ()) if a <= each.body["t"] <= b + 1_000]
+            last = max(last, min([each.body["t"] - PIECE_MS, *before]))
+        end = max(end, position, owner.acknowledged)
+        if owner.acknowledged > kept:
+            kept, kept_t = owner.acknowledged, owner.acknowledged_t
+
+
+def _judge_start(
+    each: Entry, owner: _Owned, before: tuple[int, int, float, float], model: Model, verdict: Verdict
+) -> float:
+    """Judge where an owner begins, and return when the last one ended, for the next owner."""
+    end, kept, kept_t, last = before
+    first, split = each.body["from"], each.body["split"]
+    if each.body["t"] < last:
+        text = f"an earlier owner read on after number {owner.number} had begun"
+        verdict.breach("fenced", each, split, text)
+    if end == -1 or owner.restored or (each.body.get("restores") and first > end):
+        return last  # the user's own positions
+    if first > end:
+        verdict.breach("rows", each, split, f"{end} to {first} were left out between two owners")
+    elif first < kept and not any(kept_t <= t <= each.body["t"] for t in model.losses):
+        text = f"it was read again from {first}, though position {kept} was acknowledged"
+        verdict.breach("acknowledged", each, split, text)
+    else:
+        verdict.counts["rows again"] += end - first
+    return last
+
+
+def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:
+    """Judge whether each plan of a query begins where the last one ended. Only a new run may repeat
+    a plan, whose batch Spark had not logged.
+    """
+    last = dict[tuple[str, str], tuple[int, int, Any]]()
+    for each in lines:
+        if each.body["k"] != "plan":
+            continue
+        source, run = each.body["source"], (each.file, each.body["run"])
+        for split, (first, to) in each.body["splits"].items():
+            start, end, of = last.get((source, split), (first, first, run))
+            verdict.counts["rows"] += to - first
+            if first != end:
+                if of == run or first != start:
+                    what = f"{end} to {first} were left out" if first > end else f"{first} was read again"
+                    verdict.breach("rows", each, f"{source} {split}", f"{what}, expected {end}")
+                else:
+                    verdict.counts["rows again"] += end - first
+            last[source, split] = (first, to, run)
+
+
+def judge_expected(lines: Sequence[Entry], verdict: Verdict) -> None:
+    """Judge whether all rows were read that an `expect` line names."""
+    ranges = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
+    for each in lines:
+        body = each.body
+        if body["k"] == "rows":
+            ranges[body["source"], body["split"]].append((body["from"], body["to"]))
+        elif body["k"] == "plan":
+            for split, (first, to) in body["splits"].items():
+                ranges[body["source"], split].append((first, to))
+    for each in (entry for entry in lines if entry.body["k"] == "expect"):
+        position = each.body["from"]
+        for first, to in sorted(ranges[each.body["source"], each.body["split"]]):
+            if first <= position:
+                position = max(position, to)
+        if position < each.body["to"]:
+            text = f"{position} was never read, expected all up to {each.body['to']}"
+            verdict.breach("rows", each, each.body["split"], text)

@@ -1,0 +1,151 @@
+"""The rules that `lockgate verify` proves over a recorded history. Pure, and independent: written
+from docs/internals/protocol.md, without a line of the code that it judges.
+
+    acknowledged   no report or position that was answered is lost
+    read limit     no announced limit is above the reports', and no row above a limit received
+    fenced         no older epoch moves a group, no older owner reads a partition
+    heard          each live reader hears each new limit within two update intervals
+    rows           rows are read once: ranges of offsets neither overlap nor leave holes
+
+The model of the read limit computes it anew from all readers at each turn. Where the history does
+not show something, the model is lenient: a limit may be lower than the model's, never higher.
+An outage or a loss of the store that the history shows is a notice and no violation.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from lockgate_cli.verify.lines import MAX, MIN, Entry, Interval, Verdict, instant
+from lockgate_cli.verify.model import Model, Report
+from lockgate_cli.verify.rows import judge_expected, judge_plans, judge_rows
+
+RULES = ("acknowledged", "read limit", "fenced", "heard", "rows")
+
+ANSWER_MS = 5_000
+"""How long after its turn an answer may arrive."""
+
+SKEW_MS = 1_000
+"""How far apart the clocks of two machines may be, to match an answer with its turn."""
+
+
+def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
+    """Judge a history. With `gaps`, offsets may be missing inside what one reader reads, as in a
+    compacted topic, or in one with transactions.
+    """
+    verdict = Verdict()
+    groups, stalls, limping = defaultdict[str, list[Entry]](list), defaultdict[str, list[Interval]](list), set[str]()
+    for each in entries:
+        verdict.counts["lines"] += 1
+        if each.body["k"] == "stalled":
+            stalls[each.file].append(Interval(each.body["since"], each.body["t"]))
+        elif each.body["k"] == "gap":
+            limping.add(each.file)
+        else:
+            groups[each.body["group"]].append(each)
+    verdict.notices += [f"{file} has a gap: its rows are not judged" for file in sorted(limping)]
+    for name, lines in sorted(groups.items()):
+        verdict.counts["groups"] += 1
+        lines.sort(key=lambda entry: entry.body["t"])
+        model = Model(name, verdict)
+        for turn in sorted((each for each in lines if each.body["k"] == "turn"), key=lambda e: e.body["version"]):
+            model.take(turn)
+        _judge_acknowledged(lines, model, verdict)
+        _judge_clients(lines, model, stalls, verdict)
+        judge_rows([each for each in lines if each.file not in limping], model, stalls, verdict, gaps)
+        judge_plans([each for each in lines if each.file not in limping], verdict)
+        judge_expected(lines, verdict)
+    return verdict
+
+
+def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) -> None:
+    """Judge whether a turn has accepted each report that a client has had an answer to."""
+    if not model.announced:
+        return
+    answered, since = Counter[Report](), dict[Report, float]()
+    for each in lines:
+        for source, subtask, epoch, watermark in each.body.get("taken", ()):
+            verdict.counts["answers"] += 1
+            report, t = (source, subtask, epoch, watermark), each.body["t"]
+            answered[report] += 1
+            first = since.setdefault(report, t)
+            unseen = t < model.announced[0][0] or any(a <= t and first <= b + ANSWER_MS for a, b in model.unseen)
+            if answered[report] > bisect_right(model.reports[report], t + SKEW_MS) and not unseen:
+                text = f"its report of {instant(watermark)} in epoch {epoch} was answered, and no turn has it"
+                verdict.breach("acknowledged", each, f"{source}/{subtask}", text)
+
+
+def _judge_clients(
+    lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict
+) -> None:
+    """Judge what each client has heard, when, and what it went by."""
+    files = defaultdict[str, list[Entry]](list)
+    for each in lines:
+        if each.body["k"] not in ("turn", "deleted", "expect"):
+            files[each.file].append(each)
+    for file, own in files.items():
+        heard = [each for each in own if "revision" in each.body]
+        if not heard:
+            continue
+        verdict.counts["clients"] += 1
+        outages = [*stalls.get(file, ()), *_silences(own, heard)]
+        for each in heard:
+            verdict.counts["notices heard"] += 1
+            limits = model.limits.get(each.body["revision"])
+            if limits and each.body["read_limit"] not in limits:
+                text = f"it heard {instant(each.body['read_limit'])}, expected {instant(max(limits))}"
+                verdict.breach("read limit", each, file, text)
+        _judge_hearing(own, heard, outages, model, verdict)
+        times, highest, most = [each.body["t"] for each in heard], list[int](), MIN
+        for each in heard:
+            most = max(most, each.body["read_limit"])
+            highest.append(most)
+        for each in own:
+            if each.body["k"] not in ("rows", "plan"):
+                continue
+            limit, place = each.body["read_limit"], bisect_right(times, each.body["t"])
+            known = highest[place - 1] if place else MIN
+            alone = limit == MAX and any(a <= each.body["t"] <= b for a, b in outages)  # on_outage="proceed"
+            if limit > known and not alone:
+                verdict.breach(
+                    "read limit",
+                    each,
+                    each.body["source"],
+                    f"it went by {instant(limit)}, expected {instant(known)} at most",
+                )
+            elif each.body.get("latest", each.body.get("target", MIN)) > limit:
+                verdict.breach("read limit", each, each.body["source"], f"it read rows above {instant(limit)}")
+
+
+def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
+    """Return a client's outages: from its last answer before a failed call to the next one."""
+    times = [each.body["t"] for each in heard]
+    found = set[Interval]()
+    for each in own:
+        if each.body["k"] == "unreachable":
+            place = bisect_right(times, each.body["t"])
+            found.add(Interval(times[place - 1] if place else MIN, times[place] if place < len(times) else MAX))
+    return sorted(found)
+
+
+def _judge_hearing(
+    own: Sequence[Entry], heard: Sequence[Entry], outages: Sequence[Interval], model: Model, verdict: Verdict
+) -> None:
+    times, revisions, most = [each.body["t"] for each in heard], list[int](), 0
+    for each in heard:
+        most = max(most, each.body["revision"])
+        revisions.append(most)
+    for t, revision, turn, interval in model.announced:
+        if t < times[0]:
+            continue
+        by = t + 2 * interval
+        for since, until in sorted(outages):
+            if since <= by and until >= t:
+                by = max(by, until + 2 * interval)
+        place = bisect_left(revisions, revision)
+        at = times[place] if place < len(times) else MAX
+        if at > by and own[-1].body["t"] > by:
+            entry = heard[place] if place < len(heard) else own[-1]
+            after = "never" if at == MAX else f"{at - t} ms after"
+            text = f"it heard revision {revision} ({turn.file}:{turn.line}) {after}, expected {by - t} ms at most"
+            verdict.breach("heard", entry, entry.file, text)

@@ -1,0 +1,377 @@
+"""The processes of the virtual world: readers whose partitions the coordinator assigns, and a query
+with a checkpoint. Rules of partitions, leases and plans are the real ones; the rest is a model that
+follows docs/internals/protocol.md. Each records its history as the real clients do.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lockgate.errors import Refused, StaleEpoch
+from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.plan.answers import LogAnswers
+from lockgate.plan.draft import Draft
+from lockgate.plan.model import Backlog, Bounds
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
+from lockgate_coordinator.service.coordinator import Coordinator
+from lockgate_reader.group.fencing import SplitLease
+from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
+from lockgate_reader.place import ReaderSplit, ReaderState
+from support.fire.servers import Away, Link, now_ms, now_s
+from support.logs_in_memory import LogsInMemory
+
+if TYPE_CHECKING:
+    from support.fire.world import World
+
+T = TypeVar("T")
+
+LOOK_S = 0.06
+ROWS_OF_A_LOOK = 18
+AGAIN_S = 0.1
+BATCH = 40
+BATCH_S = 0.35
+
+
+class Process:
+    """A process, with its own history, network and threads. `kill` and `stop` befall it."""
+
+    def __init__(self, world: "World", source: str, subtask: int) -> None:
+        self.world, self.source, self.subtask = world, source, subtask
+        self.link, self.node = Link(world.chance), world.chance.randrange(len(world.nodes))
+        self.file = world.new_file(source)
+        self.epoch: int | None = None
+        self.heard: WatermarkAlignmentEvent | None = None
+        self.slow_s = 0.0  # of its stream
+        self.ended = False
+        self._running = asyncio.Event()
+        self._running.set()
+        self._stopped_at = 0
+        self._tasks = [asyncio.ensure_future(each) for each in self._threads()]
+
+    def _threads(self) -> list[Awaitable[None]]:
+        raise NotImplementedError
+
+    @property
+    def done(self) -> bool:
+        return all(task.done() for task in self._tasks)
+
+    def check(self) -> None:
+        """Raise the error of a thread that has failed."""
+        for task in self._tasks:
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+    def kill(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self.ended = True
+
+    def stop(self) -> None:
+        self._running.clear()
+        self._stopped_at = now_ms()
+
+    def go_on(self) -> None:
+        if not self._running.is_set():
+            self._running.set()
+            self.record("stalled", since=self._stopped_at)
+
+    def record(self, kind: str, **fields: Any) -> None:
+        self.world.write(self.file, {"k": kind, "t": now_ms(), "group": self.world.group, **fields})
+
+    async def pause(self, for_s: float) -> None:
+        """Wait, and then for as long as the process is stopped."""
+        await asyncio.sleep(for_s)
+        await self._running.wait()
+
+    async def call(self, what: Callable[[Coordinator], Awaitable[T]]) -> T:
+        await self._running.wait()
+        try:
+            found = await self.link.call(self.world.nodes[self.node], what)
+        except Away:
+            await self._running.wait()
+            self.record("unreachable")
+            self.node = (self.node + 1) % len(self.world.nodes)
+            raise
+        await self._running.wait()
+        return found
+
+    def hear(self, kind: str, event: WatermarkAlignmentEvent, **fields: Any) -> None:
+        if self.heard is None or event.revision >= self.heard.revision or kind != "heard":
+            self.heard = event
+        self.record(kind, revision=event.revision, read_limit=event.max_desired_watermark, **fields)
+
+    async def register(self) -> None:
+        ceiling = None if self.heard is None else self.heard.max_desired_watermark
+        event = ReaderRegistrationEvent(
+            subtask=self.subtask,
+            owner=self.file,
+            takeover=True,
+            config=self.world.config,
+            configured_at=self.world.configured_at,
+            ceiling=ceiling,
+        )
+        opened = await self.call(lambda node: node.register(self.world.group, self.source, event))
+        self.epoch = opened.epoch
+        self.hear("registered", opened.alignment, source=self.source, subtask=self.subtask, epoch=opened.epoch)
+
+    def taken(self, report: ReportedWatermarkEvent) -> list[list[Any]]:
+        return [[self.source, report.subtask, report.epoch, report.watermark]]
+
+
+@dataclass
+class _Open:
+    number: int
+    position: int
+    first: bool = True
+
+
+class Reader(Process):
+    """A reader of the topic's partitions."""
+
+    def __init__(self, world: "World", subtask: int) -> None:
+        self.holdings = Holdings(SourceWishes(EARLIEST_OFFSET), f"reader-{subtask}")
+        self.lease = SplitLease()
+        self.open: dict[str, _Open] = {}
+        self.returned: dict[str, ReaderSplit] = {}
+        self.leaving = False
+        super().__init__(world, "orders", subtask)
+
+    def _threads(self) -> list[Awaitable[None]]:
+        return [self._exchanges(), self._reads()]
+
+    def _said(self) -> Said:
+        held = tuple(self._split(name, each) for name, each in self.open.items())
+        return Said(ReaderState(returned=tuple(self.returned.values())), held)
+
+    def _split(self, name: str, each: _Open) -> ReaderSplit:
+        topic, _, partition = name.rpartition("-")
+        return ReaderSplit(KafkaPartitionSplit(topic, int(partition), each.position), each.number)
+
+    def _report(self) -> ReportedWatermarkEvent:
+        times = [self._next(name, each.position) for name, each in self.open.items()]
+        lowest = min((time for time in times if time is not None), default=MAX)
+        ahead = [self._next(name, each.position + ROWS_OF_A_LOOK) for name, each in self.open.items()]
+        reach = min((time for time in ahead if time is not None), default=lowest)
+        assert self.epoch is not None
+        idle = lowest == MAX
+        return ReportedWatermarkEvent(
+            subtask=self.subtask,
+            epoch=self.epoch,
+            watermark=MAX if idle else lowest - 1,
+            idle=idle,
+            reach=reach if not idle and reach > lowest else None,
+        )
+
+    def _next(self, name: str, offset: int) -> int | None:
+        log = self.world.topic[name]
+        return log[offset] if offset < len(log) else None
+
+    async def _exchanges(self) -> None:
+        while True:
+            try:
+                if self.epoch is None:
+                    await self.register()
+                if self.leaving:
+                    await self._farewell()
+                    return
+                await self._exchange()
+            except StaleEpoch:
+                self.epoch = None
+                if self.world.is_taken(self):
+                    self.subtask = self.world.free_subtask()
+                await self.pause(AGAIN_S)
+            except Refused:  # the group is gone
+                self.epoch = None
+                await self.pause(AGAIN_S)
+            except Away:
+                await self.pause(AGAIN_S)
+            else:
+                await self.pause(AGAIN_S if self.lease.is_over(now_s()) else self.world.update_s)
+
+    async def _exchange(self) -> None:
+        assert self.epoch is not None
+        epoch, said, sent_at = self.epoch, self._said(), now_s()
+        exchange = self.holdings.exchange(said, epoch)
+        report = self._report()
+        exchange = replace(exchange, report=report)
+        answer = await self.call(lambda node: node.exchange(self.world.group, self.source, self.subtask, exchange))
+        self.holdings.answered(exchange, answer, said)
+        self.lease = self.lease.renewed(sent_at, answer.lease_ms, now_s(), settled=self.holdings.settled)
+        self._obey()
+        self.hear(
+            "exchanged",
+            answer.alignment,
+            source=self.source,
+            taken=self.taken(report),
+            held=_positions(exchange.held),
+            given_back=_positions(exchange.given_back),
+            stop=[[each.split, each.assignment] for each in answer.stop],
+        )
+
+    def _obey(self) -> None:
+        assigned = self.holdings.assigned or {}
+        self.holdings.offers(assigned.values(), self.holdings.give_back)
+        for name in [*self.open]:
+            if name not in assigned or assigned[name].number != self.open[name].number:
+                del self.open[name]
+        self.returned = {n: each for n, each in self.returned.items() if n in assigned and n in self.holdings.give_back}
+        for name, each in assigned.items():
+            if name in self.holdings.give_back:
+                if name in self.open:
+                    self.returned[name] = self._split(name, self.open.pop(name))
+            elif name not in self.open:
+                self.open[name] = _Open(each.number, max(0, each.split.starting_offset))
+
+    async def _farewell(self) -> None:
+        assert self.epoch is not None
+        said = self._said()
+        self.open = {}  # nothing is read any more
+        exchange = self.holdings.farewell(said, self.epoch)
+        answer = await self.call(lambda node: node.exchange(self.world.group, self.source, self.subtask, exchange))
+        stop = [[each.split, each.assignment] for each in answer.stop]
+        given = {"held": [], "given_back": _positions(exchange.given_back), "stop": stop}
+        self.hear("exchanged", answer.alignment, source=self.source, taken=[], **given)
+        epoch = self.epoch
+        await self.call(lambda node: node.leave(self.world.group, self.source, self.subtask, epoch))
+        self.ended = True
+
+    async def _reads(self) -> None:
+        while not self.ended:
+            await self.pause(LOOK_S)
+            if self.leaving or self.world.no_leader:
+                continue
+            for name, each in self.open.items():
+                limit = MIN if self.heard is None else self.heard.max_desired_watermark
+                log, first = self.world.topic[name], each.position
+                while (
+                    each.position < min(len(log), first + ROWS_OF_A_LOOK)
+                    and log[each.position] <= limit
+                    and not self.lease.is_over(now_s())
+                ):
+                    each.position += 1
+                if each.position > first:
+                    rows = {"from": first, "to": each.position, "latest": max(log[first : each.position])}
+                    self.record("rows", source=self.source, split=name, number=each.number, read_limit=limit, **rows)
+
+
+@dataclass
+class Checkpoint:
+    """What the query has, over its runs. `logged`: the end of a batch that was not committed."""
+
+    positions: dict[str, int]
+    logged: dict[str, int] | None = None
+    times: list[int] = field(default_factory=list)
+
+
+class Query(Process):
+    """A query over a topic of its own, with the planner's draft and cut."""
+
+    def __init__(self, world: "World", checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self._latest: tuple[int, int | None] = (MIN, None)
+        super().__init__(world, "count", 0)
+
+    def _threads(self) -> list[Awaitable[None]]:
+        return [self._plans(), self._listens(), self._renews()]
+
+    async def _plans(self) -> None:
+        if self.checkpoint.logged is not None:
+            await self._batch(self.checkpoint.logged)
+        while True:
+            drafted = self._draft()
+            lowest = min(drafted.reported_watermarks().values(), default=MAX)
+            read = all(self.checkpoint.positions[name] == len(log) for name, log in self.world.other.items())
+            self._latest = (MAX if read else lowest, drafted.reach if not read and drafted.reach > lowest else None)
+            if not await self._report(finished=read) or self.heard is None:
+                await self.pause(AGAIN_S)
+                continue
+            if read:
+                self.ended = True
+                return
+            limit = self.heard.max_desired_watermark
+            plan = drafted.plan(limit)
+            if not plan.offsets or self.world.no_leader:
+                await self.pause(AGAIN_S)
+                continue
+            ends = {name: each.end for name, each in plan.splits.items()}
+            self.record(
+                "plan",
+                source=self.source,
+                run=id(self),
+                target=plan.target,
+                read_limit=limit,
+                splits={f"0/{name}": [each.position, each.end] for name, each in plan.splits.items()},
+            )
+            await self.pause(0.01)
+            self.checkpoint.logged = ends
+            await self._batch(ends)
+
+    async def _batch(self, ends: dict[str, int]) -> None:
+        await self.pause(BATCH_S)
+        self.checkpoint.positions, self.checkpoint.logged = ends, None
+
+    def _draft(self) -> Draft[str]:
+        logs, positions = self.world.other, self.checkpoint.positions
+        ends = {name: len(log) for name, log in logs.items()}
+        view = LogsInMemory(logs, positions, ends)
+        backlogs = {
+            name: Backlog(source=0, position=positions[name], end=end, known_until=now_ms())
+            for name, end in ends.items()
+        }
+        bounds = Bounds(max_drift=self.world.config.max_drift_ms, idle_timeout=60_000)
+        return Draft(LogAnswers(backlogs, view, bounds, {0: BATCH}))
+
+    async def _report(self, finished: bool = False) -> bool:
+        """Report, and return whether it was answered."""
+        try:
+            if self.epoch is None:
+                await self.register()
+            assert self.epoch is not None
+            watermark, reach = self._latest
+            report = ReportedWatermarkEvent(
+                subtask=0, epoch=self.epoch, watermark=watermark, reach=reach, finished=finished
+            )
+            event = await self.call(lambda node: node.report(self.world.group, self.source, report))
+        except (StaleEpoch, Refused):
+            self.epoch = None
+            return False
+        except Away:
+            return False
+        self.hear("reported", event, taken=self.taken(report))
+        return True
+
+    async def _renews(self) -> None:
+        while not self.ended:
+            await self.pause(self.world.config.lease_ms / 6000)
+            if not self.ended and self.checkpoint.logged is not None and self.epoch is not None:
+                await self._report()
+
+    async def _listens(self) -> None:
+        while not self.ended:
+            try:
+                stream = await self.call(lambda node: node.follow(self.world.group, -1))
+                async for event in stream:
+                    await self.pause(self.link.slow_s + self.slow_s)
+                    if self.ended or self.link.cut or self.world.nodes[self.node].died.is_set():
+                        break
+                    if event is not None:
+                        assert isinstance(event, WatermarkAlignmentEvent)
+                        self._news(event)
+                await stream.aclose()
+            except (Refused, Away):
+                pass
+            self.record("unreachable")
+            await self.pause(AGAIN_S)
+
+    def _news(self, event: WatermarkAlignmentEvent) -> None:
+        """Take an event, unless it was made without this reader's last report."""
+        if event.group_watermark > self._latest[0] and self.epoch is not None:
+            self.record("heard", revision=event.revision, read_limit=event.max_desired_watermark)
+            return
+        self.hear("heard", event)
+
+
+def _positions(splits: Sequence[Any]) -> list[list[Any]]:
+    return [[each.split.split_id, each.assignment, each.split.starting_offset, each.restored] for each in splits]
