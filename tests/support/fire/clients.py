@@ -17,7 +17,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_reader.group.fencing import SplitLease
-from lockgate_reader.group.holdings import Holdings, Said, SourceWishes
+from lockgate_reader.group.holdings import Holdings, SourceWishes
 from lockgate_reader.place import ReaderSplit, ReaderState
 from support.fire.servers import Away, Link, now_ms, now_s
 from support.logs_in_memory import LogsInMemory
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LOOK_S = 0.06
-ROWS_OF_A_LOOK = 18
+LOOK_S = 0.1
+ROWS_OF_A_LOOK = 2
 AGAIN_S = 0.1
-BATCH = 40
+BATCH = 16
 BATCH_S = 0.35
 
 
@@ -69,8 +69,9 @@ class Process:
         self.ended = True
 
     def stop(self) -> None:
-        self._running.clear()
-        self._stopped_at = now_ms()
+        if self._running.is_set():
+            self._running.clear()
+            self._stopped_at = now_ms()
 
     def go_on(self) -> None:
         if not self._running.is_set():
@@ -141,9 +142,9 @@ class Reader(Process):
     def _threads(self) -> list[Awaitable[None]]:
         return [self._exchanges(), self._reads()]
 
-    def _said(self) -> Said:
+    def _state(self) -> ReaderState:
         held = tuple(self._split(name, each) for name, each in self.open.items())
-        return Said(ReaderState(returned=tuple(self.returned.values())), held)
+        return ReaderState(held=held, returned=tuple(self.returned.values()))
 
     def _split(self, name: str, each: _Open) -> ReaderSplit:
         topic, _, partition = name.rpartition("-")
@@ -192,12 +193,12 @@ class Reader(Process):
 
     async def _exchange(self) -> None:
         assert self.epoch is not None
-        epoch, said, sent_at = self.epoch, self._said(), now_s()
-        exchange = self.holdings.exchange(said, epoch)
+        epoch, state, sent_at = self.epoch, self._state(), now_s()
+        exchange = self.holdings.exchange(state, epoch)
         report = self._report()
         exchange = replace(exchange, report=report)
         answer = await self.call(lambda node: node.exchange(self.world.group, self.source, self.subtask, exchange))
-        self.holdings.answered(exchange, answer, said)
+        self.holdings.answered(exchange, answer, state)
         self.lease = self.lease.renewed(sent_at, answer.lease_ms, now_s(), settled=self.holdings.settled)
         self._obey()
         self.hear(
@@ -226,9 +227,9 @@ class Reader(Process):
 
     async def _farewell(self) -> None:
         assert self.epoch is not None
-        said = self._said()
+        state = self._state()
         self.open = {}  # nothing is read any more
-        exchange = self.holdings.farewell(said, self.epoch)
+        exchange = self.holdings.farewell(state, self.epoch)
         answer = await self.call(lambda node: node.exchange(self.world.group, self.source, self.subtask, exchange))
         stop = [[each.split, each.assignment] for each in answer.stop]
         given = {"held": [], "given_back": _positions(exchange.given_back), "stop": stop}

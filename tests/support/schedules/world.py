@@ -17,6 +17,8 @@ from typing import Any
 import httpx
 from confluent_kafka import Producer
 
+from lockgate_cli.verify.rules import verify
+from lockgate_cli.verifying import read
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.process import Child, await_true
@@ -37,8 +39,9 @@ T0 = 1_767_225_600_000
 
 
 class World:
-    """The servers and processes of one schedule. `sink`: the readers write into a table, too.
-    `records`: of each partition. `kafka`: the partitions come from Kafka's own group.
+    """The servers and processes of one schedule, which record a history. `sink`: the readers write
+    into a table, too. `records`: of each partition. `kafka`: the partitions come from Kafka's own
+    group.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class World:
         self.topic = f"schedule-{schedule.seed}{'-sink' if sink else ''}{'-kafka' if kafka else ''}-{os.getpid()}"
         self.partitions = PARTITIONS
         self.sink = folder / "sink.db" if sink else None
+        self._history = folder / "history"
         self.readers: list[Child] = []
         self._redis = RedisServer(folder / "redis", KEEPING if schedule.keeps else NO_PERSISTENCE)
         self._stack = ExitStack()
@@ -75,7 +79,8 @@ class World:
             self._stack.callback(topics.delete, self.bootstrap, self.topic)
             self._fill(range(self.partitions))
             self._stack.enter_context(self._redis)
-            self._coordinator = self._stack.enter_context(CoordinatorProcess(self._redis.url))
+            recording = ("--history", str(self._history))
+            self._coordinator = self._stack.enter_context(CoordinatorProcess(self._redis.url, options=recording))
             config = {
                 "max_drift_ms": MAX_DRIFT_MS,
                 "lease_ms": LEASE_MS,
@@ -122,6 +127,9 @@ class World:
             numbered=not self.kafka,
         )
         verdict.wrong += left
+        found = verify(read(sorted(self._history.glob("*.jsonl")))).violations
+        # On a busy machine two update intervals pass before anybody can hear.
+        verdict.wrong += [str(each) for each in found if each.rule != "heard"]
         return verdict
 
     def handed(self) -> list[Handed]:
@@ -217,7 +225,9 @@ class World:
         tests = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
         out = self.folder / f"reader-{number}.out"
-        self.readers.append(Child(f"reader {number}", command, out, {"PYTHONPATH": path}))
+        self.readers.append(
+            Child(f"reader {number}", command, out, {"PYTHONPATH": path, "LOCKGATE_HISTORY": str(self._history)})
+        )
 
     def _leave(self) -> list[str]:
         """SIGTERM to all. What went wrong, as sentences."""

@@ -39,7 +39,7 @@ class Model:
         self.limits = defaultdict[int, set[int]](set)  # by revision
         self.reports = defaultdict[Report, list[float]](list)  # when each was accepted
         self.unseen: list[Interval] = []  # while turns were not recorded
-        self.losses: list[float] = []
+        self.losses: list[Interval] = []
         self.config: Body = {}
         self._known: set[int] = set()
         self._version = self._at = 0
@@ -86,7 +86,7 @@ class Model:
                 self._forget()
             return
         if turn["new"] or turn["was"] < self._version:
-            self.losses.append(turn["t"])
+            self.losses.append(Interval(turn["t"], turn["t"]))
             self.verdict.counts["losses"] += 1
             self.verdict.notices.append(
                 f"{self.name}: the store has lost the group's state at {entry.file}:{entry.line}"

@@ -94,7 +94,7 @@ def _judge_start(
         return last  # the user's own positions
     if first > end:
         verdict.breach("rows", each, split, f"{end} to {first} were left out between two owners")
-    elif first < kept and not any(kept_t <= t <= each.body["t"] for t in model.losses):
+    elif first < kept and not any(a <= each.body["t"] and kept_t <= b for a, b in (*model.losses, *model.unseen)):
         text = f"it was read again from {first}, though position {kept} was acknowledged"
         verdict.breach("acknowledged", each, split, text)
     else:

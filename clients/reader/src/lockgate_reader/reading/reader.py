@@ -71,7 +71,7 @@ class RunningReader:
     ) -> None:
         self.options, self.client, self.place = options, client, place
         self.now_ms, self.lease_s = now_ms, lease_s
-        self._max_drift_ms, self._restores = options.max_drift_ms, callbacks.assigned is not None
+        self._max_drift_ms, self._restores = options.max_drift_ms, options.on_assigned is not None
         self.ends = Ends(lambda keys: client.logs.ask_offsets(keys, latest=True), now_ms, wall_ms)
         self.arrivals = Arrivals(options, client, wall_ms)
         self.assignment = Assignment(options, client, place)
