@@ -102,10 +102,10 @@ def test_the_rows_lost_by_instants_are_all_that_are_late(
     query = writer.option("checkpointLocation", str(tmp_path / "native")).trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S)
     found = report(tmp_path / "report")
-    assert found["rows"]["lost"]["basis"] == "windows"
-    assert found["rows"]["lost"]["most"] == found["rows"]["late"] > 0
+    lost = found["rows"]["lost"]
+    assert (lost["basis"], lost["exact"]) == ("rows", True)
     waiting = query.recentProgress[-1]["stateOperators"][0]["numRowsTotal"]
-    assert kept.total() + waiting == RECORDS - found["rows"]["late"]
+    assert kept.total() + waiting == RECORDS - lost["most"] < RECORDS
 
 
 def test_rows_lost_to_windows_are_exactly_those_that_none_has_counted(ten_minutes: Observed) -> None:
@@ -125,7 +125,7 @@ def check_exact(ended: Observed, window: str) -> None:
     found = report(ended.folder)
     by_spark = dropped(ended.query.query)
     assert 0 < by_spark < truth
-    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
+    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "rows"}
     assert found["rows"]["read"] == RECORDS
     assert sum(found["rows"]["dropped_by_operator"].values()) == by_spark
     assert sum(split["lost"] for split in found["partitions"]) == sum(m["lost"] for m in found["timeline"]) == truth
@@ -163,7 +163,7 @@ def test_rows_that_a_row_by_row_operator_drops_are_spark_s_own_count(
     found = report(tmp_path / "report")
     truth = read - len(native.all)
     assert truth == dropped(native.query) > 0
-    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "operators"}
+    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "rows"}
 
 
 def counted_first(counts: Counter[str]) -> Callable[[DataFrame, int], None]:
@@ -177,17 +177,13 @@ def counted_first(counts: Counter[str]) -> Callable[[DataFrame, int], None]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("condition", "lost"),
-    [("", ("windows", True)), ("partition != 6", ("between", False))],
-)
+@pytest.mark.parametrize("condition", ["", "partition != 6"])
 def test_several_actions_of_a_batch_double_no_lost_rows(
     spark: SparkSession,
     kafka: KafkaBroker,
     skewed: SkewedTopic,
     tmp_path: Path,
     condition: str,
-    lost: tuple[str, bool],
 ) -> None:
     df = observed(spark, kafka, skewed, tmp_path / "report").withWatermark("timestamp", "10 minutes")
     df = df.where(condition) if condition else df
@@ -198,36 +194,68 @@ def test_several_actions_of_a_batch_double_no_lost_rows(
     truth = RECORDS - (skewed.counts()[6] if condition else 0) - counts["kept"]
     rows = report(tmp_path / "report")["rows"]
     assert dropped(query) == 2 * truth > 0, "Spark counts each action"
-    assert (rows["lost"]["basis"], rows["lost"]["exact"]) == lost
-    assert rows["lost"]["least"] <= truth <= rows["lost"]["most"] <= rows["late"]
+    assert rows["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "rows"}
+
+
+def windows(df: DataFrame, *window: str) -> DataFrame:
+    counts = df.withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", *window))
+    return counts.agg(F.collect_set(F.struct("partition", "offset")).alias("records"))
 
 
 def filtered(df: DataFrame) -> DataFrame:
-    return df.where("offset % 2 = 0").withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour"))
+    return windows(df.where("offset % 2 = 0"), "1 hour")
 
 
 def sliding(df: DataFrame) -> DataFrame:
-    return df.withWatermark("timestamp", "10 minutes").groupBy(F.window("timestamp", "1 hour", "30 minutes"))
-
-
-def by_session(df: DataFrame) -> DataFrame:
-    return df.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "20 minutes"), "partition")
+    return windows(df, "1 hour", "30 minutes")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shape", [filtered, sliding, by_session])
-def test_where_a_loss_cannot_be_known_exactly_the_report_has_both_ends_and_says_why(
+@pytest.mark.parametrize(("shape", "held"), [(filtered, 1), (sliding, 2)])
+def test_rows_lost_behind_filters_and_by_sliding_windows_are_exact(
     spark: SparkSession,
     kafka: KafkaBroker,
     skewed: SkewedTopic,
     tmp_path: Path,
-    shape: Callable[[DataFrame], Any],
+    shape: Callable[[DataFrame], DataFrame],
+    held: int,
 ) -> None:
-    query = run(shape(observed(spark, kafka, skewed, tmp_path / "report")).count(), tmp_path / "native")
+    last: dict[Any, list[tuple[int, int]]] = {}
+
+    def take(batch: DataFrame, _: int) -> None:
+        last.update({row["window"]["start"]: [tuple(each) for each in row["records"]] for row in batch.collect()})
+
+    writer = shape(observed(spark, kafka, skewed, tmp_path / "report")).writeStream.foreachBatch(take)
+    writer = writer.outputMode("update").option("checkpointLocation", str(tmp_path / "native"))
+    assert writer.trigger(availableNow=True).start().awaitTermination(PATIENCE_S)
+    counts = Counter(record for records in last.values() for record in records)
+    read = {(p, o) for p, n in enumerate(skewed.counts()) for o in range(n) if held == 2 or o % 2 == 0}
+    truth = sum(counts[record] < held for record in read)
+    assert truth > 0
+    assert report(tmp_path / "report")["rows"]["lost"] == {
+        "least": truth,
+        "most": truth,
+        "exact": True,
+        "basis": "rows",
+    }
+
+
+def by_pandas(df: DataFrame) -> DataFrame:
+    """Windows over rows that cannot be followed."""
+    rows = df.select("timestamp").withWatermark("timestamp", "10 minutes")
+    rows = rows.mapInPandas(lambda frames: frames, rows.schema)
+    return rows.groupBy(F.window("timestamp", "1 hour")).count()
+
+
+@pytest.mark.long
+def test_rows_that_cannot_be_followed_are_lost_between_two_numbers_and_the_report_says_why(
+    spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
+) -> None:
+    query = run(by_pandas(observed(spark, kafka, skewed, tmp_path / "report")), tmp_path / "native")
     found = report(tmp_path / "report")
     lost = found["rows"]["lost"]
     assert (lost["basis"], lost["exact"]) == ("between", False)
-    assert lost["least"] == dropped(query) < lost["most"] == found["rows"]["late"]
+    assert lost["least"] == dropped(query) < lost["most"]
     assert found["summary"].startswith(f"Up to {lost['most']:,} of {RECORDS:,} rows")
     assert any("too low" in each for each in found["not_known"])
 
@@ -255,18 +283,18 @@ def test_two_sources_are_counted_each_by_its_own_splits_and_their_loss_is_exact(
     native = WindowedCount(one.union(two)).start(tmp_path / "native").finish()
     found = report(tmp_path)
     truth = RECORDS + 4_000 - native.counted
-    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "windows"}
-    late = Counter({source: sum(s["late"] for s in found["partitions"] if s["source"] == source) for source in (0, 1)})
+    assert found["rows"]["lost"] == {"least": truth, "most": truth, "exact": True, "basis": "rows"}
+    of = Counter({source: sum(s["lost"] for s in found["partitions"] if s["source"] == source) for source in (0, 1)})
     assert native.query is not None
-    assert late == {
+    assert of == {
         i: sum(int(p["sources"][i]["metrics"]["lateRows"]) for p in native.query.recentProgress) for i in (0, 1)
     }
-    assert min(late.values()) > 0
+    assert min(of.values()) > 0
     assert {s["source"]: s["offsets"] for s in found["sources"]} == {0: RECORDS, 1: 4_000}
 
 
 @pytest.mark.long
-def test_a_join_s_dropped_rows_are_spark_s_own_count(
+def test_a_join_s_dropped_rows_are_counted_on_each_side(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     df = observed(spark, kafka, skewed, tmp_path / "report", minPartitions=20)
@@ -275,17 +303,16 @@ def test_a_join_s_dropped_rows_are_spark_s_own_count(
     query = run(one.join(other, F.expr(same)), tmp_path / "native")
     found = report(tmp_path / "report")
     assert found["rows"]["lost"]["least"] == found["rows"]["lost"]["most"] == dropped(query) > 0
-    assert found["rows"]["late"] == dropped(query), "each side reads the source, and both are counted"
 
 
 @pytest.mark.long
-def test_a_source_that_a_query_reads_twice_is_counted_twice(
+def test_a_record_that_a_query_reads_twice_is_lost_once(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     df = observed(spark, kafka, skewed, tmp_path / "report")
     native = WindowedCount(df.union(df), window="10 minutes").start(tmp_path / "native").finish()
     lost = report(tmp_path / "report")["rows"]["lost"]
-    assert lost["least"] == lost["most"] == 2 * RECORDS - native.counted > 0
+    assert 2 * lost["least"] == 2 * lost["most"] == 2 * RECORDS - native.counted > 0
 
 
 def test_distance_between_partitions_is_that_of_their_first_unread_records(
@@ -307,7 +334,7 @@ def test_distance_between_partitions_is_that_of_their_first_unread_records(
 
 
 @pytest.mark.long
-def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_it_has_no_count(
+def test_two_queries_of_one_aligned_dataframe_count_each_for_itself(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     df = observed(spark, kafka, skewed, tmp_path).withWatermark("timestamp", "10 minutes")
@@ -316,28 +343,31 @@ def test_one_aligned_dataframe_runs_two_queries_and_the_second_report_says_why_i
     try:
         wait_for(lambda: bool(first.recentProgress))
         run(counted, tmp_path / "2", name="second")
+        first.processAllAvailable()
     finally:
         first.stop()
-    found = report(tmp_path, "lockgate-observed-second")
-    assert found["rows"]["late"] is None
-    assert found["rows"]["lost"]["most"] is None
-    assert any("call align() again for each query" in each for each in found["not_known"])
-    assert report(tmp_path)["rows"]["late"] is not None
+    lost = [report(tmp_path, name)["rows"]["lost"] for name in ("lockgate-observed", "lockgate-observed-second")]
+    assert lost[0] == lost[1]
+    assert lost[0]["exact"]
+    assert lost[0]["most"] > 0
 
 
 @pytest.mark.long
-def test_a_session_in_which_the_count_would_break_queries_observes_them_without_it(
+def test_rows_are_counted_where_a_plan_may_have_one_stateful_operator_alone(
     spark: SparkSession, kafka: KafkaBroker, skewed: SkewedTopic, tmp_path: Path
 ) -> None:
     one_operator = spark.newSession()
     one_operator.conf.set("spark.sql.streaming.statefulOperator.allowMultiple", "false")
     df = observed(one_operator, kafka, skewed, tmp_path / "report")
     native = WindowedCount(df).start(tmp_path / "native").finish()
-    found = report(tmp_path / "report")
-    assert 0 < native.counted < RECORDS
-    assert found["rows"]["late"] is None
-    assert found["rows"]["lost"]["least"] == dropped(native.query) > 0
-    assert found["summary"].startswith(f"At least {dropped(native.query)} of {RECORDS:,} rows")
+    truth = RECORDS - native.counted
+    assert report(tmp_path / "report")["rows"]["lost"] == {
+        "least": truth,
+        "most": truth,
+        "exact": True,
+        "basis": "rows",
+    }
+    assert truth > 0
 
 
 def test_the_guide_s_example_runs_as_it_stands_and_leaves_its_report(

@@ -25,7 +25,7 @@ def said(figures: Figures, kind: Kind = Kind.FIGURES, query: Query = OBSERVED, *
 
 
 def test_rows_are_late_by_the_watermark_that_is_logged_with_the_batch_before() -> None:
-    assert late_rows(LANE, readings(LANE, LOGS)) == {A: 1}
+    assert late_rows(OBSERVED, LANE, readings(LANE, LOGS)) == {A: 1}
 
 
 def test_true_figures_are_not_objected_to() -> None:

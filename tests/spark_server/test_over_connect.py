@@ -53,7 +53,6 @@ def refusals(said: Said, skewed: SkewedTopic) -> dict[str, list[str]]:
         ("zone", "ConfigurationError", "Alignment(slice_zone='Mars/Olympus')"),
         ("unknown option", "IllegalArgumentException", "did you mean lockgate.maxDrift?"),
         ("option without align", "IllegalArgumentException", "set lockgate.align to true as well"),
-        ("late rows", "IllegalArgumentException", 'late_rows="count" needs the query\'s plan'),
         ("report_progress", "UnsupportedQuery", "Spark Connect"),
     ],
 )

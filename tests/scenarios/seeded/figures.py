@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from seeded.played import Figures, Lane, Record, Split
-from seeded.scenario import Kind, Operator, Scenario, Stop
-from seeded.truth import Readings
+from seeded.scenario import Kind, Operator, Query, Scenario, Stop
+from seeded.truth import Readings, late_from
 
 UNCOUNTED_ROWS = 5
 
@@ -44,7 +44,7 @@ def misstated(scenario: Scenario, lane: Lane, read: Readings, outside: Sequence[
     # a batch that is tried again is counted again
     if not any(isinstance(act, Stop) for act in scenario.acts):
         if all(each.late is not None for each in told):
-            late, said = late_rows(lane, read), sum((Counter(each.late) for each in told), Counter[Split]())
+            late, said = late_rows(query, lane, read), sum((Counter(each.late) for each in told), Counter[Split]())
             if late != said:
                 found.append(f"{said.total()} rows were counted as late, {late.total()} are: {_differ(said, late)}")
         if query.observes and query.operator in (Operator.COUNT, Operator.DEDUP):
@@ -59,15 +59,15 @@ def misstated(scenario: Scenario, lane: Lane, read: Readings, outside: Sequence[
     return found
 
 
-def late_rows(lane: Lane, read: Readings) -> Counter[Split]:
-    """The rows at or below the watermark that filtered their batch, by split: the one that is
-    logged with the batch before.
+def late_rows(query: Query, lane: Lane, read: Readings) -> Counter[Split]:
+    """The rows that the watermark of their batch has dropped, by split: the one that is logged with
+    the batch before.
     """
     watermarks = {batch.number + 1: batch.watermark for batch in lane.batches}
     return Counter(
         record.split
         for record in read.records
-        if (watermark := watermarks.get(read.batch(record).number, 0)) > 0 and record.event_time <= watermark
+        if (watermark := watermarks.get(read.batch(record).number, 0)) > 0 and late_from(query, record) <= watermark
     )
 
 

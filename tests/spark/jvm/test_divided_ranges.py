@@ -73,7 +73,7 @@ def backlog(kafka: KafkaBroker) -> str:
         (Alignment(), {}, 2),
         (Alignment(), {"minPartitions": 1}, 1),
         (Alignment(), {"maxRecordsPerPartition": 10 * LEAST}, 1),
-        (Alignment(late_rows="count"), {}, 1),
+        (Alignment(late_rows="count"), {}, 2),
         (Alignment(mode="observe"), {}, 1),
     ],
     ids=["default", "minPartitions", "maxRecordsPerPartition", "late rows are counted", "observed"],

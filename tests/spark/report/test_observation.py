@@ -29,85 +29,80 @@ def view(*splits: PartitionAlignment) -> BatchAlignment:
     return BatchAlignment(0, 0, Limit.BUDGET, splits, (), (), None, (), 0.0, 0.0)
 
 
-def batch(late: dict[str, int], lost: dict[str, int], exact: bool = True) -> BatchLoss:
-    return BatchLoss(10, late, lost, oldest=1_000, watermark=5_000, exact=exact)
+def batch(lost: dict[str, int], exact: bool = True) -> BatchLoss:
+    return BatchLoss(lost, oldest=1_000, watermark=5_000, exact=exact)
 
 
-WHOLE = QueryShape(whole=True)
+UNSEEN = QueryShape(seen=False)
 
 
 @pytest.mark.parametrize(
-    ("late", "operators", "shape", "loss"),
+    ("lost", "exact", "operators", "shape", "loss"),
     [
-        (90, {}, QueryShape(), Loss(Basis.STATELESS, 0, 0)),
-        (90, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
-        (90, {DEDUPE: 70}, WHOLE, Loss(Basis.OPERATORS, 70, 70)),
-        (90, {JOIN: 3, DEDUPE: 4}, QueryShape(), Loss(Basis.OPERATORS, 7, 7)),
-        (90, {DEDUPE: 95}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
-        (90, {DEDUPE: 95}, QueryShape(seen=False), Loss(Basis.OPERATORS, 95, 95)),
-        (90, {SAVE: 9}, WHOLE, Loss(Basis.WINDOWS, 60, 60)),
-        (90, {SAVE: 9}, QueryShape(), Loss(Basis.BETWEEN, 9, 90)),
-        (90, {SAVE: 99}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
-        (90, {SAVE: 9, JOIN: 5}, WHOLE, Loss(Basis.BETWEEN, 14, 90)),
-        (90, {SAVE: 9}, QueryShape(seen=False, whole=True), Loss(Basis.BETWEEN, 9, None)),
-        (None, {SAVE: 9}, WHOLE, Loss(Basis.UNCOUNTED, 9, None)),
-        (None, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
+        (0, True, {}, QueryShape(), Loss(Basis.STATELESS, 0, 0)),
+        (60, True, {DEDUPE: 60}, QueryShape(), Loss(Basis.ROWS, 60, 60)),
+        (60, True, {SAVE: 9, JOIN: 5}, UNSEEN, Loss(Basis.ROWS, 60, 60)),
+        (90, False, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
+        (90, False, {JOIN: 3, DEDUPE: 4}, QueryShape(), Loss(Basis.OPERATORS, 7, 7)),
+        (90, False, {DEDUPE: 95}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
+        (90, False, {DEDUPE: 95}, UNSEEN, Loss(Basis.OPERATORS, 95, 95)),
+        (90, False, {SAVE: 9}, QueryShape(), Loss(Basis.BETWEEN, 9, 90)),
+        (90, False, {SAVE: 99}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
+        (90, False, {SAVE: 9}, UNSEEN, Loss(Basis.BETWEEN, 9, None)),
+        (None, True, {SAVE: 9}, QueryShape(), Loss(Basis.UNCOUNTED, 9, None)),
+        (None, True, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
     ],
 )
-def test_a_loss_is_exact_only_where_spark_or_the_windows_give_each_row(
-    late: int | None, operators: dict[str, int], shape: QueryShape, loss: Loss
+def test_a_loss_is_exact_only_where_rows_are_followed_or_spark_counts_each(
+    lost: int | None, exact: bool, operators: dict[str, int], shape: QueryShape, loss: Loss
 ) -> None:
-    assert loss_of(late, 60, 0, Dropped(operators), ran=True, shape=shape) == loss
+    assert loss_of(lost, exact, Dropped(operators), ran=True, shape=shape) == loss
 
 
 @pytest.mark.parametrize(
-    ("late", "operators", "shape", "loss"),
+    ("lost", "exact", "operators", "loss"),
     [
-        (90, {DEDUPE: 70}, QueryShape(), Loss(Basis.BETWEEN, 0, 70)),
-        (90, {DEDUPE: 140}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
-        (90, {DEDUPE: 140}, WHOLE, Loss(Basis.WINDOWS, 60, 60)),
-        (90, {SAVE: 18}, WHOLE, Loss(Basis.WINDOWS, 60, 60)),
-        (90, {SAVE: 18}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
-        (None, {DEDUPE: 140}, WHOLE, Loss(Basis.UNCOUNTED, 0, 140)),
-        (None, {SAVE: 18}, WHOLE, Loss(Basis.UNCOUNTED, 0, None)),
+        (60, True, {DEDUPE: 140}, Loss(Basis.ROWS, 60, 60)),
+        (90, False, {DEDUPE: 70}, Loss(Basis.BETWEEN, 0, 70)),
+        (90, False, {DEDUPE: 140}, Loss(Basis.BETWEEN, 0, 90)),
+        (90, False, {SAVE: 18}, Loss(Basis.BETWEEN, 0, 90)),
+        (None, True, {DEDUPE: 140}, Loss(Basis.UNCOUNTED, 0, 140)),
+        (None, True, {SAVE: 18}, Loss(Basis.UNCOUNTED, 0, None)),
     ],
 )
 def test_operators_that_computed_a_batch_twice_give_no_exact_loss(
-    late: int | None, operators: dict[str, int], shape: QueryShape, loss: Loss
+    lost: int | None, exact: bool, operators: dict[str, int], loss: Loss
 ) -> None:
-    assert loss_of(late, 60, 0, Dropped(operators, repeated=True), ran=True, shape=shape) == loss
+    assert loss_of(lost, exact, Dropped(operators, repeated=True), ran=True, shape=QueryShape()) == loss
 
 
 @given(
-    late=st.none() | st.integers(0, 99),
-    lost=st.integers(0, 99),
-    early=st.integers(0, 9),
+    lost=st.none() | st.integers(0, 99),
+    exact=st.booleans(),
     operators=st.dictionaries(st.sampled_from([SAVE, JOIN, DEDUPE]), st.integers(0, 300)),
     repeated=st.booleans(),
-    shape=st.builds(QueryShape, st.none(), st.booleans(), st.booleans()),
+    shape=st.builds(QueryShape, st.none(), st.booleans()),
 )
-def test_no_more_rows_are_lost_than_were_late_or_before_1970(
-    late: int | None, lost: int, early: int, operators: dict[str, int], repeated: bool, shape: QueryShape
+def test_no_more_rows_are_lost_than_were_counted(
+    lost: int | None, exact: bool, operators: dict[str, int], repeated: bool, shape: QueryShape
 ) -> None:
-    lost = min(lost, late or 0)
-    loss = loss_of(late, lost, early, Dropped(operators, repeated), ran=True, shape=shape)
+    loss = loss_of(lost, exact, Dropped(operators, repeated), ran=True, shape=shape)
     assert loss.most is None or loss.least <= loss.most
-    assert late is None or not shape.seen or (loss.most is not None and loss.most <= late + early)
-    assert not (loss.exact and early and loss.basis is Basis.WINDOWS)
+    assert lost is None or not shape.seen or (loss.most is not None and loss.most <= lost)
 
 
 def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
     one, plan = observation(), view(split(0, "a-0", HOUR), split(1, "b-0", 3 * HOUR))
     one.read(0, {"a-0": 0}, {"a-0": 5}, plan, 100, at=101.0)
     one.read(1, {"b-0": 2}, {"b-0": 5}, plan, None, at=101.0)
-    one.lose(0, batch({"a-0": 4}, {"a-0": 3}), at=102.0)
-    one.lose(1, batch({}, {}), at=102.0)
+    one.lose(0, batch({"a-0": 3}), at=102.0)
+    one.lose(1, batch({}), at=102.0)
     found = seen(one)
-    assert [(s.partition, s.offsets, s.late, s.lost, s.ahead_ms) for s in found.partitions] == [
-        ("a-0", 5, 4, 3, 0),
-        ("b-0", 3, 0, 0, 2 * HOUR),
+    assert [(s.partition, s.offsets, s.lost, s.ahead_ms) for s in found.partitions] == [
+        ("a-0", 5, 3, 0),
+        ("b-0", 3, 0, 2 * HOUR),
     ]
-    assert (found.batches, found.rows, found.late, found.apart_ms) == (1, 20, 4, 2 * HOUR)
+    assert (found.batches, found.rows, found.apart_ms) == (1, 8, 2 * HOUR)
     assert [(s.budget, s.largest) for s in found.sources] == [(100, 5), (None, 3)]
     assert found.lateness_ms == 4_000
 
@@ -133,11 +128,10 @@ def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
     assert (seen(one).batches, seen(one).moments) == (0, ())
 
 
-def test_replayed_batch_with_unknown_windows_makes_the_loss_inexact() -> None:
+def test_batch_whose_rows_are_not_followed_makes_the_loss_inexact() -> None:
     one = observation()
-    one.shape = QueryShape(HOUR, whole=True)
     one.operate(1, [StateOperator(SAVE, 2)])
-    one.lose(0, batch({"a-0": 4}, {"a-0": 4}, exact=False), at=102.0)
+    one.lose(0, batch({"a-0": 4}, exact=False), at=102.0)
     assert seen(one).loss == Loss(Basis.BETWEEN, 2, 4)
 
 
@@ -153,7 +147,7 @@ def test_a_long_timeline_is_merged_and_loses_no_row_and_no_batch(count: int) -> 
     one, lost = observation(), [n * n % 7 for n in range(count)]
     for n, rows in enumerate(lost):
         one.read(0, {"a-0": n}, {"a-0": n + 1}, view(split(0, "a-0", n)), None, at=float(n))
-        one.lose(0, batch({"a-0": rows}, {"a-0": rows}), at=float(n))
+        one.lose(0, batch({"a-0": rows}), at=float(n))
     found = seen(one)
     assert len(found.moments) <= MOST_MOMENTS
     assert sum(moment.batches for moment in found.moments) == len(lost)

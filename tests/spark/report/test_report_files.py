@@ -22,7 +22,7 @@ from lockgate_spark.report.findings import Basis, Findings, Loss
 
 def found(state):
     return Findings(query=None, query_id="id", run_id="run", state=state, began=0.0, until=1.0, rows=1, batches=1,
-                    loss=Loss(Basis.OPERATORS, 1, 1), late=1)
+                    loss=Loss(Basis.OPERATORS, 1, 1))
 
 write_at_the_end()
 report = ReportFiles(Path(sys.argv[1]), None, "id", found, lambda: 0.0)
@@ -44,7 +44,7 @@ class Clock:
 def found(state: RunState, rows: int = 1) -> Findings:
     loss = Loss(Basis.OPERATORS, rows, rows)
     return Findings(
-        query=None, query_id="id", run_id="run", state=state, began=0.0, until=1.0, rows=9, batches=1, loss=loss, late=1
+        query=None, query_id="id", run_id="run", state=state, began=0.0, until=1.0, rows=9, batches=1, loss=loss
     )
 
 

@@ -31,20 +31,19 @@ FOUND = Findings(
     busy_s=120.0,
     rows=8_000,
     batches=7,
-    loss=Loss(Basis.WINDOWS, 350, 350),
-    late=365,
+    loss=Loss(Basis.ROWS, 350, 350),
     lateness_ms=91 * MINUTE + 1,
     operators={"stateStoreSave": 13},
-    shape=QueryShape(10 * MINUTE, whole=True),
+    shape=QueryShape(10 * MINUTE),
     max_drift_ms=5 * MINUTE,
     ahead=6,
     offsets_ahead=1_653,
     partitions=(
-        PartitionFindings(0, "a-0", 2_000, 365, 350, 0),
-        PartitionFindings(0, "a-1", 6_000, 0, 0, 360 * MINUTE),
+        PartitionFindings(0, "a-0", 2_000, 350, 0),
+        PartitionFindings(0, "a-1", 6_000, 0, 360 * MINUTE),
     ),
     sources=(SourceFindings(0, 1_200, 8_000, 1_200),),
-    moments=(Moment(1_767_225_601.0, 1, 365, 350, 360 * MINUTE, 1), Moment(1_767_225_602.0, 6, 0, 0, MINUTE, 2)),
+    moments=(Moment(1_767_225_601.0, 1, 350, 360 * MINUTE, 1), Moment(1_767_225_602.0, 6, 0, MINUTE, 2)),
 )
 
 
@@ -55,7 +54,7 @@ def options(found: Findings) -> dict[str, str | None]:
 @pytest.mark.parametrize(
     ("loss", "said"),
     [
-        (Loss(Basis.WINDOWS, 350, 350), "350 of 8,000 rows (4.4 %) were lost."),
+        (Loss(Basis.ROWS, 350, 350), "350 of 8,000 rows (4.4 %) were lost."),
         (Loss(Basis.OPERATORS, 1, 1), "1 of 8,000 rows (under 0.1 %) was lost."),
         (Loss(Basis.BETWEEN, 13, 365), "Up to 365 of 8,000 rows (4.6 %) were lost."),
         (Loss(Basis.STATELESS, 0, 0), "No row of 8,000 rows was lost."),
@@ -113,7 +112,7 @@ def test_what_alignment_cannot_keep_is_not_promised(found: Findings, least: int 
 
 
 def test_what_is_not_known_is_said() -> None:
-    uncounted = replace(FOUND, loss=Loss(Basis.UNCOUNTED, 0, None), late=None, uncounted="the count is switched off")
+    uncounted = replace(FOUND, loss=Loss(Basis.UNCOUNTED, 0, None), uncounted="the count is switched off")
     assert "The late rows were not counted: the count is switched off." in meaning(uncounted)
     assert "Late rows were not counted: the count is switched off." in unknown(uncounted)
     assert json.loads(text(uncounted))["rows"]["lost"]["most"] is None
@@ -121,7 +120,7 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_names_of_topics_and_queries_are_text_on_the_page() -> None:
     evil = "<script>alert(1)</script>"
-    named = replace(FOUND, query=evil, partitions=(PartitionFindings(0, f"{evil}-0", 1, 1, 1, 0),))
+    named = replace(FOUND, query=evil, partitions=(PartitionFindings(0, f"{evil}-0", 1, 1, 0),))
     assert "<script" not in page(named)
     assert page(named).count("&lt;script&gt;") == 4
 
@@ -137,7 +136,6 @@ def test_a_run_without_a_batch_has_a_page_too() -> None:
         rows=0,
         batches=0,
         loss=Loss(Basis.UNCOUNTED, 0, 0),
-        late=0,
     )
     assert "<h1>No row of 0 rows was lost.</h1>" in page(empty)
     assert json.loads(text(empty))["timeline"] == []

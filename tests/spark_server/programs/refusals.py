@@ -37,7 +37,6 @@ found = {
     "zone": refused(lambda: align(stream(), Alignment(slice="1 hour", slice_zone="Mars/Olympus"))),
     "unknown option": refused(lambda: stream(lockgate__align="true", lockgate__maxDrfit="1 minute").isStreaming),
     "option without align": refused(unaligned),
-    "late rows": refused(lambda: stream("lockgate-kafka", lockgate__lateRows="count").isStreaming),
     "report_progress": refused(lambda: report_progress(spark.range(1))),
 }
 print(json.dumps(found))

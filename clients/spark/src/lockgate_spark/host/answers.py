@@ -5,9 +5,7 @@ objects that its plan needs. Therefore a new host can continue where another one
 """
 
 import json
-from dataclasses import replace
-from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -19,22 +17,13 @@ from lockgate_spark.host.driver import Driver
 from lockgate_spark.host.questions import answer_to
 from lockgate_spark.jvm.batch import event_times
 from lockgate_spark.jvm.failures import Selected
-from lockgate_spark.jvm.late import CountingPlace, LateRows
 from lockgate_spark.jvm.opening import PlannedSource, check_before, check_session
 from lockgate_spark.jvm.relation import rewritten
 from lockgate_spark.jvm.stand_in import JavaCallback
 from lockgate_spark.jvm.stream import Stream, opened
 from lockgate_spark.logs.requests import Offsets
 
-_PLACE, _BELOW = "late rows: name", "late rows: below"
 _LEFT = "round"
-
-
-class _Decorated(NamedTuple):
-    """An aligned table and the count of its late rows, if there is one."""
-
-    java_proxy: Any
-    late: LateRows | None
 
 
 class HostAnswers(JavaCallback):
@@ -43,8 +32,6 @@ class HostAnswers(JavaCallback):
     def __init__(self, driver: Driver) -> None:
         super().__init__()
         self._driver, self._java = driver, driver.gateway.entry_point
-        # A table that several queries read has one count, which tells them apart.
-        self._late: WeakValueDictionary[str, LateRows] = WeakValueDictionary()
 
     def lives(self) -> None:
         """Return at once, which shows that this process is alive. Java's calls are answered on
@@ -64,15 +51,10 @@ class HostAnswers(JavaCallback):
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
             return None
-        if alignment.late_rows == "count":
-            raise UnsupportedQuery(
-                'late_rows="count" needs the query\'s plan, which format("lockgate-kafka") does not see: put the jar '
-                'on the server, and take format("kafka") with option lockgate.align'
-            )
         spark = self._driver.session(session)
         check_session(spark)
         check_before(spark, alignment)
-        PlannedSource.of(spark, table, replace(alignment, late_rows="ignore"))  # checks the event time
+        PlannedSource.of(spark, table, alignment)  # checks the event time
         return self._java.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
@@ -110,21 +92,11 @@ class HostAnswers(JavaCallback):
         check_session(spark)
         check_before(spark, alignment)
 
-        def decorate(table: Any, _: Any) -> _Decorated:
-            made = self._java.table(table, options, conf, session)
-            late = PlannedSource.of(spark, table, alignment).late
-            if late is not None:
-                made.kept().put(_PLACE, late.place.name)
-                made.kept().put(_BELOW, late.place.below)
-            return _Decorated(made.proxy(), late)
+        def decorate(table: Any, _: Any) -> Any:
+            PlannedSource.of(spark, table, alignment)  # checks the event time
+            return self._java.table(table, options, conf, session).proxy()
 
-        return rewritten(
-            plan,
-            self._driver.gateway,
-            decorate,
-            lambda table, reads: reads if table.late is None else table.late.over(reads),
-            self._bare,
-        )
+        return rewritten(plan, self._driver.gateway, decorate, self._bare)
 
     def _bare(self, table: Any) -> Any:
         """Return Spark's own table if `table` was aligned only because of the session's conf, so
@@ -144,21 +116,13 @@ class HostAnswers(JavaCallback):
         alignment = _asked(table)
         assert alignment is not None  # else the jar would have no such table
         spark = self._driver.session(table.session())
-        place = (
-            CountingPlace(table.kept().get(_PLACE), table.kept().get(_BELOW))
-            if table.kept().containsKey(_PLACE)
-            else None
-        )
-        source = PlannedSource.of(spark, table.spark(), alignment, place)
-        if place is None:  # no plan counts, so that nothing could be counted here
-            source = replace(source, late=None)
-        late = None if source.late is None else self._late.setdefault(source.late.place.name, source.late)
+        source = PlannedSource.of(spark, table.spark(), alignment)
         run = source.open(checkpoint, KeptRound(kept))
         gateway, selected = self._driver.gateway, Selected.by(options)
         stream = opened(
             run,
             checkpoint,
-            lambda run, index: Stream(java, gateway, selected, run, index, source.event_time, late, stand_in),
+            lambda run, index: Stream(java, gateway, selected, run, index, source.event_time, stand_in),
         )
         stream.fixed_at = ends_fixed_at
         return stream

@@ -30,15 +30,12 @@ def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]
     check_before(spark, settled)
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
 
-    def aligned(table: Any, options: Any) -> Table:
+    def aligned(table: Any, options: Any) -> Any:
         refuse_options(dict(options))
         planned = PlannedSource.of(spark, table, settled)
-        return Table(table, gateway, planned.open, planned.event_time, planned.late)
+        return Table(table, gateway, planned.open, planned.event_time).java_proxy
 
-    def counted(table: Table, plan: Any) -> Any:
-        return plan if table.late is None else table.late.over(plan)
-
-    return [with_tables(df, gateway, aligned, counted) for df in dfs]
+    return [with_tables(df, gateway, aligned) for df in dfs]
 
 
 def _check(df: DataFrame) -> None:

@@ -4,7 +4,7 @@ When a row reaches the operator that drops it, a projection has often removed it
 rows are not taken from the running batch. The records of the batch are read a second time, by the
 offsets in the checkpoint. They pass through the query's own optimised plan up to each operator that
 drops late rows (`LateInputs.java`). A row has been dropped if its event time there is at or below
-the batch's watermark.
+the batch's watermark. So it does not matter how often Spark has run a task.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,12 @@ from typing import Any, Protocol
 import pyspark.sql.functions as F
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
 from lockgate_spark.jvm.event_time import OF_KAFKA, unless_it_fails
 from lockgate_spark.jvm.failures import Selected, java_cause, root
-from lockgate_spark.jvm.late import SEVERAL, allows_several
 from lockgate_spark.jvm.names import class_name, each
 from lockgate_spark.jvm.query import QueryRun
 from lockgate_spark.logs.unread import Source
@@ -40,50 +39,69 @@ class KafkaSource(Source, Protocol):
 
 
 class DroppedRows:
-    """The rows that Spark drops as late in one run. `sources` are the run's sources by index.
+    """The rows that Spark drops as late in one run.
 
-    Raises `UnsupportedQuery` if a late row of this query cannot be traced to its offset.
+    Attributes:
+        exact: False if more rows than the dropped ones may be found.
+
+    Args:
+        spark: The session.
+        run: The run.
+        sources: The run's sources by index.
+        follow: Whether the rows are followed to the operators. If not, all rows are found that are
+            late where they are read.
+
+    Raises:
+        UnsupportedQuery: A late row of this query cannot be followed to the operators.
     """
 
-    def __init__(self, spark: SparkSession, run: QueryRun, sources: Mapping[int, KafkaSource]) -> None:
-        self._context, self._run, self._sources = spark.sparkContext, run, sources
-        self._leaves: list[tuple[Any, int]] = []  # of the plan, and their source
-        self._inputs = self._read_plan()
-
-    def of(self, batch: int) -> DataFrame | None:
-        """Return the rows that Spark has dropped of `batch`; None if the query drops none."""
-        below = self._run.late_below_in(batch)
-        late = self._late(self._inputs, batch, below)
-        if not late:
-            return None
-        rows = reduce(DataFrame.unionAll, late).repartition(1).distinct()
-        return rows.withColumn("watermark", F.timestamp_millis(F.lit(below)))
-
-    def _read_plan(self) -> Any:
-        execution, jvm = self._run.execution, self._run.jvm
+    def __init__(
+        self, spark: SparkSession, run: QueryRun, sources: Mapping[int, KafkaSource], follow: bool = True
+    ) -> None:
+        self._context, self._run, self._sources, self.exact = spark.sparkContext, run, sources, follow
+        execution, jvm = run.execution, run.jvm
         session, plan = session_of(execution), execution.logicalPlan()
-        if not allows_several(session.conf()):
-            raise UnsupportedQuery(f'late_rows="keep" needs {SEVERAL}=true, which is the default')
-        if new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
+        if follow and new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
             raise UnsupportedQuery(_REFUSED.format("a filter uses the current time"))
         if class_name(plan).startswith("WriteTo"):
             plan = plan.children().apply(0)
         plan = session.sessionState().optimizer().execute(plan)
+        self._leaves: list[tuple[Any, int]] = []  # of the plan, and their source
         for leaf in each(plan.collectLeaves()):
-            index = self._run.index_of(leaf.stream()) if class_name(leaf).startswith("StreamingDataSourceV2") else None
+            index = run.index_of(leaf.stream()) if class_name(leaf).startswith("StreamingDataSourceV2") else None
             if index is not None:
                 self._leaves.append((leaf, index))
-        inputs = new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan)
+        self._inputs = new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan)
         try:
-            self._late(inputs, None, 0)
+            self._late(None)
         except (Py4JJavaError, PySparkException) as error:
             raise UnsupportedQuery(_REFUSED.format(root(java_cause(error)).getMessage())) from None
-        return inputs
 
-    def _late(self, inputs: Any, batch: int | None, below: int) -> list[DataFrame]:
+    def of(self, batch: int) -> DataFrame | None:
+        """Return the rows of `batch` by operator, topic, partition and offset, each with its event
+        time and the watermark of the batch. Return None if the query drops none.
+        """
+        late = self._late(batch)
+        if not late:
+            return None
+        rows = reduce(DataFrame.unionAll, late).drop("source").repartition(1).distinct()
+        return rows.withColumn("watermark", F.timestamp_millis(F.lit(self._run.late_below_in(batch))))
+
+    def counts(self, batch: int) -> list[Row]:
+        """Return the number of records of `batch` whose rows were dropped, as `rows`, by source,
+        topic and partition. `oldest` is the lowest event time (ms) of such a record.
+        """
+        late = self._late(batch)
+        if not late:
+            return []
+        by = ("source", "topic", "partition")
+        records = reduce(DataFrame.unionAll, late).select(*by, "offset", "event_time").repartition(1).distinct()
+        oldest = F.unix_millis(F.min("event_time")).alias("oldest")
+        return records.groupBy(*by).agg(F.count("*").alias("rows"), oldest).collect()
+
+    def _late(self, batch: int | None) -> list[DataFrame]:
         """Return the late rows of `batch`: one DataFrame for each input of an operator that drops
-        late rows. `below` is the watermark (ms) of the batch. If `batch` is None, the DataFrames
-        are empty.
+        late rows. If `batch` is None, the DataFrames are empty.
         """
         if str(self._run.execution.outputMode()) == "Complete":
             return []  # which drops no rows
@@ -92,15 +110,15 @@ class DroppedRows:
         plans = self._run.jvm.java.util.IdentityHashMap()
         for leaf, index in self._leaves:
             rows = self._records(spark, index, [] if batch is None else self._ranges(index, batch))
-            plans.put(leaf, rows._jdf.queryExecution().analyzed())
-        for operator, plan in inputs.of(plans):
+            if self.exact:
+                plans.put(leaf, rows._jdf.queryExecution().analyzed())
+            else:
+                found.append(("", rows.withColumn("lockgate_by", F.col("lockgate_event_time"))))
+        for operator, plan in self._inputs.of(plans) if self.exact else ():
             plan.setAnalyzed()
-            rows = DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)
-            by = "lockgate_by.end" if dict(rows.dtypes)["lockgate_by"].startswith("struct") else "lockgate_by"
-            rows = rows.where(F.col(by) <= F.timestamp_millis(F.lit(below)))
-            own = [F.col(f"lockgate_{name}").alias(name) for name in ("topic", "partition", "offset", "event_time")]
-            found.append(rows.select(F.lit(str(operator)).alias("operator"), *own))
-        return found
+            found.append((str(operator), DataFrame(session.emptyDataFrame().ofRows(session, plan), spark)))
+        below = F.timestamp_millis(F.lit(0 if batch is None else self._run.late_below_in(batch)))
+        return [_late_of(rows, operator, below) for operator, rows in found]
 
     def _records(self, spark: SparkSession, index: int, ranges: list[Range]) -> DataFrame:
         event_time: Any = self._sources[index].event_time
@@ -108,6 +126,7 @@ class DroppedRows:
         if event_time is not None and not event_time.micros:
             text = f"timestamp_millis({text})"
         own = [F.col(name).alias(f"lockgate_{name}") for name in ("topic", "partition", "offset")]
+        own.append(F.lit(index).alias("lockgate_source"))
         # records that Kafka has deleted meanwhile must not keep the query from starting
         options = {
             "groupIdPrefix": "spark-kafka-source",
@@ -125,3 +144,12 @@ class DroppedRows:
             for split, to in (end or {}).items()
             if to > start.get(split, 0)
         ]
+
+
+def _late_of(rows: DataFrame, operator: str, below: Column) -> DataFrame:
+    by = "lockgate_by.end" if dict(rows.dtypes)["lockgate_by"].startswith("struct") else "lockgate_by"
+    own = ("source", "topic", "partition", "offset", "event_time")
+    return rows.where(F.col(by) <= below).select(
+        F.lit(operator).alias("operator"),
+        *(F.col(f"lockgate_{name}").alias(name) for name in own),
+    )

@@ -29,8 +29,6 @@ class Members(NamedTuple):
 
 _TIME = "Alignment(event_time=…) and gate()"
 _LATE = "Alignment(late_rows=…)"
-_KEEP = 'Alignment(late_rows="keep")'
-_LOSSES = "exact counts of lost rows in late_rows and mode observe"
 _GAUGES = "gauges in Spark's metrics system"
 _KEPT = "lags kept in the checkpoint"
 _NAMED = "sources with names, readStream.name(…)"
@@ -43,17 +41,14 @@ MEMBERS = (
     Members("sql.internal.SharedState", "activeStreamingQueries"),
     Members("sql.internal.SessionState", "sqlParser", _TIME),
     Members("sql.internal.SessionState", "newHadoopConf", _KEPT),
-    Members("sql.internal.SessionState", "optimizer", _KEEP),
-    Members("sql.catalyst.rules.RuleExecutor", "execute", _KEEP),
+    Members("sql.internal.SessionState", "optimizer", _LATE),
+    Members("sql.catalyst.rules.RuleExecutor", "execute", _LATE),
     Members("sql.catalyst.parser.ParserInterface", "parseExpression", _TIME),
     Members(
         "sql.catalyst.plans.logical.LogicalPlan",
         "children collectLeaves isStreaming makeCopy output productArity productElement setAnalyzed transformUp",
     ),
     Members("sql.catalyst.plans.logical.LogicalPlan", "expressions", _TIME),
-    Members("sql.catalyst.plans.logical.LogicalPlan", "simpleString", _LOSSES),
-    Members("sql.catalyst.plans.logical.Aggregate", "groupingExpressions", _LOSSES),
-    Members("sql.catalyst.plans.logical.Filter", "condition", _LOSSES),
     Members("sql.catalyst.plans.logical.EventTimeWatermark", "delay eventTime getDelayMs"),
     Members("sql.catalyst.streaming.StreamingRelationV2", "table v1Relation extraOptions sourceName"),
     Members("sql.catalyst.expressions.Expression", "containsPattern deterministic references dataType", _TIME),
@@ -61,9 +56,7 @@ MEMBERS = (
     Members("sql.catalyst.expressions.TryEval", _CONSTRUCTED, _TIME),
     Members("sql.classic.ExpressionUtils|sql.Column", "column|expr", _TIME),
     Members("sql.catalyst.expressions.UnsafeProjection", "create", _TIME),
-    Members("sql.catalyst.expressions.UnsafeArrayData", "fromPrimitiveArray setLong", _LATE),
-    Members("sql.catalyst.expressions.Literal", _CONSTRUCTED, _LATE),
-    Members("sql.types.DataType", "fromDDL typeName", _LATE),
+    Members("sql.types.DataType", "typeName", _TIME),
     Members("sql.catalyst.util.DateTimeUtils", "getZoneId", "Alignment(slice_zone=…)"),
     Members("api.python.PythonUtils", "toScalaMap"),
     Members(
@@ -115,8 +108,8 @@ JAVA_FILES = {
     "jvm": {
         "StandIn": ALIGN,
         "PlanColumns": ALIGN,
-        "CountedRows": _LATE,
-        "LateInputs": _KEEP,
+        "DroppedCount": _LATE,
+        "LateInputs": _LATE,
         "AlignmentGauges": _GAUGES,
         "DividedRanges": "a partition that is read alone is read by one core",
     },

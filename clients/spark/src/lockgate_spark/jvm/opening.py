@@ -16,7 +16,7 @@ from lockgate_spark.jvm.dropped import KafkaSource
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.inspection import check_spark
 from lockgate_spark.jvm.kept import KeptRows
-from lockgate_spark.jvm.late import CountingPlace, LateRows, allows_several
+from lockgate_spark.jvm.late import LateCount
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.zone import check_zone
@@ -74,27 +74,18 @@ class PlannedSource:
         joint: The alignment without `event_time`. It is the same for all sources of a query,
             because they share one plan.
         event_time: The source's own event time; None for Kafka's timestamp.
-        late: The count of its late rows, if there is one.
     """
 
     spark: Any
     joint: Alignment
     event_time: EventTime | None
-    late: LateRows | None
 
     @classmethod
-    def of(cls, spark: Any, table: Any, alignment: Alignment, place: CountingPlace | None = None) -> "PlannedSource":
-        """Return the aligned source for `table`, which is Spark's Kafka table. `place` is the place
-        where the source's plan already counts late rows; None if it counts none.
-        """
+    def of(cls, spark: Any, table: Any, alignment: Alignment) -> "PlannedSource":
+        """Return the aligned source for `table`, which is Spark's Kafka table."""
         expression = alignment.event_time
         event_time = None if expression is None else EventTime.over(spark, table, expression)
-        late = None
-        if place is not None or _counts_late_rows(alignment, spark):
-            micros = event_time is None or event_time.micros
-            text = expression if event_time is not None and expression else "timestamp"
-            late = LateRows(spark, text, micros, alignment.mode == "observe", place)
-        return cls(spark, replace(alignment, event_time=None), event_time, late)
+        return cls(spark, replace(alignment, event_time=None), event_time)
 
     def open(self, checkpoint: str, round_: Round | None = None) -> AlignedRun:
         """Return the aligned run of the query that opens this source with this `checkpoint`. The
@@ -119,8 +110,13 @@ class PlannedSource:
                 round_=round_,
                 begin=_on_a_thread(self.spark),
             )
+            sources = cast("Mapping[int, KafkaSource]", made.sources)
             if alignment.late_rows == "keep":
-                made.keep(KeptRows(self.spark, run, alignment, cast("Mapping[int, KafkaSource]", made.sources)))
+                made.keep(KeptRows(self.spark, run, alignment, sources))
+            if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
+                made.count = LateCount(self.spark, run, sources)
+            else:
+                made.tell_uncounted("the count is switched off for this query")
             return made
 
         aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
@@ -156,15 +152,6 @@ def _on_a_thread(spark: Any) -> Begin:
         return interrupt
 
     return begin
-
-
-def _counts_late_rows(alignment: Alignment, spark: Any) -> bool:
-    """Return whether to count late rows. `late_rows` decides if it is `ignore` or `count`.
-    Otherwise they are counted in observe mode if the session's conf allows it.
-    """
-    if alignment.late_rows in ("ignore", "count"):
-        return alignment.late_rows == "count"
-    return alignment.mode == "observe" and allows_several(spark.conf)
 
 
 def _unequal(one: Alignment, other: Alignment) -> str:

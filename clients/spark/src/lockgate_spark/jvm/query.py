@@ -21,8 +21,6 @@ from pyspark.errors import PySparkException
 from lockgate.plan.windows import Zone
 from lockgate_spark.errors import Stopped, UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java
-from lockgate_spark.jvm.counted import CountedPlace
-from lockgate_spark.jvm.losses import Tumbling, query_shape, windows_of
 from lockgate_spark.jvm.memory import CheckpointMemory
 from lockgate_spark.jvm.names import class_name, each, option
 from lockgate_spark.jvm.offsets import SourceOffsets, metadata
@@ -36,6 +34,7 @@ from lockgate_spark.running import running
 from lockgate_spark.spark_lines import session_of
 
 QUERY_ID = "sql.streaming.queryId"
+_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 _JOIN_STORES, _ONE_STORE = 4, 3  # stores of one partition; from which format on it has one
 
@@ -195,22 +194,15 @@ class QueryRun:
         batch = None if entry is None else metadata(entry._2())
         return None if batch is None else int(batch.batchWatermarkMs()) or None
 
-    def late_below(self) -> int:
-        """Return the watermark (ms) at or below which Spark drops rows of the next batch. Spark has
-        logged it with the previous batch. It is 0 if there is none.
-        """
-        logged = option(self.execution.offsetLog().getLatestBatchId())
-        if logged is None:
-            return 0
-        # a batch that was not committed is replayed
-        return self.late_below_in(logged + 1 if self.last_committed() == logged else logged)
-
     def late_below_in(self, batch: int) -> int:
         """Return the watermark (ms) at or below which Spark drops rows of `batch`. It is 0 if the
-        offset log does not have the previous batch.
+        offset log does not have it.
+
+        This is the watermark that Spark has logged with the previous batch. Only if a plan must not
+        have several stateful operators, it is that of the batch itself.
         """
-        before = option(self.execution.offsetLog().get(batch - 1))
-        found = None if before is None else metadata(before)
+        entry = option(self.execution.offsetLog().get(batch if self._conf(_SEVERAL) == "false" else batch - 1))
+        found = None if entry is None else metadata(entry)
         return 0 if found is None else int(found.batchWatermarkMs())
 
     def last_committed(self) -> int | None:
@@ -255,23 +247,10 @@ class QueryRun:
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
-    def counted(self, name: str, stand_in: Any) -> list[CountedPlace]:
-        """Return the counts that `DataFrame.observe` has made under this `name` in the last batch.
-
-        There is one result for each place in the batch's plan that reads the stream behind
-        `stand_in`, the Java half of the source's proxy.
-        """
-        plan = self.execution.lastExecution().executedPlan()
-        places = new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).of(name, stand_in)
-        return [
-            CountedPlace.of(json.loads(counts), int(tasks), parse(start), parse(end))
-            for counts, tasks, start, end in places
-        ]
-
     def dropped(self) -> bool:
         """Return whether an operator of the last batch has dropped late rows."""
         plan = self.execution.lastExecution().executedPlan()
-        return bool(new_java(self.jvm, plan, "lockgate_spark.jvm", "CountedRows", plan).anyDropped())
+        return bool(new_java(self.jvm, plan, "lockgate_spark.jvm", "DroppedCount", plan).isPositive())
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
         last = self.execution.lastProgress()
@@ -281,14 +260,8 @@ class QueryRun:
         found = [_state_operator(one, join_stores) for one in last.stateOperators()]
         return (int(last.batchId()), str(last.timestamp())), found
 
-    def windows(self) -> Tumbling | None:
-        """Return the windows that decide which late rows the query drops; None if not every row
-        reaches the operator that drops them.
-        """
-        return windows_of(self.execution.logicalPlan())
-
     def shape(self) -> QueryShape:
-        return query_shape(self.execution.logicalPlan(), self._watermarks)
+        return QueryShape(min((one.delay_ms for one in self._watermarks), default=None))
 
     def takes_highest(self) -> bool:
         return self._conf(POLICY).lower() == "max"

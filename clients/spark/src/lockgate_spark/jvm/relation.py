@@ -11,27 +11,24 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.names import class_name, each
 
 Decorate = Callable[[Any, Any], Any]
-"""Makes an aligned table, which has a `java_proxy`, from Spark's table and the stream's options."""
+"""Makes an aligned table, as a Java object, from Spark's table and the stream's options."""
 
 Bare = Callable[[Any], Any]
 
-Over = Callable[[Any, Any], Any]
-"""Takes the aligned table and the plan that reads it. Returns the plan to use in its place."""
 
-
-def with_tables(df: DataFrame, gateway: Any, decorate: Decorate, over: Over) -> DataFrame:
+def with_tables(df: DataFrame, gateway: Any, decorate: Decorate) -> DataFrame:
     """Return `df` with an aligned table in place of each Kafka source's table.
 
     Raises `UnsupportedQuery` if `df` has a stream that is not read from Kafka, or is aligned
     already.
     """
-    plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate, over)
+    plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate)
     # Spark has analysed all of it but the leaves. To analyse it anew would take a deeper stack.
     plan.setAnalyzed()
     return DataFrame(df._jdf.ofRows(df.sparkSession._jsparkSession, plan), df.sparkSession)
 
 
-def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bare = lambda table: table) -> Any:
+def rewritten(plan: Any, gateway: Any, decorate: Decorate, bare: Bare = lambda table: table) -> Any:
     """Return a logical plan in which each Kafka source's table is replaced by an aligned one.
 
     `bare` returns Spark's own table for an aligned one that may be aligned again, and other tables
@@ -47,7 +44,7 @@ def rewritten(plan: Any, gateway: Any, decorate: Decorate, over: Over, bare: Bar
             _check(leaf, table, jvm)
             if not done.containsKey(leaf):
                 aligned = decorate(table, leaf.extraOptions().asCaseSensitiveMap())
-                done.put(leaf, over(aligned, _reading(leaf, aligned.java_proxy, jvm)))
+                done.put(leaf, _reading(leaf, aligned, jvm))
         # a CTERelationRef refers to a part of the same plan, whose leaves are walked there
         elif class_name(leaf) != "CTERelationRef" and leaf.isStreaming():
             raise UnsupportedQuery(_not_kafka(leaf))

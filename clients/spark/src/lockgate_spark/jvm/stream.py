@@ -18,7 +18,6 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java, new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected, sentence
-from lockgate_spark.jvm.late import LateCount, LateRows
 from lockgate_spark.jvm.names import class_name
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.stand_in import SparkProxy
@@ -51,12 +50,9 @@ class Table(SparkProxy):
     ANSWERS = ("newScanBuilder",)
     INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
 
-    def __init__(
-        self, java: Any, gateway: Any, open_run: OpenRun, event_time: EventTime | None, late: LateRows | None
-    ) -> None:
+    def __init__(self, java: Any, gateway: Any, open_run: OpenRun, event_time: EventTime | None) -> None:
         super().__init__(java, gateway)
-        self.late = late
-        self._opens = (open_run, event_time, late)
+        self._opens = (open_run, event_time)
 
     def newScanBuilder(self, options: Any) -> "ScanBuilder":
         return ScanBuilder(self._java.newScanBuilder(options), self._gateway, Selected.by(options), *self._opens)
@@ -89,10 +85,9 @@ class Scan(SparkProxy):
         selected: Selected,
         open_run: OpenRun,
         event_time: EventTime | None,
-        late: LateRows | None,
     ) -> None:
         super().__init__(java, gateway)
-        self._selected, self._open_run, self._event_time, self._late = selected, open_run, event_time, late
+        self._selected, self._open_run, self._event_time = selected, open_run, event_time
 
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
         return opened(
@@ -105,7 +100,6 @@ class Scan(SparkProxy):
                 run,
                 index,
                 self._event_time,
-                self._late,
             ),
         )
 
@@ -137,13 +131,11 @@ class Stream(SparkProxy):
         aligned: AlignedRun,
         index: int,
         event_time: EventTime | None,
-        late: LateRows | None,
         stand_in: Any = None,
     ) -> None:
-        divide = stand_in is None and late is None and aligned.alignment.mode != "observe" and not selected.sets_tasks()
+        divide = stand_in is None and aligned.alignment.mode != "observe" and not selected.sets_tasks()
         super().__init__(java, gateway, stand_in, _divided_ranges(gateway, java) if divide else None)
-        self._late_rows, self.event_time = late, event_time
-        self.late: LateCount | None = None
+        self.event_time = event_time
         self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
@@ -158,23 +150,8 @@ class Stream(SparkProxy):
 
     def latestOffset(self, start: Any, limit: Any) -> Any:
         end = self._decide(start, limit)
-        if self.late is not None and end is not None and not end.equals(start):
-            self.late.expect()
         self._keep_late_rows(lambda kept: kept.expect())
         return end
-
-    def count_late_rows(self, checkpoint: str) -> None:
-        """Begin to count late rows, or report why they cannot be counted. Raises `UnsupportedQuery`
-        as `LateRows.begin` does.
-        """
-        if self._late_rows is None:
-            self._aligned.tell_uncounted("the count is switched off for this query")
-            return
-        self.late = self._late_rows.begin(checkpoint, self._stand_in)
-        if self.late is None:
-            self._aligned.tell_uncounted(
-                "another query reads the same aligned DataFrame; call align() again for each query"
-            )
 
     def is_stopped(self) -> bool:
         return not self._aligned.run.is_active()
@@ -228,17 +205,21 @@ class Stream(SparkProxy):
 
     def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
         metrics = self._aligned.tell_progress(self._index)
-        if self.late is not None:
-            self.late.take()
-            metrics |= late_metrics(self.late.last, self.late.exact, self.late.untimed)
-            self._aligned.tell_late(self._index, self.late.total.total())
-        self._aligned.tell_batch(self._index, None if self.late is None else self.late.batch)
+        count, late = self._aligned.count, None
+        if count is not None:
+            count.take()
+            late = count.last.get(self._index)
+            metrics |= late_metrics({}, True) if late is None else late_metrics(late.lost, late.exact)
+            self._aligned.tell_late(self._index, count.total[self._index])
+            if count.uncounted:
+                self._aligned.tell_uncounted(count.uncounted)
+        self._aligned.tell_batch(self._index, late)
         return metrics
 
     def stop(self) -> None:
         try:
-            if self.late is not None and self._aligned.alignment.mode != "observe":
-                self.late.sum_up()
+            if self._aligned.count is not None and self._aligned.alignment.mode != "observe":
+                self._aligned.count.sum_up()
             if self._aligned.kept is not None:
                 self._aligned.kept.sum_up()
             self._aligned.close()
@@ -293,7 +274,6 @@ def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, in
                 aligned.membership.source,
                 index,
             )
-        stream.count_late_rows(checkpoint)
         return stream
     except Exception:
         aligned.end()

@@ -15,6 +15,7 @@ While nothing may be read, a plan answers `start`, and Spark asks again (`idle_w
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
@@ -71,6 +72,20 @@ class KeptTable(Protocol):
         """
 
 
+class LateCounter(Protocol):
+    """The count of a run's late rows, by source. `uncounted` says why there is none."""
+
+    last: dict[int, BatchLoss]
+    total: Counter[int]
+    uncounted: str
+
+    def take(self) -> None:
+        """Count the late rows of the last batch. Call it after each batch."""
+
+    def sum_up(self) -> None:
+        """Log the number of late rows at the end of the run."""
+
+
 class AlignedRun:
     """One run of one query, which plans the batches of all its aligned sources.
 
@@ -106,6 +121,7 @@ class AlignedRun:
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
         self.kept: KeptTable | None = None
+        self.count: LateCounter | None = None
         if report is not None:
             report.count_beside(self._beside)
         self._held_plan: Planned | None = None

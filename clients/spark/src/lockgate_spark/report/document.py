@@ -28,10 +28,6 @@ def document(found: Findings) -> dict[str, object]:
         "summary": sentences.paragraph(found),
         "rows": {
             "read": found.rows,
-            "late": found.late,
-            "late_exact": found.late is not None and found.late_exact,
-            "before_1970": found.early,
-            "without_time": found.untimed,
             "lost": {
                 "least": found.loss.least,
                 "most": found.loss.most,
@@ -39,7 +35,7 @@ def document(found: Findings) -> dict[str, object]:
                 "basis": found.loss.basis.value,
             },
             "dropped_by_operator": dict(found.operators),
-            "oldest_late_by_ms": found.lateness_ms,
+            "oldest_lost_by_ms": found.lateness_ms,
             "kept_in": found.late_rows_path,
         },
         "kept_by_alignment": {"least": would.least, "most": would.most, "why": would.why},

@@ -1,9 +1,8 @@
 """The findings of an observed run, as figures.
 
-**Lost and late.** A row is *late* if it is at or below Spark's watermark when it is read. Late rows
-are counted exactly. Not every late row is *lost*: a windowed aggregation drops a row once its whole
-window is below the watermark, and a query without state drops none. So a loss has a lower and an
-upper bound, which are equal if the figure is exact.
+**Exact or not.** A lost row is one that Spark has dropped as late. Lost rows are counted exactly if
+they can be followed through the query's plan. If not, the loss has a lower bound, which is Spark's
+own count, and an upper bound: the rows that are at or below the watermark where they are read.
 """
 
 from collections.abc import Mapping
@@ -14,8 +13,8 @@ from enum import Enum
 class Basis(Enum):
     """How the number of lost rows was found."""
 
+    ROWS = "rows"  # rows that were followed to the operators that have dropped them
     OPERATORS = "operators"  # Spark's own count; its operators drop row by row
-    WINDOWS = "windows"  # rows whose whole window was behind the watermark
     BETWEEN = "between"  # Spark's own count is the least, the late rows are the most
     STATELESS = "stateless"  # nothing in the query drops a late row
     UNCOUNTED = "uncounted"  # late rows were not counted
@@ -51,29 +50,17 @@ class BatchLoss:
     """Counts of the late rows of one batch of one source.
 
     Attributes:
-        rows: All rows of the batch.
-        late: By partition, the rows at or below `watermark`.
-        lost: Of these, the rows whose whole window is below the watermark; all of them if the query
-            has no windows.
-        oldest: The lowest event time (ms) of a late row.
+        lost: By partition, the rows that Spark has dropped.
+        oldest: The lowest event time (ms) of such a row.
         watermark: Spark's watermark (ms) for this batch.
-        exact: False if the windows were not known when the batch was read.
-        early: Rows before 1970, which are not late.
-        untimed: Rows without an event time.
-        counted_once: False if tasks that ran again may have counted rows twice, so that the counts
-            are upper bounds.
+        exact: False if the counts are upper bounds.
 
     """
 
-    rows: int
-    late: Mapping[str, int]
     lost: Mapping[str, int]
     oldest: int | None
     watermark: int
     exact: bool = True
-    early: int = 0
-    untimed: int = 0
-    counted_once: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +84,11 @@ class QueryShape:
     Attributes:
         delay_ms: The shortest delay of its watermarks; None if it has none.
         seen: Whether the watermarks are on the event time that alignment uses.
-        whole: Whether each row of the source reaches the one operator of the query that drops rows.
 
     """
 
     delay_ms: int | None = None
     seen: bool = True
-    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +107,6 @@ class PartitionFindings:
     source: int
     partition: str
     offsets: int
-    late: int
     lost: int
     ahead_ms: int
     first: int | None = None
@@ -155,7 +139,6 @@ class Moment:
 
     at: float
     batches: int = 1
-    late: int = 0
     lost: int = 0
     apart_ms: int | None = None
     watermark: int = 0
@@ -166,7 +149,6 @@ class Moment:
         return Moment(
             self.at,
             self.batches + other.batches,
-            self.late + other.late,
             self.lost + other.lost,
             max(apart, default=None),
             max(self.watermark, other.watermark),
@@ -179,14 +161,11 @@ class Findings:
 
     Attributes:
         began, until: Times (s since 1970) between which the figures were counted.
-        rows: Rows read if late rows were counted, else offsets.
-        late: None if not counted; `uncounted` then says why.
+        rows: The offsets that were read.
+        uncounted: Why lost rows were not counted; empty if they were.
         late_rows_path: Where the late rows are kept; None if they are not.
-        late_exact: False if `late` is an upper bound.
-        early: Rows before 1970, which are not late.
-        untimed: Rows without an event time.
         repeated: Whether a stateful operator was `repeated` in any batch, as in `StateOperator`.
-        lateness_ms: How far below the watermark the oldest late row was.
+        lateness_ms: How far below the watermark the oldest lost row was.
         out_of_orderness_ms: The largest amount by which a sampled record was older than an earlier
             one of its partition.
         too_late: Records whose producer was later than the plans had allowed for.
@@ -207,12 +186,8 @@ class Findings:
     rows: int
     batches: int
     loss: Loss
-    late: int | None
     uncounted: str = ""
     late_rows_path: str | None = None
-    late_exact: bool = True
-    early: int = 0
-    untimed: int = 0
     repeated: bool = False
     lateness_ms: int = 0
     operators: Mapping[str, int] = field(default_factory=dict)

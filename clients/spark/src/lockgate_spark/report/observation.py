@@ -34,7 +34,6 @@ _ROW_BY_ROW = ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "transfor
 @dataclass(slots=True)
 class _Split:
     offsets: int = 0
-    late: int = 0
     lost: int = 0
     ahead_ms: int = 0
     first: int | None = None  # event time (ms) of its first record
@@ -94,7 +93,6 @@ class Observation:
             rows=0,
             batches=0,
             loss=Loss(Basis.STATELESS),
-            late=0,
             in_group=in_group,
         )
         self._lost = 0
@@ -107,7 +105,7 @@ class Observation:
         self._round: set[int] = set()  # the sources of that batch
         self._operators: Counter[str] = Counter()
         self._progress: object = None
-        self._whole = True  # the lost rows of each batch are exact
+        self._exact = True  # the lost rows of each batch are exact
         self._reads_since: float | None = None  # wall clock; None between two batches
         # A signal may come while its own thread is in here.
         self._lock = threading.RLock()
@@ -160,28 +158,17 @@ class Observation:
         seconds.
         """
         with self._lock:
-            for split, of_split in batch.late.items():
-                mine = self._splits[source, split]
-                mine.late, mine.lost = mine.late + of_split, mine.lost + batch.lost.get(split, 0)
-            late, lost, found = sum(batch.late.values()), sum(batch.lost.values()), self._found
+            for split, rows in batch.lost.items():
+                self._splits[source, split].lost += rows
+            lost = sum(batch.lost.values())
             self._lost += lost
-            self._whole = self._whole and (batch.exact or not late)
+            self._exact = self._exact and batch.exact
             below = 0 if batch.oldest is None else batch.watermark - batch.oldest
-            self._found = replace(
-                found,
-                rows=found.rows + batch.rows,
-                late=(found.late or 0) + late,
-                late_exact=found.late_exact and (batch.counted_once or not late),
-                early=found.early + batch.early,
-                untimed=found.untimed + batch.untimed,
-                lateness_ms=max(found.lateness_ms, below),
-            )
+            self._found = replace(self._found, lateness_ms=max(self._found.lateness_ms, below))
             if not self._moments:  # a batch that Spark replays has no plan in this run
                 self._add(Moment(at))
             last = self._moments[-1]
-            self._moments[-1] = replace(
-                last, late=last.late + late, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark)
-            )
+            self._moments[-1] = replace(last, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark))
 
     def done(self, at: float) -> None:
         """Note that the last batch is done, and add its duration. `at` is the wall-clock time in
@@ -221,18 +208,15 @@ class Observation:
         the figures that are counted elsewhere.
         """
         with self._lock:
-            found, counted = self._found, not self.uncounted
-            whole = self.shape.whole and self._whole and found.late_exact
-            shape = replace(self.shape, seen=beside.seen, whole=whole)
-            late = found.late if counted else None
+            found, shape = self._found, replace(self.shape, seen=beside.seen)
+            lost = None if self.uncounted else self._lost
             dropped = Dropped(dict(self._operators), found.repeated)
             return replace(
                 found,
                 state=state,
                 until=until,
-                rows=found.rows if counted else sum(source.offsets for source in self._sources.values()),
-                loss=loss_of(late, self._lost, found.early, dropped, found.batches > 0, shape),
-                late=late,
+                rows=sum(source.offsets for source in self._sources.values()),
+                loss=loss_of(lost, self._exact, dropped, found.batches > 0, shape),
                 uncounted=self.uncounted,
                 late_rows_path=self.late_rows_path,
                 operators=dict(self._operators),
@@ -243,9 +227,7 @@ class Observation:
                 offsets_ahead=beside.offsets_ahead,
                 failed_plans=beside.failed_plans,
                 partitions=tuple(
-                    PartitionFindings(
-                        source, split, mine.offsets, mine.late, mine.lost, mine.ahead_ms, mine.first, mine.last
-                    )
+                    PartitionFindings(source, split, mine.offsets, mine.lost, mine.ahead_ms, mine.first, mine.last)
                     for (source, split), mine in sorted(self._splits.items())
                 ),
                 sources=tuple(mine for _, mine in sorted(self._sources.items())),
@@ -263,30 +245,29 @@ class Dropped:
     repeated: bool = False
 
 
-def loss_of(late: int | None, lost: int, early: int, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
+def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
     """Return the bounds on the number of rows lost.
 
-    At most all rows that are late or before 1970 are lost. An operator may report more, because it
-    counts a row each time that a batch is computed, and counts rows that the query has multiplied.
+    An operator may report more than all late rows, because it counts a row each time that a batch
+    is computed, and counts rows that the query has multiplied.
 
     Args:
-        late: Rows at or below the watermark; None if they were not counted.
-        lost: Late rows whose whole window was behind the watermark.
-        early: Rows before 1970.
+        lost: Rows that were dropped as late; None if they were not counted.
+        exact: False if `lost` is an upper bound.
         dropped: The operators' own counts.
         ran: Whether a batch has run.
         shape: The parts of the query's plan that decide which rows are lost.
     """
     operators, told = dropped.by_operator, sum(dropped.by_operator.values())
-    if not operators and (ran or late == 0):
+    if not operators and (ran or lost == 0):
         return Loss(Basis.STATELESS, 0, 0)
+    if lost is not None and exact:
+        return Loss(Basis.ROWS, lost, lost)
     row_by_row = all(name in _ROW_BY_ROW for name in operators)
-    most = None if late is None or not shape.seen else late + early
+    most = lost if shape.seen else None
     if row_by_row and not dropped.repeated and (most is None or told <= most):
         return Loss(Basis.OPERATORS, told, told)
-    if shape.whole and most is not None and len(operators) == 1:
-        return Loss(Basis.WINDOWS, lost, lost + early)
     if row_by_row:
         most = told if most is None else min(told, most)
     too_much = dropped.repeated or row_by_row or (most is not None and told > most)
-    return Loss(Basis.UNCOUNTED if late is None else Basis.BETWEEN, 0 if too_much else told, most)
+    return Loss(Basis.UNCOUNTED if lost is None else Basis.BETWEEN, 0 if too_much else told, most)

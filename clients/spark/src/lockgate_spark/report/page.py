@@ -7,14 +7,13 @@ from string import Template
 from lockgate.duration import spoken
 from lockgate_spark.report import sentences
 from lockgate_spark.report.advice import advice
-from lockgate_spark.report.findings import Basis, Findings
+from lockgate_spark.report.findings import Findings
 from lockgate_spark.report.pictures import MOST_BARS, apart_over_time, lost_over_time, partition_bars
 
 
 def page(found: Findings) -> str:
     """Return the HTML page of one run."""
     template = Template(files("lockgate_spark.report").joinpath("page.html").read_text(encoding="utf-8"))
-    late = found.loss.basis not in (Basis.WINDOWS, Basis.OPERATORS)
     return template.substitute(
         tone="none" if found.loss.most == 0 else "some",
         headline=escape(sentences.headline(found)),
@@ -22,12 +21,11 @@ def page(found: Findings) -> str:
         saving=escape(sentences.saving(found)),
         state=escape(sentences.state(found)),
         figures=_figures(found),
-        lost_title="Rows that came late" if late else "Rows lost",
-        lost=lost_over_time(found.moments, late) if found.late else _nothing(found),
+        lost=lost_over_time(found.moments) if any(each.lost for each in found.moments) else _nothing(found),
         where=escape(f"{sentences.where(found)} {sentences.table(found)}".strip()),
         apart=apart_over_time(found.moments, found.shape.delay_ms),
         why=escape(sentences.why(found)),
-        partitions=_partitions(found, late),
+        partitions=_partitions(found),
         advice=_advice(found),
         unknown="".join(f"<li>{escape(each)}</li>" for each in sentences.unknown(found)),
         plans=escape(sentences.plans(found)),
@@ -38,7 +36,6 @@ def _figures(found: Findings) -> str:
     apart, delay = found.apart_ms, found.shape.delay_ms
     named = [
         ("rows read", f"{found.rows:,}"),
-        ("came too late", "not counted" if found.late is None else f"{found.late:,}"),
         ("most apart", "–" if apart is None else spoken(apart)),
         ("the watermark waits", "–" if delay is None else spoken(delay)),
     ]
@@ -46,17 +43,17 @@ def _figures(found: Findings) -> str:
 
 
 def _nothing(found: Findings) -> str:
-    said = "Late rows were not counted." if found.late is None else "No row came late."
+    said = "Lost rows were not counted." if found.uncounted else "No row was lost."
     return f'<p class="nothing">{said}</p>'
 
 
-def _partitions(found: Findings, late: bool) -> str:
-    ahead = sorted(found.partitions, key=lambda s: (-(s.late if late else s.lost), -s.ahead_ms, s.source, s.partition))
+def _partitions(found: Findings) -> str:
+    ahead = sorted(found.partitions, key=lambda s: (-s.lost, -s.ahead_ms, s.source, s.partition))
     more = f"<p>{len(ahead) - MOST_BARS:,} more partitions are in the JSON.</p>" if len(ahead) > MOST_BARS else ""
     return (
-        f'<div class="wide"><table><thead><tr><th>partition</th><th class="bar">{"late" if late else "lost"}</th>'
+        '<div class="wide"><table><thead><tr><th>partition</th><th class="bar">lost</th>'
         "<th>rows</th><th>offsets read</th><th>most ahead by</th></tr></thead><tbody>"
-        f"{partition_bars(ahead, late)}</tbody></table></div>{more}"
+        f"{partition_bars(ahead)}</tbody></table></div>{more}"
     )
 
 

@@ -32,23 +32,20 @@ class _Frame:
         return _TOP + (_HIGH - _TOP - _BOTTOM) * (1 - value / self.top)
 
 
-def lost_over_time(moments: Sequence[Moment], late: bool) -> str:
-    """Return an SVG picture with a bar for each moment, which shows the number of rows lost. If
-    `late` is true, the bars show late rows instead.
-    """
-    values = [moment.late if late else moment.lost for moment in moments]
+def lost_over_time(moments: Sequence[Moment]) -> str:
+    """Return an SVG picture with a bar for each moment, which shows the number of rows lost."""
+    values = [moment.lost for moment in moments]
     frame = _Frame(len(moments), _nice(max(values, default=0)))
-    what = "late" if late else "lost"
     width = max(1.5, (_WIDE - _LEFT - _RIGHT) / max(1, len(moments)) - 2)
     bars = "".join(
         f'<rect class="lost" x="{frame.x(n) + 1:.1f}" y="{frame.y(value):.1f}" width="{min(width, 48):.1f}" '
         f'height="{frame.y(0) - frame.y(value):.1f}" rx="1.5">'
-        f"<title>{clock(moment.at)} UTC: {value:,} rows {what}</title></rect>"
+        f"<title>{clock(moment.at)} UTC: {value:,} rows lost</title></rect>"
         for n, (moment, value) in enumerate(zip(moments, values, strict=True))
         if value
     )
     ticks = [(value, f"{value:,.0f}") for value in (0, frame.top / 2, frame.top)]
-    return _picture(f"Rows {what}, batch by batch", frame, ticks, _times(moments, frame) + bars)
+    return _picture("Rows lost, batch by batch", frame, ticks, _times(moments, frame) + bars)
 
 
 def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
@@ -86,19 +83,18 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
     return _picture("Distance between the partitions, batch by batch", frame, ticks, _times(moments, frame) + drawn)
 
 
-def partition_bars(partitions: Sequence[PartitionFindings], late: bool) -> str:
+def partition_bars(partitions: Sequence[PartitionFindings]) -> str:
     """Return the rows of an HTML table, with a bar for each partition, which shows the number of
-    rows lost. If `late` is true, the bars show late rows instead.
+    rows lost.
     """
-    most = max((partition.late if late else partition.lost for partition in partitions), default=0) or 1
+    most = max((partition.lost for partition in partitions), default=0) or 1
     keys, rows = [(partition.source, partition.partition) for partition in partitions], []
     called = names(keys, keys)
     for partition in partitions[:MOST_BARS]:
-        value = partition.late if late else partition.lost
         rows.append(
             f'<tr><th scope="row">{escape(called[partition.source, partition.partition])}</th>'
-            f'<td class="bar"><span style="width:{100 * value / most:.1f}%"></span></td>'
-            f"<td>{value:,}</td><td>{partition.offsets:,}</td><td>{spoken(partition.ahead_ms)}</td></tr>"
+            f'<td class="bar"><span style="width:{100 * partition.lost / most:.1f}%"></span></td>'
+            f"<td>{partition.lost:,}</td><td>{partition.offsets:,}</td><td>{spoken(partition.ahead_ms)}</td></tr>"
         )
     return "".join(rows)
 

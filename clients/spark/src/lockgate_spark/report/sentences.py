@@ -34,8 +34,7 @@ def meaning(found: Findings) -> str:
     """Return sentences that explain the headline and how exact it is."""
     loss = found.loss
     if loss.most == 0 and loss.basis is Basis.STATELESS:
-        late = f" {_late(found)} rows were late all the same." if found.late else ""
-        return f"This query keeps no state by event time, so Spark drops no row for being late.{late}"
+        return "This query keeps no state by event time, so Spark drops no row for being late."
     if loss.most == 0:
         return "Spark has dropped no row for being late."
     lost = "Spark read them after its watermark had passed them, and dropped them without an error."
@@ -43,11 +42,10 @@ def meaning(found: Findings) -> str:
         return f"Spark drops rows that it reads too late, without an error. {_unknown(found)}"
     if loss.exact:
         return lost
-    came = "" if found.late is None else f"{_late(found)} rows came that late; "
-    least = f"the operators dropped at least {loss.least:,}" if loss.least else "how many were dropped is not known"
+    least = f"The operators dropped at least {loss.least:,}" if loss.least else "How many were dropped is not known"
     return (
         "Spark drops rows that it reads after its watermark has passed them, without an error. "
-        f"{came}{least}. {' '.join(_between(found))}"
+        f"{least}. {' '.join(_between(found))}"
     ).strip()
 
 
@@ -82,23 +80,17 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Return a sentence that says which partitions the late rows came from, and when; empty if
+    """Return a sentence that says which partitions the lost rows came from, and when; empty if
     there were none.
     """
-    lost = found.loss.basis is Basis.WINDOWS
-    worst = sorted(
-        (s for s in found.partitions if (s.lost if lost else s.late)),
-        key=lambda s: (-s.lost, -s.late, s.source, s.partition),
-    )
+    worst = sorted((s for s in found.partitions if s.lost), key=lambda s: (-s.lost, s.source, s.partition))
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
     called = names_of(found)
-    named = ", ".join(
-        f"{called[s.source, s.partition]} ({s.lost if lost else s.late:,})" for s in worst[:_MOST_PARTITIONS]
-    )
+    named = ", ".join(f"{called[s.source, s.partition]} ({s.lost:,})" for s in worst[:_MOST_PARTITIONS])
     more = f" and {len(worst) - _MOST_PARTITIONS} more" if len(worst) > _MOST_PARTITIONS else ""
-    times = [moment.at for moment in found.moments if (moment.lost if lost else moment.late)]
-    who = "They" if lost or found.late == found.loss.most else "The late rows"
+    times = [moment.at for moment in found.moments if moment.lost]
+    who = "They" if found.loss.basis is Basis.ROWS else "The late rows"
     return f"{who} came from {named}{more}, in batches of {span(min(times), max(times))}."
 
 
@@ -140,17 +132,6 @@ def unknown(found: Findings) -> list[str]:
         said.append(f"Late rows were not counted: {found.uncounted}.")
     if not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED:
         said += _between(found)
-    if not found.late_exact:
-        said.append(
-            "Spark read a part of some batch twice, because foreachBatch has several actions or a task failed. "
-            "The late rows are an upper bound."
-        )
-    if found.early and found.loss.exact:
-        said.append(f"{found.early:,} rows have a time before 1970. They do not count as late.")
-    if found.untimed:
-        said.append(
-            f"{found.untimed:,} rows have no event time: it is null, or its expression fails. They are not late."
-        )
     if not found.shape.seen:
         said.append("The query's watermark uses another event time than the one that this run measured.")
     if found.out_of_orderness_ms:
@@ -208,10 +189,6 @@ def _set(one: Advice) -> str:
     return f"max_drift={one.value!r}" if one.option == "max_drift" else f"{one.option} {one.value}"
 
 
-def _late(found: Findings) -> str:
-    return f"{'' if found.late_exact else 'Up to '}{found.late:,}"
-
-
 def _between(found: Findings) -> list[str]:
     """Return why the bounds on the rows lost differ, one sentence for each reason."""
     said = []
@@ -220,15 +197,10 @@ def _between(found: Findings) -> list[str]:
             "Spark's own count has some rows twice, because foreachBatch has several actions or a task failed, "
             "so it is no lower bound."
         )
-    if found.early:
-        said.append(
-            f"{found.early:,} rows have a time before 1970. They are not counted as late, and are lost where they "
-            "reach an operator with that time."
-        )
     if found.loss.basis is Basis.BETWEEN and not found.repeated:
         said.append(
             "A windowed operator counts dropped rows after a first aggregation, so Spark's own figure is too low; "
-            "late rows whose window was still open are not lost, so theirs is too high."
+            "not every row that is late where it is read is dropped, so their number is too high."
         )
     return said
 

@@ -59,16 +59,14 @@ def metrics_of(view: BatchAlignment, source: int) -> dict[str, int | str]:
     return metrics
 
 
-def late_metrics(late: Mapping[str, int], exact: bool, untimed: int) -> dict[str, str]:
-    """Return the metrics of late rows in the last batch of one source. `late` has their number by
-    partition, and `untimed` is the number of rows without a usable event time. `exact` is False if
-    these are upper bounds.
+def late_metrics(late: Mapping[str, int], exact: bool) -> dict[str, str]:
+    """Return the metrics of the late rows in the last batch of one source. `late` has their number
+    by partition; it is an upper bound if `exact` is False.
     """
     return {
         "lateRows": str(sum(late.values())),
         "lateRowsByPartition": json.dumps(late, sort_keys=True),
         "lateRowsExact": str(exact).lower(),
-        "rowsWithoutTime": str(untimed),
     }
 
 

@@ -4,7 +4,6 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import java.util.WeakHashMap;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
@@ -28,7 +27,6 @@ public final class AlignedTable {
     private final Map<String, String> options;
     private final Map<String, String> conf;
     private final SparkSession session;
-    private final Map<String, Object> kept = new ConcurrentHashMap<>();
 
     AlignedTable(Table spark, Map<String, String> options, Map<String, String> conf, SparkSession session) {
         this.spark = spark;
@@ -51,11 +49,6 @@ public final class AlignedTable {
 
     public SparkSession session() {
         return session;
-    }
-
-    /** Objects of this JVM that the host has made for the table, for the next host to find. */
-    public Map<String, Object> kept() {
-        return kept;
     }
 
     /** What Spark reads. */
