@@ -41,20 +41,26 @@ def divided(spark: SparkSession, ranges: list[Range], cores: int) -> list[Range]
     ("ranges", "cores", "tasks"),
     [
         pytest.param([(0, 10, 8_010)], 4, [(0, 10, 2_010), (0, 2_010, 4_010), (0, 4_010, 6_010), (0, 6_010, 8_010)]),
-        pytest.param([(0, 0, 2_500)], 8, [(0, 0, 1_250), (0, 1_250, 2_500)], id="at least 1,000 offsets a task"),
-        pytest.param([(0, 0, 2_000)], 8, [(0, 0, 1_000), (0, 1_000, 2_000)], id="1,000 offsets are enough"),
-        pytest.param([(0, 0, 1_999)], 8, [(0, 0, 1_999)], id="too few offsets"),
+        pytest.param([(0, 0, 2_200)], 8, [(0, 1_000, 2_200), (0, 0, 1_000)], id="a share has 1,000 offsets"),
+        pytest.param([(0, 0, 1_250)], 8, [(0, 0, 1_250)], id="too few offsets"),
         pytest.param(
-            [(0, 0, 100), (1, 0, 9_000)],
+            [(0, 0, 100), (1, 0, 9_100)],
             4,
-            [(0, 0, 100), (1, 0, 3_000), (1, 3_000, 6_000), (1, 6_000, 9_000)],
-            id="the largest is divided",
+            [(1, 2_200, 4_500), (1, 4_500, 6_800), (1, 6_800, 9_100), (1, 0, 2_200), (0, 0, 100)],
+            id="a core has the rest of its share from the next range",
         ),
-        pytest.param([(n, 0, 9_000) for n in range(4)], 4, [(n, 0, 9_000) for n in range(4)], id="no core is idle"),
+        pytest.param(
+            [(0, 0, 500), (1, 0, 2_000), (2, 0, 9_500)],
+            4,
+            [(2, 6_000, 9_500), (2, 0, 3_000), (2, 3_000, 6_000), (1, 0, 2_000), (0, 0, 500)],
+            id="a range of less than a share stays whole",
+        ),
+        pytest.param([(n, 0, 9_000 + n) for n in range(4)], 4, [(n, 0, 9_000 + n) for n in range(4)], id="all even"),
+        pytest.param([(n, 0, 6_000) for n in range(6)], 4, [(n, 0, 6_000) for n in range(6)], id="more than cores"),
         pytest.param([], 4, [], id="nothing to read"),
     ],
 )
-def test_ranges_are_divided_over_idle_cores(
+def test_ranges_are_divided_evenly_over_the_cores(
     spark: SparkSession, kafka: KafkaBroker, ranges: list[Range], cores: int, tasks: list[Range]
 ) -> None:
     assert divided(spark, ranges, cores) == tasks

@@ -64,9 +64,9 @@ class Alignment(Named):
             without lockgate.
         other_event_time: What to do if `withWatermark` is on another event time than the aligned
             one: `"refuse"` the query, or only `"warn"`.
-        late_rows: `"count"` the rows below Spark's watermark, `"keep"` those that Spark drops in a
-            table that `late_rows` reads, or `"ignore"` them. Default: `"count"` in observe mode,
-            `"ignore"` otherwise.
+        late_rows: `"count"` the rows that Spark drops as late, `"keep"` them in a table that
+            `late_rows` reads, or `"ignore"` them. Default: `"count"` in observe mode, `"ignore"`
+            otherwise.
         late_rows_path: Path of that table, which several queries may share. Default:
             `lockgate/late_rows` in the query's checkpoint.
         late_rows_topic: Kafka topic to which these rows are written as well, as JSON. It must exist

@@ -1,7 +1,10 @@
-// Divides what a batch reads into more tasks where cores would be idle: a partition that lags is read alone until it has caught up.
+// Divides what a batch reads into tasks that keep all cores busy: a partition that lags is read alone until it has caught up, and ranges are
+// uneven.
 // Compiled as KafkaLog is: no lambdas, no type arguments.
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkContext;
@@ -10,57 +13,56 @@ import org.apache.spark.sql.kafka010.KafkaBatchInputPartition;
 import org.apache.spark.sql.kafka010.KafkaOffsetRange;
 import scala.Option;
 
-public class DividedRanges implements UnaryOperator {
+public class DividedRanges implements UnaryOperator, Comparator {
     private final long least;
 
-    /** `least`: offsets of a task, below which another task costs more than it gains. */
+    /** `least`: the smallest share of a core, since a smaller task costs more than it gains. */
     public DividedRanges(Object least) {
         this.least = ((Number) least).longValue();
     }
 
-    /** What Spark has planned, an InputPartition[], in as many tasks as there are cores, or as have `least` offsets each. */
+    /** What Spark has planned, an InputPartition[], in tasks that keep all cores busy for about as long. */
     public Object apply(Object planned) {
-        InputPartition[] whole = (InputPartition[]) planned;
-        return divided(whole, SparkContext.getOrCreate().defaultParallelism());
+        return divided((InputPartition[]) planned, SparkContext.getOrCreate().defaultParallelism());
     }
 
+    /**
+     * A core's share is as many offsets as all others have, and at least `least`. The ranges are laid end to end, and one that is larger than
+     * a share is cut where a share ends, but for pieces below a quarter of a share. The largest come first, as they take the longest.
+     */
     public InputPartition[] divided(InputPartition[] whole, int cores) {
-        if (whole.length == 0 || whole.length >= cores) return whole;
-        int[] tasks = new int[whole.length];
-        long[] sizes = new long[whole.length];
-        for (int i = 0; i < whole.length; i++) {
-            tasks[i] = 1;
-            sizes[i] = range(whole[i]).size();
-        }
-        for (int made = whole.length; made < cores; made++) {
-            int largest = 0;
-            for (int i = 1; i < whole.length; i++) {
-                if (sizes[i] / tasks[i] > sizes[largest] / tasks[largest]) largest = i;
-            }
-            if (sizes[largest] / (tasks[largest] + 1) < least) break;
-            tasks[largest]++;
-        }
+        long all = 0;
+        for (int i = 0; i < whole.length; i++) all += range(whole[i]).size();
+        long share = Math.max(least, (all + cores - 1) / cores), room = share;
         List parts = new ArrayList();
-        for (int i = 0; i < whole.length; i++) divide((KafkaBatchInputPartition) whole[i], tasks[i], parts);
-        return (InputPartition[]) parts.toArray(new InputPartition[0]);
+        for (int i = 0; i < whole.length; i++) {
+            long from = range(whole[i]).fromOffset(), until = range(whole[i]).untilOffset();
+            boolean large = until - from > share;
+            while (large && until - from > room + share / 4) {
+                parts.add(part((KafkaBatchInputPartition) whole[i], from, from + room));
+                from += room;
+                room = share;
+            }
+            parts.add(from == range(whole[i]).fromOffset() ? whole[i] : part((KafkaBatchInputPartition) whole[i], from, until));
+            room = room - (until - from) > share / 4 ? room - (until - from) : share;
+        }
+        if (parts.size() == whole.length) return whole;
+        InputPartition[] sorted = (InputPartition[]) parts.toArray(new InputPartition[0]);
+        Arrays.sort(sorted, this);
+        return sorted;
+    }
+
+    public int compare(Object one, Object other) {
+        return Long.compare(range((InputPartition) other).size(), range((InputPartition) one).size());
     }
 
     private static KafkaOffsetRange range(InputPartition partition) {
         return ((KafkaBatchInputPartition) partition).offsetRange();
     }
 
-    /** No part has a preferred executor: there are more of them than the executor that has the partition's consumer could read at once. */
-    private static void divide(KafkaBatchInputPartition whole, int tasks, List parts) {
-        if (tasks == 1) {
-            parts.add(whole);
-            return;
-        }
-        KafkaOffsetRange range = whole.offsetRange();
-        for (int part = 0; part < tasks; part++) {
-            long from = range.fromOffset() + range.size() * part / tasks;
-            long until = range.fromOffset() + range.size() * (part + 1) / tasks;
-            KafkaOffsetRange divided = new KafkaOffsetRange(range.topicPartition(), from, until, Option.empty());
-            parts.add(whole.copy(divided, whole.executorKafkaParams(), whole.pollTimeoutMs(), whole.failOnDataLoss(), whole.includeHeaders()));
-        }
+    /** A part has no preferred executor: there are more of them than the executor that has the partition's consumer could read at once. */
+    private static InputPartition part(KafkaBatchInputPartition whole, long from, long until) {
+        KafkaOffsetRange range = new KafkaOffsetRange(whole.offsetRange().topicPartition(), from, until, Option.empty());
+        return whole.copy(range, whole.executorKafkaParams(), whole.pollTimeoutMs(), whole.failOnDataLoss(), whole.includeHeaders());
     }
 }

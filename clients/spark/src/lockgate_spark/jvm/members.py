@@ -111,7 +111,7 @@ JAVA_FILES = {
         "DroppedCount": _LATE,
         "LateInputs": _LATE,
         "AlignmentGauges": _GAUGES,
-        "DividedRanges": "a partition that is read alone is read by one core",
+        "DividedRanges": "a batch is divided among all cores",
     },
     "logs": {
         "KafkaLog": ALIGN,

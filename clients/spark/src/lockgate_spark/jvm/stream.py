@@ -1,9 +1,9 @@
 """Proxies for Spark's own Kafka source, with which Python decides where each batch ends.
 
 Every class here answers a few methods in place of an object of Spark (`stand_in`). Only
-`Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch among idle
-cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so a
-query can change from plain Spark to aligned and back.
+`Stream.latestOffset` makes a decision in Python; `DividedRanges.java` divides a batch evenly among
+the cores. The readers, the `kafka.*` options and the format of the checkpoint stay Spark's own, so
+a query can change from plain Spark to aligned and back.
 """
 
 import logging
@@ -34,7 +34,7 @@ from lockgate_spark.telemetry.progress_metrics import late_metrics
 log = logging.getLogger("lockgate")
 
 LEAST_OFFSETS_OF_A_TASK = 1_000
-"""The minimum number of offsets in a task, if a partition is divided among several tasks."""
+"""The smallest share of a core, in offsets, if partitions are divided among several tasks."""
 
 _SAMPLE_MS = 10_000  # the longest look at the last records
 
@@ -321,13 +321,13 @@ def _least_rows(limit: Any) -> Least | None:
 
 
 def _divided_ranges(gateway: Any, stream: Any) -> Any:
-    """Return a Java object that divides a batch among idle cores; None if it cannot be compiled
-    with this Spark.
+    """Return a Java object that divides a batch among the cores; None if it cannot be compiled with
+    this Spark.
     """
     try:
         return new_java(gateway.jvm, stream, "lockgate_spark.jvm", "DividedRanges", LEAST_OFFSETS_OF_A_TASK)
     except Py4JJavaError as error:
-        log.debug("batches are not divided over idle cores: %s", error)
+        log.debug("batches are not divided among the cores: %s", error)
         return None
 
 
