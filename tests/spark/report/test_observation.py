@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, PlannedState
 from lockgate_spark import BatchAlignment, PartitionAlignment
-from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, QueryShape, RunState, StateOperator
+from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, StateOperator
 from lockgate_spark.report.observation import MOST_MOMENTS, Beside, Dropped, Observation, loss_of
 
 HOUR = 3_600_000
@@ -17,7 +17,7 @@ def observation() -> Observation:
     return Observation("orders", "id", "run", began=100.0)
 
 
-def seen(one: Observation, **beside: int) -> Findings:
+def found_in(one: Observation, **beside: int) -> Findings:
     return one.findings(RunState.RUNNING, 200.0, Beside(**beside))
 
 
@@ -33,30 +33,27 @@ def batch(lost: dict[str, int], exact: bool = True) -> BatchLoss:
     return BatchLoss(lost, oldest=1_000, watermark=5_000, exact=exact)
 
 
-UNSEEN = QueryShape(seen=False)
-
-
 @pytest.mark.parametrize(
-    ("lost", "exact", "operators", "shape", "loss"),
+    ("lost", "exact", "operators", "seen", "loss"),
     [
-        (0, True, {}, QueryShape(), Loss(Basis.STATELESS, 0, 0)),
-        (60, True, {DEDUPE: 60}, QueryShape(), Loss(Basis.ROWS, 60, 60)),
-        (60, True, {SAVE: 9, JOIN: 5}, UNSEEN, Loss(Basis.ROWS, 60, 60)),
-        (90, False, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
-        (90, False, {JOIN: 3, DEDUPE: 4}, QueryShape(), Loss(Basis.OPERATORS, 7, 7)),
-        (90, False, {DEDUPE: 95}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
-        (90, False, {DEDUPE: 95}, UNSEEN, Loss(Basis.OPERATORS, 95, 95)),
-        (90, False, {SAVE: 9}, QueryShape(), Loss(Basis.BETWEEN, 9, 90)),
-        (90, False, {SAVE: 99}, QueryShape(), Loss(Basis.BETWEEN, 0, 90)),
-        (90, False, {SAVE: 9}, UNSEEN, Loss(Basis.BETWEEN, 9, None)),
-        (None, True, {SAVE: 9}, QueryShape(), Loss(Basis.UNCOUNTED, 9, None)),
-        (None, True, {DEDUPE: 70}, QueryShape(), Loss(Basis.OPERATORS, 70, 70)),
+        (0, True, {}, True, Loss(Basis.STATELESS, 0, 0)),
+        (60, True, {DEDUPE: 60}, True, Loss(Basis.ROWS, 60, 60)),
+        (60, True, {SAVE: 9, JOIN: 5}, False, Loss(Basis.ROWS, 60, 60)),
+        (90, False, {DEDUPE: 70}, True, Loss(Basis.OPERATORS, 70, 70)),
+        (90, False, {JOIN: 3, DEDUPE: 4}, True, Loss(Basis.OPERATORS, 7, 7)),
+        (90, False, {DEDUPE: 95}, True, Loss(Basis.BETWEEN, 0, 90)),
+        (90, False, {DEDUPE: 95}, False, Loss(Basis.OPERATORS, 95, 95)),
+        (90, False, {SAVE: 9}, True, Loss(Basis.BETWEEN, 9, 90)),
+        (90, False, {SAVE: 99}, True, Loss(Basis.BETWEEN, 0, 90)),
+        (90, False, {SAVE: 9}, False, Loss(Basis.BETWEEN, 9, None)),
+        (None, True, {SAVE: 9}, True, Loss(Basis.UNCOUNTED, 9, None)),
+        (None, True, {DEDUPE: 70}, True, Loss(Basis.OPERATORS, 70, 70)),
     ],
 )
 def test_a_loss_is_exact_only_where_rows_are_followed_or_spark_counts_each(
-    lost: int | None, exact: bool, operators: dict[str, int], shape: QueryShape, loss: Loss
+    lost: int | None, exact: bool, operators: dict[str, int], seen: bool, loss: Loss
 ) -> None:
-    assert loss_of(lost, exact, Dropped(operators), ran=True, shape=shape) == loss
+    assert loss_of(lost, exact, Dropped(operators), ran=True, seen=seen) == loss
 
 
 @pytest.mark.parametrize(
@@ -73,7 +70,7 @@ def test_a_loss_is_exact_only_where_rows_are_followed_or_spark_counts_each(
 def test_operators_that_computed_a_batch_twice_give_no_exact_loss(
     lost: int | None, exact: bool, operators: dict[str, int], loss: Loss
 ) -> None:
-    assert loss_of(lost, exact, Dropped(operators, repeated=True), ran=True, shape=QueryShape()) == loss
+    assert loss_of(lost, exact, Dropped(operators, repeated=True), ran=True, seen=True) == loss
 
 
 @given(
@@ -81,14 +78,14 @@ def test_operators_that_computed_a_batch_twice_give_no_exact_loss(
     exact=st.booleans(),
     operators=st.dictionaries(st.sampled_from([SAVE, JOIN, DEDUPE]), st.integers(0, 300)),
     repeated=st.booleans(),
-    shape=st.builds(QueryShape, st.none(), st.booleans()),
+    seen=st.booleans(),
 )
 def test_no_more_rows_are_lost_than_were_counted(
-    lost: int | None, exact: bool, operators: dict[str, int], repeated: bool, shape: QueryShape
+    lost: int | None, exact: bool, operators: dict[str, int], repeated: bool, seen: bool
 ) -> None:
-    loss = loss_of(lost, exact, Dropped(operators, repeated), ran=True, shape=shape)
+    loss = loss_of(lost, exact, Dropped(operators, repeated), ran=True, seen=seen)
     assert loss.most is None or loss.least <= loss.most
-    assert lost is None or not shape.seen or (loss.most is not None and loss.most <= lost)
+    assert lost is None or not seen or (loss.most is not None and loss.most <= lost)
 
 
 def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
@@ -97,7 +94,7 @@ def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
     one.read(1, {"b-0": 2}, {"b-0": 5}, plan, None, at=101.0)
     one.lose(0, batch({"a-0": 3}), at=102.0)
     one.lose(1, batch({}), at=102.0)
-    found = seen(one)
+    found = found_in(one)
     assert [(s.partition, s.offsets, s.lost, s.ahead_ms) for s in found.partitions] == [
         ("a-0", 5, 3, 0),
         ("b-0", 3, 0, 2 * HOUR),
@@ -110,7 +107,7 @@ def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
 def test_a_split_that_has_nothing_to_read_is_not_far_from_any() -> None:
     one = observation()
     one.read(0, {"a-0": 0}, {"a-0": 5}, view(split(0, "a-0", HOUR), split(0, "a-1", 9 * HOUR, 1, 1)), 100, at=101.0)
-    assert seen(one).apart_ms == 0
+    assert found_in(one).apart_ms == 0
 
 
 def test_the_time_between_batches_is_not_time_that_they_took() -> None:
@@ -119,27 +116,27 @@ def test_the_time_between_batches_is_not_time_that_they_took() -> None:
         one.read(0, {"a-0": 0}, {"a-0": 5}, None, 100, at=began)
         for later in (2.0, 500.0):  # a progress report of an idle trigger, too
             one.done(began + later)
-    assert seen(one).busy_s == 4.0
+    assert found_in(one).busy_s == 4.0
 
 
 def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
     one = observation()
     one.read(0, {"a-0": 5}, {"a-0": 5}, view(split(0, "a-0", 0)), 100, at=101.0)
-    assert (seen(one).batches, seen(one).moments) == (0, ())
+    assert (found_in(one).batches, found_in(one).moments) == (0, ())
 
 
 def test_batch_whose_rows_are_not_followed_makes_the_loss_inexact() -> None:
     one = observation()
     one.operate(1, [StateOperator(SAVE, 2)])
     one.lose(0, batch({"a-0": 4}, exact=False), at=102.0)
-    assert seen(one).loss == Loss(Basis.BETWEEN, 2, 4)
+    assert found_in(one).loss == Loss(Basis.BETWEEN, 2, 4)
 
 
 def test_a_progress_report_that_is_seen_twice_counts_once() -> None:
     one = observation()
     for progress in (1, 1, 2):
         one.operate(progress, [StateOperator(DEDUPE, 5)])
-    assert seen(one).operators == {DEDUPE: 10}
+    assert found_in(one).operators == {DEDUPE: 10}
 
 
 @given(count=st.integers(0, 5 * MOST_MOMENTS))
@@ -148,7 +145,7 @@ def test_a_long_timeline_is_merged_and_loses_no_row_and_no_batch(count: int) -> 
     for n, rows in enumerate(lost):
         one.read(0, {"a-0": n}, {"a-0": n + 1}, view(split(0, "a-0", n)), None, at=float(n))
         one.lose(0, batch({"a-0": rows}), at=float(n))
-    found = seen(one)
+    found = found_in(one)
     assert len(found.moments) <= MOST_MOMENTS
     assert sum(moment.batches for moment in found.moments) == len(lost)
     assert sum(moment.lost for moment in found.moments) == sum(lost)

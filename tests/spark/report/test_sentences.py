@@ -13,7 +13,6 @@ from lockgate_spark.report.findings import (
     Loss,
     Moment,
     PartitionFindings,
-    QueryShape,
     RunState,
     SourceFindings,
 )
@@ -34,7 +33,7 @@ FOUND = Findings(
     loss=Loss(Basis.ROWS, 350, 350),
     lateness_ms=91 * MINUTE + 1,
     operators={"stateStoreSave": 13},
-    shape=QueryShape(10 * MINUTE),
+    delay_ms=10 * MINUTE,
     max_drift_ms=5 * MINUTE,
     ahead=6,
     offsets_ahead=1_653,
@@ -83,7 +82,7 @@ def test_advised_drift_is_at_most_the_delay() -> None:
     assert options(replace(FOUND, max_drift_ms=60 * MINUTE))["max_drift"] == "10 minutes"
     assert options(FOUND)["max_drift"] == "5 minutes"
     assert options(replace(FOUND, max_drift_ms=0))["max_drift"] == "10 minutes"
-    assert options(replace(FOUND, shape=QueryShape()))["max_drift"] is None
+    assert options(replace(FOUND, delay_ms=None))["max_drift"] is None
 
 
 def test_without_a_budget_one_is_advised_by_the_speed_of_the_run() -> None:
@@ -103,7 +102,7 @@ def test_delay_needed_without_alignment_is_in_whole_minutes() -> None:
         (replace(FOUND, too_late=20), 330, "came later than their producer was waited for"),
         (replace(FOUND, out_of_orderness_ms=11 * MINUTE), None, "out of order by 11 min"),
         (replace(FOUND, left_out=2), None, "time stamp outside the bounds"),
-        (replace(FOUND, shape=QueryShape(10 * MINUTE, seen=False)), None, "another event time"),
+        (replace(FOUND, seen=False), None, "another event time"),
     ],
 )
 def test_what_alignment_cannot_keep_is_not_promised(found: Findings, least: int | None, why: str) -> None:

@@ -29,7 +29,7 @@ from lockgate_spark.jvm.zone import SESSION_ZONE, zone_of
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.query_watermark import POLICY, QueryWatermark
-from lockgate_spark.report.findings import QueryShape, StateOperator
+from lockgate_spark.report.findings import StateOperator
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import session_of
 
@@ -260,8 +260,8 @@ class QueryRun:
         found = [_state_operator(one, join_stores) for one in last.stateOperators()]
         return (int(last.batchId()), str(last.timestamp())), found
 
-    def shape(self) -> QueryShape:
-        return QueryShape(min((one.delay_ms for one in self._watermarks), default=None))
+    def delay_ms(self) -> int | None:
+        return min((one.delay_ms for one in self._watermarks), default=None)
 
     def takes_highest(self) -> bool:
         return self._conf(POLICY).lower() == "max"

@@ -37,10 +37,10 @@ class Advice:
 
 def kept(found: Findings) -> Kept:
     """Return how many of the lost rows alignment with a fitting `max_drift` would have kept."""
-    loss, delay = found.loss, found.shape.delay_ms
+    loss, delay = found.loss, found.delay_ms
     if loss.most == 0:
         return Kept(0, 0)
-    if not found.shape.seen:
+    if not found.seen:
         return Kept(None, None, "the watermark uses another event time than the aligned one")
     if found.left_out:
         return Kept(
@@ -64,7 +64,7 @@ def kept(found: Findings) -> Kept:
 def advice(found: Findings) -> tuple[Advice, ...]:
     """Return the options to set for alignment, the most important one first."""
     given = [_max_drift(found), *(_budget(found, source) for source in range(len(found.sources)))]
-    delay = found.shape.delay_ms
+    delay = found.delay_ms
     if found.loss.most != 0 and found.lateness_ms and delay is not None:
         given.append(
             Advice(
@@ -78,7 +78,7 @@ def advice(found: Findings) -> tuple[Advice, ...]:
 
 
 def _max_drift(found: Findings) -> Advice:
-    delay = found.shape.delay_ms
+    delay = found.delay_ms
     if delay is None:
         return Advice("max_drift", None, "the query has no withWatermark, so Spark drops no row for being late")
     if found.out_of_orderness_ms >= delay:

@@ -41,7 +41,7 @@ def document(found: Findings) -> dict[str, object]:
         "kept_by_alignment": {"least": would.least, "most": would.most, "why": would.why},
         "batches": {"read": found.batches, "ahead_of_plan": found.ahead, "offsets_ahead": found.offsets_ahead},
         "busy_ms": round(found.busy_s * 1000),
-        "watermark_delay_ms": found.shape.delay_ms,
+        "watermark_delay_ms": found.delay_ms,
         "max_drift_ms": found.max_drift_ms,
         "most_apart_ms": found.apart_ms,
         "out_of_orderness_ms": found.out_of_orderness_ms,

@@ -78,20 +78,6 @@ class StateOperator:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryShape:
-    """The parts of the query's plan that decide which rows are lost.
-
-    Attributes:
-        delay_ms: The shortest delay of its watermarks; None if it has none.
-        seen: Whether the watermarks are on the event time that alignment uses.
-
-    """
-
-    delay_ms: int | None = None
-    seen: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class PartitionFindings:
     """Findings about one partition in a run.
 
@@ -165,6 +151,8 @@ class Findings:
         uncounted: Why lost rows were not counted; empty if they were.
         late_rows_path: Where the late rows are kept; None if they are not.
         repeated: Whether a stateful operator was `repeated` in any batch, as in `StateOperator`.
+        delay_ms: The shortest delay of the query's watermarks; None if it has none.
+        seen: Whether the watermarks are on the event time that alignment uses.
         lateness_ms: How far below the watermark the oldest lost row was.
         out_of_orderness_ms: The largest amount by which a sampled record was older than an earlier
             one of its partition.
@@ -191,7 +179,8 @@ class Findings:
     repeated: bool = False
     lateness_ms: int = 0
     operators: Mapping[str, int] = field(default_factory=dict)
-    shape: QueryShape = QueryShape()
+    delay_ms: int | None = None
+    seen: bool = True
     max_drift_ms: int = 0
     out_of_orderness_ms: int = 0
     too_late: int = 0

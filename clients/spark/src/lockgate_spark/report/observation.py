@@ -19,7 +19,6 @@ from lockgate_spark.report.findings import (
     Loss,
     Moment,
     PartitionFindings,
-    QueryShape,
     RunState,
     SourceFindings,
     StateOperator,
@@ -60,8 +59,8 @@ class _Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """The figures of a run that `Observation` does not count. They are documented in `Findings` and
-    `QueryShape`, under the same names.
+    """The figures of a run that `Observation` does not count. They are documented in `Findings`,
+    under the same names.
     """
 
     ahead: int = 0
@@ -69,7 +68,7 @@ class Beside:
     left_out: int = 0
     max_drift_ms: int = 0
     failed_plans: bool = False
-    seen: bool = True  # as in `QueryShape`
+    seen: bool = True
 
 
 class Observation:
@@ -82,7 +81,7 @@ class Observation:
     def __init__(self, query: str | None, query_id: str, run_id: str, began: float, in_group: bool = False) -> None:
         self.uncounted = ""
         self.late_rows_path: str | None = None
-        self.shape = QueryShape()
+        self.delay_ms: int | None = None
         self._found = Findings(
             query=query,
             query_id=query_id,
@@ -208,7 +207,7 @@ class Observation:
         the figures that are counted elsewhere.
         """
         with self._lock:
-            found, shape = self._found, replace(self.shape, seen=beside.seen)
+            found = self._found
             lost = None if self.uncounted else self._lost
             dropped = Dropped(dict(self._operators), found.repeated)
             return replace(
@@ -216,11 +215,12 @@ class Observation:
                 state=state,
                 until=until,
                 rows=sum(source.offsets for source in self._sources.values()),
-                loss=loss_of(lost, self._exact, dropped, found.batches > 0, shape),
+                loss=loss_of(lost, self._exact, dropped, found.batches > 0, beside.seen),
                 uncounted=self.uncounted,
                 late_rows_path=self.late_rows_path,
                 operators=dict(self._operators),
-                shape=shape,
+                delay_ms=self.delay_ms,
+                seen=beside.seen,
                 max_drift_ms=beside.max_drift_ms,
                 left_out=beside.left_out,
                 ahead=beside.ahead,
@@ -245,7 +245,7 @@ class Dropped:
     repeated: bool = False
 
 
-def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, shape: QueryShape) -> Loss:
+def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, seen: bool) -> Loss:
     """Return the bounds on the number of rows lost.
 
     An operator may report more than all late rows, because it counts a row each time that a batch
@@ -256,7 +256,7 @@ def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, shape: Q
         exact: False if `lost` is an upper bound.
         dropped: The operators' own counts.
         ran: Whether a batch has run.
-        shape: The parts of the query's plan that decide which rows are lost.
+        seen: Whether the query's watermarks are on the event time that alignment uses.
     """
     operators, told = dropped.by_operator, sum(dropped.by_operator.values())
     if not operators and (ran or lost == 0):
@@ -264,7 +264,7 @@ def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, shape: Q
     if lost is not None and exact:
         return Loss(Basis.ROWS, lost, lost)
     row_by_row = all(name in _ROW_BY_ROW for name in operators)
-    most = lost if shape.seen else None
+    most = lost if seen else None
     if row_by_row and not dropped.repeated and (most is None or told <= most):
         return Loss(Basis.OPERATORS, told, told)
     if row_by_row:

@@ -23,7 +23,7 @@ def page(found: Findings) -> str:
         figures=_figures(found),
         lost=lost_over_time(found.moments) if any(each.lost for each in found.moments) else _nothing(found),
         where=escape(f"{sentences.where(found)} {sentences.table(found)}".strip()),
-        apart=apart_over_time(found.moments, found.shape.delay_ms),
+        apart=apart_over_time(found.moments, found.delay_ms),
         why=escape(sentences.why(found)),
         partitions=_partitions(found),
         advice=_advice(found),
@@ -33,7 +33,7 @@ def page(found: Findings) -> str:
 
 
 def _figures(found: Findings) -> str:
-    apart, delay = found.apart_ms, found.shape.delay_ms
+    apart, delay = found.apart_ms, found.delay_ms
     named = [
         ("rows read", f"{found.rows:,}"),
         ("most apart", "–" if apart is None else spoken(apart)),

@@ -10,7 +10,7 @@ from typing import Protocol
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.report.files import ReportFiles, folder_of
-from lockgate_spark.report.findings import BatchLoss, Findings, QueryShape, RunState, StateOperator
+from lockgate_spark.report.findings import BatchLoss, Findings, RunState, StateOperator
 from lockgate_spark.report.observation import Beside, Observation
 from lockgate_spark.report.sentences import paragraph
 from lockgate_spark.spark_run import SparkRun
@@ -27,8 +27,8 @@ class ReportedRun(SparkRun, Protocol):
         operators; None before the first report.
         """
 
-    def shape(self) -> QueryShape:
-        """Return the parts of the query's plan that decide which rows it can lose. Spark must have
+    def delay_ms(self) -> int | None:
+        """Return the shortest delay of the query's watermarks; None if it has none. Spark must have
         planned the query.
         """
 
@@ -61,7 +61,7 @@ class RunReport:
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
         """Note that Spark reads a source, as `Observation.read` does, and refresh the files."""
         if not self._shaped:
-            self._shaped, self._observation.shape = True, self._run.shape()
+            self._shaped, self._observation.delay_ms = True, self._run.delay_ms()
         self._observation.read(source, start, end, view, budget, time.time())
         if self._files is not None:
             self._files.refresh()

@@ -65,7 +65,7 @@ def why(found: Findings) -> str:
     """Return sentences on how far apart the partitions were, which explains why rows came late. The
     text is empty if no plan was made.
     """
-    apart, delay = found.apart_ms, found.shape.delay_ms
+    apart, delay = found.apart_ms, found.delay_ms
     if apart is None:
         return ""
     if delay is None:
@@ -132,7 +132,7 @@ def unknown(found: Findings) -> list[str]:
         said.append(f"Late rows were not counted: {found.uncounted}.")
     if not found.loss.exact and found.loss.basis is not Basis.UNCOUNTED:
         said += _between(found)
-    if not found.shape.seen:
+    if not found.seen:
         said.append("The query's watermark uses another event time than the one that this run measured.")
     if found.out_of_orderness_ms:
         said.append(
