@@ -92,7 +92,9 @@ class Options:
 
     @property
     def start_ms(self) -> int | None:
-        """Return the Kafka timestamp (ms) to start at; None unless a datetime was given."""
+        """Return the Kafka timestamp (ms) to start at; None unless `starting_offsets` is a
+        datetime.
+        """
         at = self.starting_offsets
         return round(at.timestamp() * 1000) if isinstance(at, datetime) else None
 
@@ -140,8 +142,8 @@ class Options:
 
     @property
     def discovery_ms(self) -> int:
-        """Return the time (ms) between two searches for new partitions; 0 if there is only the
-        first one.
+        """Return the time (ms) between two searches for new partitions; 0 if there are no such
+        searches.
         """
         return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 

@@ -58,7 +58,8 @@ class AlignedConsumer:
             `topic.metadata.refresh.interval.ms` (default: 1 minute; -1: never).
         coordinator: The coordinator, the alignment group to join, and the name of this consumer's
             source in the group. Consumers of one source share its splits.
-        max_drift: How far a split may run ahead of the slowest one. Default: 5 minutes.
+        max_drift: How far in event time a split may be ahead of the slowest one. Default: 5
+            minutes.
         max_out_of_orderness: How far out of order in event time the records of one split may be, or
             a `WatermarkStrategy` as in Flink. Default: 0.
         idle_timeout: How late a live producer may be. The watermark of a split that is read to its
@@ -192,7 +193,7 @@ class AlignedConsumer:
         return self._started("snapshot").snapshot()
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Start the splits of a snapshot at the positions that it has for them.
+        """Start each split of a snapshot at its position in the snapshot.
 
         Partitions that are not in the snapshot start where `starting_offsets` has an offset or a
         datetime for them, and otherwise at their first record. Raises `WrongState` after the first
@@ -276,9 +277,7 @@ class AlignedConsumer:
         return status_of(self._reader, closed=self._closed)
 
     def metrics(self) -> dict[str, float]:
-        """Return the consumer's metrics by name: counters, and numbers that `status` has as
-        well.
-        """
+        """Return the consumer's metrics by name: counters, and numbers such as the read limit."""
         return metrics_of(self._reader)
 
     def stop(self, *, drain: bool = False) -> None:

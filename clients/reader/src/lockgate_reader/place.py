@@ -76,7 +76,7 @@ class ReaderState:
     """The whole state of a reader.
 
     Attributes:
-        watermark: Lowest watermark (ms) of the reader's splits; MIN before the first one.
+        watermark: Lowest watermark (ms) of the reader's splits, which never falls; MIN at first.
         reach: Event time (ms) up to which the records of all splits are fetched.
         idle: Whether other readers do not wait for this one.
         ended: Whether nothing is left to read, now or later.

@@ -1,9 +1,9 @@
 """The lease of a reader's splits, measured by the reader's own clock. This module does no I/O.
 
-**The rule.** Let L be the length of the lease. An exchange is a request in which the reader lists
-its splits (`joined`). The coordinator assigns these splits to another reader no earlier than L
-after it received the reader's last exchange, measured by its own clock. The reader measures time by
-its own monotonic clock, and returns no record at or after this deadline:
+**The rule.** An exchange is a request in which the reader lists its splits (`joined`). The
+coordinator assigns these splits to another reader no earlier than a time L, the length of the
+lease, after it received the reader's last exchange. It measures L by its own clock. The reader
+measures time by its own monotonic clock, and returns no record at or after this deadline:
 
     deadline = t + L · (1 − r)
 
@@ -11,9 +11,9 @@ Here, t is the time at which the reader sent the last exchange that was answered
 faster or slower one of the two clocks may run than the other.
 
 **Why that is enough.** Let s be the true time at which the exchange was sent, and e ≥ s the true
-time at which it was received. A clock whose rate is within r/2 of the true rate advances by L · (1
-− r) in a true time of at most L · (1 − r) / (1 − r/2) ≤ L · (1 − r/2). It advances by L in a true
-time of at least L / (1 + r/2) ≥ L · (1 − r/2). So the reader stops at s + L · (1 − r/2) at the
+time at which it was received. A clock whose rate is within r/2 of the true rate shows L · (1 − r)
+after a true time of at most L · (1 − r) / (1 − r/2) ≤ L · (1 − r/2). Such a clock shows L after a
+true time of at least L / (1 + r/2) ≥ L · (1 − r/2). So the reader stops at s + L · (1 − r/2) at the
 latest, and the coordinator assigns its splits to others at e + L · (1 − r/2) at the earliest.
 
 **What it assumes.** Both clocks are monotonic, and keep running while the process is suspended or

@@ -1,11 +1,10 @@
 """Tracks which splits a reader should have, according to the coordinator's answers, and composes
-the reader's requests. This module does no I/O; `joined` calls it while it holds its lock.
+the reader's requests. This module does no I/O; its caller, `joined`, holds a lock.
 
 A request to the coordinator (`SplitExchange`) lists all splits that the reader has, and the answer
-(`SplitAnswer`) lists those to add and to remove. A split that is in neither of them no longer
-belongs to the reader. If an answer is lost, the next request contains everything again. Each
-request has the revision of the last answer, which shows the coordinator whether its store has lost
-data.
+(`SplitAnswer`) lists those to add and to remove. A split that is in neither list no longer belongs
+to the reader. If an answer is lost, the next request contains everything again. Each request has
+the revision of the last answer, which shows the coordinator whether its store has lost data.
 
     in the answer       effect for the reader
     add_splits          the split is added to `assigned`, under its number
@@ -81,8 +80,8 @@ class Holdings:
             )
 
     def hears(self, revision: float) -> None:
-        """Record that the coordinator's event stream announced a change with `revision`, or
-        infinity.
+        """Record that the coordinator's event stream announced a change. `revision` is infinity if
+        unknown.
         """
         self._news = max(self._news, revision)
 
@@ -100,8 +99,8 @@ class Holdings:
         return frozenset((each.split.split_id, each.number) for each in latest) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
-        """Record that the reader gets orders with these splits. It may open all except those in
-        `give_back`.
+        """Record that the reader gets orders with these splits. The reader may open all of them
+        except those in `give_back`.
         """
         level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
         opened = {numbered for numbered, goes in level.items() if not goes}
@@ -212,8 +211,8 @@ class Holdings:
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the coordinator should accept a position that is below its own one,
-        because the reader started there or the topic was created again.
+        """Return whether the coordinator should accept a position that is below the one that it
+        has, because the reader started there or the topic was created again.
         """
         own = (self.assigned or {})[held.split.split_id]
         return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset
@@ -247,5 +246,7 @@ def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """Return `before`, which the consumer may have opened, if `now` is the same assignment."""
+    """Return `before` if it is the same assignment as `now`, because the reader may have opened
+    it.
+    """
     return before if before is not None and before.number == now.number else now

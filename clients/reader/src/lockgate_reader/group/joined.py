@@ -1,6 +1,6 @@
 """The place (`lockgate_reader.place`) of a reader whose splits the coordinator assigns.
 
-In addition to the reports of its base class (`reports`), it sends requests that are called
+In addition to the reports of the base class (`reports`), this place sends requests that are called
 *exchanges*. An exchange lists the splits that the reader has, with its position in each. The
 coordinator's answer lists the splits that the reader should have, and gives the length of the
 lease.
@@ -53,7 +53,7 @@ class JoinedPlace(ReportingPlace):
 
     @property
     def settled(self) -> bool:  # type: ignore[override]
-        """Return whether the coordinator assigns splits now, as it does once any delay is over."""
+        """Return False while the coordinator delays the assignment of splits."""
         return self._holdings.settled
 
     def _given(self, state: ReaderState) -> Orders:

@@ -1,8 +1,8 @@
-"""Receives the coordinator's events about changes to a reader's splits, which the next request to
-the coordinator would otherwise show later.
+"""Receives an event from the coordinator when the splits of a reader change.
 
-An event only causes this request to be sent earlier, because it may be outdated when it arrives.
-Each reader has its own event stream. A stream that ends is opened again.
+An event may be outdated when it arrives, so it only makes the reader send its next exchange
+(`joined`) earlier. Without events, the reader gets the changes with its next regular exchange. Each
+reader has its own event stream. A stream that ends is opened again.
 """
 
 import asyncio

@@ -52,7 +52,7 @@ class ReportingPlace(Place):
     """
 
     settled = True
-    """Whether no assignment of splits to the reader is delayed."""
+    """False while the coordinator delays the assignment of splits."""
 
     def __init__(self, coordinator: Coordinator, options: Options) -> None:
         self._agreement = Agreement(

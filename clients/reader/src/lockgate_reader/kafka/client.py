@@ -125,7 +125,7 @@ class KafkaClient:
         self._consumer.subscribe(list(topics), on_assign=calls(assigned), on_revoke=calls(revoked), on_lost=calls(gone))
 
     def assign(self, starts: Mapping[Key, int]) -> None:
-        """Start reading these partitions as well, each at its offset."""
+        """Start to read these additional partitions, each at the given offset."""
         self._do("assign", [TopicPartition(*key, offset) for key, offset in starts.items()])
 
     def unassign(self, keys: Iterable[Key]) -> None:
@@ -136,7 +136,9 @@ class KafkaClient:
         self._do("unassign", [TopicPartition(*key) for key in found])
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
-        """Fetch these partitions again, each starting at its offset. Paused ones are resumed."""
+        """Fetch these partitions again, each from the given offset on. Paused partitions are
+        resumed.
+        """
         if not self.subscribed:
             self.unassign(starts)
             self.assign(starts)
@@ -201,7 +203,7 @@ class KafkaClient:
 
     def commit(self, positions: Mapping[Key, int], *, wait: bool) -> None:
         """Commit those `positions` that are not committed yet. With `wait`, raises `KafkaFailed` on
-        failure; without it, a failure is only logged. The next call commits positions that failed.
+        failure; without it, a failure is only logged. The next call tries failed positions again.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
         if not news:

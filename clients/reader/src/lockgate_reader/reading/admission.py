@@ -34,10 +34,10 @@ LEAST_KEPT = 500
 class Position(NamedTuple):
     """The state of one partition, as far as the read limit depends on it.
 
-    `watermark` (ms) is that of its returned records. `next_time` is the event time (ms) of the next
-    record: None if no record is fetched, MIN if the next one has no event time. `kept` counts
-    records that are fetched but not returned. Kafka's client does not fetch a `paused` partition.
-    Other partitions do not wait for an `idle` one.
+    `watermark` (ms) is computed from the records that were returned. `next_time` is the event time
+    (ms) of the next record: None if no record is fetched, MIN if the next one has no event time.
+    `kept` counts records that are fetched but not returned. Kafka's client does not fetch a
+    `paused` partition. Other partitions do not wait for an `idle` one.
     """
 
     watermark: int = MIN

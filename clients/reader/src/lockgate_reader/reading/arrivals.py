@@ -15,9 +15,9 @@ from lockgate_reader.reading.split import OpenSplit
 
 
 class Arrivals:
-    """Adds fetched messages to their splits. `fetched` counts all records, and `left_out` those
-    whose event time is missing or not credible. `lost` has splits whose next offset Kafka does not
-    have, each with that offset.
+    """Adds fetched messages to the splits of their partitions. `fetched` counts all records, and
+    `left_out` those whose event time is missing or not credible. `lost` has splits whose next
+    offset Kafka does not have, each with that offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, wall_ms: Callable[[], int]) -> None:
@@ -28,7 +28,7 @@ class Arrivals:
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
-        """Add `messages` to the `splits` that they belong to, and return the splits that have
+        """Add `messages` to the `splits` of their partitions, and return the splits that have
         changed.
         """
         if not messages:

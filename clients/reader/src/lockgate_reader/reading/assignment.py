@@ -56,8 +56,8 @@ class Assignment:
     # -- the place --
 
     def exchange(self, state: ReaderState) -> Orders:
-        """Pass the reader's whole state to its `Place`, carry out the orders that this returns, and
-        return the orders.
+        """Add the splits to `state`, pass it to the reader's `Place`, carry out the orders that the
+        place returns, and return them.
         """
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()

@@ -3,11 +3,11 @@ quiet.
 
 **Ends.** A lack of records does not prove that a partition is read to its end, because its broker
 may have stopped answering. So half a second after its last answer, Kafka is asked for the ends of
-all partitions that have no fetched records. An answer is dated to the time *before* Kafka was
-asked. Reading continues while the answer is on its way.
+all partitions that have no fetched records. An answer counts for the time at which Kafka was asked,
+not for the time at which the answer arrives. Reading continues in between.
 
-**Quiet partitions.** Kafka may send no records of a partition and not confirm its end either. Then
-the partition's leader does not answer, an open transaction holds the records back, or Kafka's
+**Quiet partitions.** A partition is quiet if Kafka neither sends records of it nor confirms its
+end. Either its leader does not answer, an open transaction holds the records back, or Kafka's
 client has stopped fetching the partition after a change of its leader. The other partitions wait
 meanwhile. So a warning is logged, and the partition is fetched again. Only time in which fetches
 return no records counts, because if the program is slower than Kafka, the records may be queued

@@ -33,9 +33,9 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 
 class TopicIds:
-    """The ids of `topics`, which show whether a topic was created again. `ask` asks Kafka for the
-    ids, and returns a future for each topic. It is called every `EVERY_MS`, or more often with a
-    shorter `discovery_ms`.
+    """The ids of `topics`, which show whether a topic was created again. `ask` queries Kafka for
+    the ids, and returns a future for each topic. It is called every `EVERY_MS`, or more often with
+    a shorter `discovery_ms`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class LostPositions:
         self._ids.begin()
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Check whether topics were created again, and start their splits again if so."""
+        """Move the splits of topics that were created again to the new logs."""
         anew = self._ids.look()
         if anew:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)

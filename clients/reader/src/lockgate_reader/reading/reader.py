@@ -107,7 +107,7 @@ class RunningReader:
         self.turn()
 
     def wake(self) -> None:
-        """Make the reader exchange its state for new orders of its `Place` before it returns the
+        """Make the reader pass its state to its `Place` and get new orders before it returns the
         next record. Any thread may call this.
         """
         self.attention = True
@@ -218,8 +218,8 @@ class RunningReader:
 
     def begin_piece(self) -> Iterator[Any]:
         """Return an iterator over the messages of the piece that `next_piece` has returned. A
-        message counts as returned once it is taken from the iterator. If this is not called, all
-        messages count.
+        message counts as returned once it is taken from the iterator. If `begin_piece` is not
+        called, all messages of the piece count as returned.
         """
         piece = self._piece
         assert piece is not None, "next_piece() comes first"
@@ -274,8 +274,8 @@ class RunningReader:
     # -- within --
 
     def turn(self) -> None:
-        """Exchange the reader's state for new orders of its `Place`, update the read limit, and do
-        all other work that is due, such as commits.
+        """Pass the reader's state to its `Place`, get new orders, update the read limit, and do all
+        other work that is due, such as commits.
         """
         self.attention = False
         now = self.now_ms()

@@ -138,7 +138,9 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """The size of the next piece, `most`: the records that the program processes in 0.1 s."""
+    """Computes `most`, the size of the next piece: as many records as the program processes in 0.1
+    s.
+    """
 
     def __init__(self) -> None:
         self.most = 1

@@ -97,7 +97,7 @@ class SplitWatermark:
     # -- what the generator says --
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Raise the watermark to `timestamp` (ms), or to its cap if that is lower."""
+        """Raise the watermark to `timestamp` (ms), but not above the cap that `waits` sets."""
         timestamp = min(timestamp, self._cap)
         if timestamp > self.value:
             self.value, self.idle = timestamp, False
