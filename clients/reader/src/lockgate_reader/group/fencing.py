@@ -22,7 +22,7 @@ the machine sleeps. Quartz clocks are off by at most 0.0001, and NTP slews clock
 longer (`lockgate.group.clock_jumps`). If it jumps back, no lease ends early.
 
 **After the lease has ended**, no record is returned until the coordinator has answered an exchange
-that was sent after the end. A coordinator that has lost its history cannot tell which readers have
+that was sent after the end. A coordinator that has lost its data cannot tell which readers have
 which splits, so its answer does not renew a lease that has ended.
 
 **The remaining gap.** A process may be suspended after it has checked its clock, and before the
@@ -57,7 +57,7 @@ class SplitLease:
 
         The answer's `lease_ms` always applies, so the new lease may be shorter than the old one. A
         lease that has ended is renewed only if the request was sent after the end, and the
-        coordinator is `settled`: it has not just lost its history of which readers have which
+        coordinator is `settled`: it has not just lost its data about which readers have which
         splits.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):

@@ -49,7 +49,7 @@ class Holdings:
 
     `assigned` has the splits by id; it is None before the coordinator's first answer. `discover` is
     the number of the latest request to list the topics. `settled` is False while the coordinator
-    delays assignments, as it does after it has lost its history.
+    delays assignments, as it does after it has lost its data.
     """
 
     def __init__(self, wishes: SourceWishes, name: str) -> None:

@@ -106,7 +106,10 @@ class OpenSplit:
             self.fetched.popleft()
 
     def range_of(self, count: int) -> dict[str, object]:
-        """Return the first `count` records of the current piece, for the history."""
+        """Return the range of the first `count` records of the current piece, to be recorded for
+        `lockgate verify`: the split, the number of its assignment, the first offset, the offset
+        after the last record, and the latest event time (ms).
+        """
         assert self.going is not None
         records = self.going.fetched
         first, until = records.at, records.at + count

@@ -11,7 +11,7 @@ watermark is then capped below this record.
 only while Kafka confirms that it was read to its end (`ends`). By the definition of `idle_timeout`,
 its next record will be at most that old, so its watermark follows the wall clock at that distance.
 Therefore, a strategy's idle timeout never makes records late. Without an idle timeout, the other
-partitions wait for a silent partition, as in Flink, unless it has had records, none of them with an
+partitions wait for a silent partition, as in Flink, unless it has had records, but none with an
 event time.
 """
 
@@ -80,7 +80,7 @@ class SplitWatermark:
 
     def silent(self, horizon: int | None) -> None:
         """Raise the watermark to `horizon` (ms), because the partition is read to its end. Without
-        a `horizon`, mark the split as idle if it has had records, none of them with an event time.
+        a `horizon`, mark the split as idle if it has had records, but none with an event time.
         """
         if horizon is not None:
             self.value = max(self.value, horizon)
