@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from seeded.judging import SURELY_ENOUGH, allowed_s, judge
-from seeded.played import Batch, BatchWindows, Lane, Look, Played, Record, Run, Split
+from seeded.played import AVAILABLE_NOW, Batch, BatchWindows, Lane, Look, Played, Record, Run, Split
 from seeded.scenario import Act, Kind, Operator, Query, Scenario, Source, Stop
 
 A, B = Split("a", 0), Split("a", 1)
@@ -63,7 +63,7 @@ def test_a_row_that_comes_twice_is_one_too_many() -> None:
 def test_a_row_that_was_left_unread_is_told_of_only_where_all_was_to_be_read() -> None:
     first = lane(batch(0, NOW + 100, 1, 1, 0, 2))
     assert judge(scenario(), Played(LOGS, first)).broken == ()
-    looked = replace(first, looks=(Look("a run under availableNow", NOW, NOW + 900),))
+    looked = replace(first, looks=(Look(AVAILABLE_NOW, NOW, NOW + 900),))
     assert judge(scenario(), Played(LOGS, looked)).unread == 2
 
 
@@ -73,9 +73,20 @@ def test_rows_that_were_read_too_late_count_as_left_unread() -> None:
 
 
 def test_rows_that_come_after_a_run_began_are_not_for_it_to_read() -> None:
-    looked = replace(EXACT, looks=(Look("a run under availableNow", NOW, NOW + 900),))
+    looked = replace(EXACT, looks=(Look(AVAILABLE_NOW, NOW, NOW + 900),))
     later = record(4, B, 2, 60_000, visible_at=NOW + 50)
     assert judge(scenario(), Played((*LOGS, later), looked)).unread == 0
+
+
+@pytest.mark.parametrize(("appended_s_ago", "unread"), [(59, 1), (61, 2)])
+def test_a_run_may_leave_what_is_above_a_live_split_by_more_than_the_drift(appended_s_ago: int, unread: int) -> None:
+    _, above, low, level = LOGS
+    behind = (
+        replace(low, visible_at=NOW - appended_s_ago * 1_000),
+        replace(level, split=A, offset=2, event_time=11_000),
+    )
+    first = replace(lane(batch(0, NOW + 100, 1, 1, 0, 2)), looks=(Look(AVAILABLE_NOW, NOW, NOW + 900),))
+    assert judge(scenario(), Played((LOGS[0], above, *behind), first)).unread == unread
 
 
 # -- what a live producer had shown --

@@ -28,7 +28,7 @@ from lockgate.plan.producer_lag import MARGIN
 from lockgate_spark.planning.bounds import ENOUGH, most_learned
 from lockgate_spark.planning.startup_grace import LONGEST_WATCH_S
 from seeded.figures import misstated
-from seeded.played import Batch, Lane, Look, Played, Record, Run, Split
+from seeded.played import AVAILABLE_NOW, Batch, Lane, Look, Played, Record, Run, Split
 from seeded.scenario import HOUR_MS, MINUTE_MS, SECOND_MS, Query, Scenario, Stop
 from seeded.truth import Readings, late_from, readings, tally
 
@@ -102,7 +102,9 @@ def judge(scenario: Scenario, played: Played) -> Verdict:
     # what Spark cannot do alone is not for alignment to mend
     lives = played.native is None or played.native.failure is None
     looks = lane.looks if lives else ()
-    unread = {look.what: len(left) for look in looks if (left := unread_by(look, lane, played, read))}
+    unread = {
+        look.what: len(left) for look in looks if (left := unread_by(look, lane, played, read, query.max_drift_ms))
+    }
     behind = [None if each is None else seconds_behind(each, played) for each in (played.native, lane)]
     allowed = allowed_s(query, played) if scenario.fresh and lives else None
     broken = [
@@ -254,9 +256,15 @@ def out_of_order(records: Iterable[Record], record: Record) -> int:
 # -- was all read that was to be read, and in time? --
 
 
-def unread_by(look: Look, lane: Lane, played: Played, read: Readings) -> list[Record]:
-    """The records that were visible and are not in a batch that had ended by then."""
-    due = (r for r in played.records if r.visible_at is not None and r.visible_at <= look.visible_at)
+def unread_by(look: Look, lane: Lane, played: Played, read: Readings, drift_ms: int) -> list[Record]:
+    """The records that were visible and are not in a batch that had ended by then. A run
+    under `availableNow` may leave those that are above a live split by more than the drift.
+    """
+    there = [r for r in played.records if r.visible_at is not None and r.visible_at <= look.visible_at]
+    highest = {r.split: r.event_time for r in sorted(there, key=lambda r: r.event_time) if r.timed}
+    live = {r.split for r in there if r.visible_at is not None and r.visible_at > look.visible_at - ACTIVE_MS}
+    bound = min((highest[split] for split in live & highest.keys()), default=INF) + drift_ms
+    due = (r for r in there if r.event_time <= bound or look.what != AVAILABLE_NOW)
     due = (r for r in due if r.offset >= max(lane.begins.get(r.split, 0), played.deleted.get(r.split, 0)))
     return [r for r in due if (batch := read.by.get((r.split, r.offset))) is None or batch.finished_at > look.read_by]
 

@@ -19,7 +19,7 @@ from lockgate_spark import alignment_of, slice_of, status
 from seeded import checkpoints
 from seeded.clocks import Clocks
 from seeded.figures import figures_of
-from seeded.played import Batch, BatchWindows, Figures, Look, Run, Split
+from seeded.played import AVAILABLE_NOW, Batch, BatchWindows, Figures, Look, Run, Split
 from seeded.played import Lane as Told
 from seeded.queries import result
 from seeded.scenario import Query, Start
@@ -119,7 +119,7 @@ class Lane:
 
         self._kept(end)
         if reads_all:
-            self._looks.append(Look("a run under availableNow", begun[0], self._clocks.now()))
+            self._looks.append(Look(AVAILABLE_NOW, begun[0], self._clocks.now()))
         self.stop()
 
     def process_all(self, reads_all: bool) -> None:

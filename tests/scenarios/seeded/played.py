@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+AVAILABLE_NOW = "a run under availableNow"
+
 
 class Split(NamedTuple):
     """A partition, by the scenario's name of its topic."""
