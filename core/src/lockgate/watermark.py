@@ -22,8 +22,8 @@ def add(watermark: int, milliseconds: int) -> int:
 
 
 def iso(watermark: int) -> str:
-    """Return `watermark` in ISO 8601 (UTC, with milliseconds). Return "MIN" or "MAX" for these, and
-    the number itself as text outside the years 1 to 9999.
+    """Return `watermark` in ISO 8601 (UTC, with milliseconds). Return "MIN" or "MAX" for these two
+    values, and the number as text outside the years 1 to 9999.
     """
     if watermark in (MIN, MAX):
         return "MIN" if watermark == MIN else "MAX"

@@ -1,12 +1,13 @@
 """The answer to an exchange, which says what one reader has to do now.
 
-* `add_splits` lists the splits that are assigned to the reader, but that its exchange did not name
-  with their assignment number. After the store has lost data, and until splits are assigned again,
-  it lists only those that were assigned since the loss: another reader may have got the others.
+* `add_splits` lists splits that are assigned to the reader, but that its exchange did not name, or
+  named with another assignment number. After the store has lost data, and until splits are assigned
+  again, it lists only those that were assigned since the loss, because another reader may have got
+  the others.
 * `no_more_splits` is set if the reader can get no more splits, not even if another reader is lost.
   Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
-* `is_processing_backlog` is set if any living reader is working through a backlog. This enumerator
-  does not read the logs, so the readers report it.
+* `is_processing_backlog` is set if any reader is working through a backlog. This enumerator does
+  not read the logs, so the readers report it.
 """
 
 import json
@@ -68,7 +69,9 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the reader's SourceEvents since it registered whose numbers are above `seen`."""
+    """Return the SourceEvents for this reader that are numbered above `seen`. Those from before its
+    first exchange are left out.
+    """
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)
     return tuple(

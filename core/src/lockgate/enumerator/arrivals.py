@@ -1,8 +1,8 @@
 """Arrivals: how a split limits its group while it moves from one reader to another.
 
 A split that its old reader has given back is in no report until its new reader has opened it and
-has read from it. If it was the split furthest behind, the group would run ahead meanwhile, and the
-split's records would be late once the readers' outputs are joined.
+has read from it. Without a rule, the group could run ahead of the split meanwhile, and the split's
+records would be late once the readers' outputs are joined.
 
 The rule. When a reader gives up a split, the enumerator keeps the split's watermark from that
 reader's last report. The split is then *arriving* at its next reader, which counts in the group as
@@ -15,12 +15,12 @@ report that is part of an exchange and names no splits counts for all splits tha
     A's report has it │ B counts as if it had it │ B's report has it
 
 There is no gap: A reports the split until the exchange that gives it back is answered, and from
-then on it counts for B. If a reader restarts with the same subtask number, the splits that its
-older epoch still holds count for it.
+then on the split counts for B. If a reader restarts with the same subtask number, the splits that
+its older epoch still holds count for it.
 
-Limits of the wait. A split that no reader can get, because the list of splits no longer names it,
-blocks no reader. Neither do idle splits, nor splits without a known watermark. If the next reader
-is lost, its arriving splits go to another one, or block none if no reader is alive.
+Limits of the wait. Some arriving splits block no reader: those that no reader can get, because the
+list of splits no longer names them, idle ones, and those without a known watermark. If the next
+reader is lost, its arriving splits go to another one, or block none if no reader is alive.
 
 In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps a subtask's last
 watermark until the subtask reports again.
@@ -39,15 +39,17 @@ from lockgate.wire.split_events import SplitExchange
 
 
 class LastReports:
-    """The last reports of a source's readers about their splits. None exist if `group` is None."""
+    """The last reports of a source's readers about their splits. If `group` is None, there are no
+    reports.
+    """
 
     def __init__(self, group: Group | None, source: str) -> None:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`.
-        Return None if the report does not name the split, or if no reader waits for the split
-        because it or the reader is idle or finished.
+        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`, or
+        None if no watermark is known. The result is also None if the split or its reader is idle or
+        finished, because no reader waits for it then.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
@@ -75,8 +77,8 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Record as arriving at the reader's new epoch all splits that its older epochs hold, or that
-    are on their way to them. Remove the older epochs that hold no splits.
+    """Record the splits that older epochs of the reader hold, and those on their way to them, as
+    arriving at its new epoch. Remove the older epochs that hold no splits.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -94,7 +96,7 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Remove arriving splits of this reader that have arrived or will never arrive."""
+    """Remove those of the reader's arriving splits that have arrived, or that never will."""
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -115,9 +117,9 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return, by subtask, the arriving split with the lowest watermark, or None if no split is on
-    its way to that reader. The result includes `reader` and every other reader for which it may
-    have changed since `before`.
+    """Return a map from subtasks to the arriving split with the lowest watermark, or None if no
+    split is on its way there. The map has the subtask of `reader`, and of every other reader whose
+    arriving splits may differ between `before` and `after`.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

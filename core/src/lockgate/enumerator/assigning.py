@@ -1,8 +1,9 @@
 """How free splits are assigned to readers, and how readers give back splits above their share.
 
 The rule. `shares` says how many splits each reader gets. Splits that are finished, or missing from
-the last list, do not count. Fenced readers (older epochs) get none. The splits that they hold
-become free when their lease ends, and are reserved for the newer epoch of the same subtask.
+the last list, do not count. Fenced readers (older epochs) get none. The splits that a fenced reader
+holds become free when its lease ends. Until then they count towards the share of the newest epoch
+of the same subtask.
 
 * A free split goes to the subtask that had it last, if that one is below its share. All others go,
   in the order of topic and partition, to the reader with the most room relative to its capacity. So

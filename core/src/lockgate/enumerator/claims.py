@@ -1,31 +1,32 @@
 """Claims: the splits that a reader says it holds, and the rule that decides which reader owns them.
 
 A reader names a split with the number of its assignment. Numbers only rise, even after the store
-has lost its history, because they are taken from the clock. So of two readers that name the same
-split, the higher number is the later assignment. But a reader could make up a number. So a higher
-one counts only if the store may have lost it: it must be above the numbers known from before the
-loss, and not above the beginning of the present history (`model`).
+has lost its history, because they are taken from the clock. So if two readers name the same split,
+the one with the higher number got it later. But a reader could make up a number. So a number that
+the store does not have counts only if it is *lost*, which means that the store may have lost it: it
+is above all numbers known from before the loss (`known_to`), and at most the time when the present
+history began (`began_at`; both in `model`).
 
     the split is                            the number is                       the claim
     held by this subtask                    the same, or a lost one             counts (1)
     free                                    the same as its last, or a lost one counts (2)
     held by another, presented after a loss a lost one that is higher           counts (3)
-    held by another, known from before one  a lost one                          waits (4)
+    held by another, got before the loss    a lost one                          waits (4)
     unknown, as the store has lost all data a lost one                          counts
     anything else                                                               is refused
 
-(1) In this case the same process has registered again. (2) In this case the reader's lease has
-    ended, and no other reader has got the split since. (3) This holds only while a reader may still
-    read splits that it got before the loss.
+(1) The reader still holds the split, or the same process has registered again.
+(2) The reader's lease has ended, and no other reader has got the split since.
+(3) This holds only while a reader may still read splits that it got before the loss.
 (4) The split is in doubt until the other reader's next exchange. If this presents the split, the
     claim is refused. If it does not, or if that reader's lease ends, the split is free (`let_go`).
-    The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one lease: by
-    then the claimant has come again, or its lease is over (`Work.settle`).
+    The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one lease. In
+    that time the claimant comes again, or its lease ends (`Work.settle`).
 
 After a loss, even a claim that does not count may record the split's position (`_keep_position`):
-if its number is from a clock that was ahead of the store's, or if the split was listed in the lost
-commits. The split is then free, and goes to the reader that presented it when splits are assigned
-again.
+if its number is from a clock that was ahead of the store's, or if only the lost commits listed the
+split. The split is then free. When splits are assigned again, it goes to the reader that presented
+it.
 
 A reader that starts for the first time presents nothing. The exchanges of a fenced process are
 refused, so its claims have no effect. Flink has claims only with

@@ -1,5 +1,5 @@
-"""The exchange, in which a reader states all splits that it has, and the answer states all splits
-that it should have.
+"""The exchange: a reader states all splits that it has, and the answer states what the reader has
+to do about its splits.
 
 Nothing depends on whether an earlier exchange was lost, came twice or came late, so any coordinator
 process that uses the store can answer. Five rules ensure that each split has one reader at most,

@@ -10,13 +10,14 @@ two clocks show.
       received ──────────────────────────── lease_ms ──► the splits are free
 
 This lease is separate from that of the reader's reports (`lockgate.group.leases`). Splits and
-reports are stored apart, so a report could renew a lease that another process has just ended.
+reports are stored apart. If they shared one lease, a report could renew it after another process
+has just ended it.
 
 These leases are extended for the same reasons as those of reports: the process stood still
 (`group.now`), the clock was set forward (`group.clock_jumps`) or back, or no reader had an exchange
-for a while. Such a silence extends a reader's lease only once until its next exchange, and never to
-more than one lease from now. A longer lease is always safe: the split waits, and no other reader
-has it.
+for a while. Such a silence extends a reader's lease only once until its next exchange, and never
+beyond one lease from now. A longer lease is always safe: the split waits, and no other reader has
+it.
 """
 
 from collections.abc import Iterable

@@ -146,9 +146,8 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """Return the split with the position to continue from. This is the one with the higher
-    position, because a message may be late, or `new` if it is `restored`. A symbolic position is
-    below any offset.
+    """Return `old` or `new`, whichever has the higher position, because `new` may come from a late
+    message. If `restored` is true, return `new`. A symbolic position is below any offset.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

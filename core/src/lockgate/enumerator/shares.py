@@ -8,8 +8,8 @@ number. There are more than R of these unless R is 0.
 *The fewest moves.* A reader keeps the splits that it has up to its share, and the rest moves. If
 reader i has has_i splits, Σ max(0, has_i − share_i) splits move. All get ⌊q_i⌋ splits, and one more
 for reader i saves one move exactly if has_i > ⌊q_i⌋. So such readers get the extra splits first,
-and any other choice moves at least as many. Among these, the greater fraction of q goes first, then
-the lower subtask.
+and any other choice moves at least as many. If this does not decide, the greater fraction of q goes
+first, then the lower subtask.
 
 Flink's `KafkaSourceEnumerator.getSplitOwner` gives partition p of a topic to reader (hash(topic) +
 p) mod parallelism. This is even within a topic but not across topics, and almost all splits move if

@@ -90,7 +90,7 @@ class Work:
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
         """Record that a reader holds a split, which is in no other place. If the reader holds it
-        already, `held` replaces its values.
+        already, `held` replaces its values. Passing the split's `id` saves computing it.
         """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
@@ -211,8 +211,8 @@ class Work:
 
     def number(self) -> int:
         """Return the assignment number for the changes of this `Work`: the time (ms), or the last
-        number + 1 if that is higher. All changes share one number, because one number for each
-        change would run ahead of the clock.
+        number + 1 if that is higher. All changes share one number. If each had its own, the numbers
+        could run ahead of the clock.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)

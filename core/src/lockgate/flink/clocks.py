@@ -43,8 +43,8 @@ class ProcessingTime(RelativeClock, Protocol):
 
 
 class PausableClock:
-    """A clock that runs with another one, but can be paused. After two pauses it runs again only
-    with the second resume.
+    """A clock that follows `base`, but can be paused. After two pauses, only the second resume
+    starts it again.
     """
 
     __slots__ = ("_base", "_paused_at", "_pauses", "_stood_still")

@@ -2,9 +2,9 @@
 `IndexedCombinedWatermarkStatus`).
 
 The combined watermark is the minimum over the active parts. When all parts are idle it is the
-maximum over all, since there is no part to wait for. It only rises. Without any part, neither the
-watermark nor the idleness changes. A part that becomes active again behind the others counts at
-once, unlike in the valve, but it cannot lower the combined watermark.
+maximum over all, since there is no part to wait for. It only rises. Without parts, an update
+changes neither the watermark nor the idleness. A part that becomes active again behind the others
+counts at once, unlike in the valve, but it cannot lower the combined watermark.
 
 A change costs O(log n). Only the removal of the highest part scans the others.
 """

@@ -47,7 +47,7 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of later records. In a `backlog`, throughput matters more than latency."""
+    """Attributes of the next records. In a `backlog`, throughput matters more than latency."""
 
     backlog: bool
 

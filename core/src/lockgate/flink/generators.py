@@ -40,8 +40,8 @@ class NoWatermarks(WatermarkGenerator):
 
 class BoundedOutOfOrderness(WatermarkGenerator):
     """A generator for events that are at most `delay` out of order. Its watermark is the highest
-    event time − delay − 1, with the delay in whole milliseconds. It emits on every periodic call,
-    MIN before the first event. Raises `InvalidValue` for a negative or too large delay.
+    event time − delay − 1, with the delay in whole milliseconds. It emits on every periodic call;
+    before the first event, it emits MIN. Raises `InvalidValue` for a negative or too large delay.
     """
 
     only_highest_counts = True

@@ -73,7 +73,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.is_idle_now = False
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Mark the output idle after enough quiet, else let the inner generator emit."""
+        """Mark the output idle after a long enough silence, else let `inner` emit."""
         if not self.timer.check_if_idle():
             self.inner.on_periodic_emit(output)
         elif not self.is_idle_now:

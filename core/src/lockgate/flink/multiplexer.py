@@ -7,9 +7,9 @@ rules:
 
 1. `emit_watermark` makes the output active, and reports this to the listener every time. If the
    watermark rose, the listener gets it next. If it is also above the combined one, an immediate
-   output then has all outputs combined.
+   output then combines all outputs.
 2. `mark_idle` and `mark_active` are reported to the listener every time. An immediate output then
-   always has all outputs combined.
+   always combines all outputs.
 3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle. This
    is sent every time, because the receiver drops repetitions. `mark_active` is never sent, because
    a rising watermark means the same.

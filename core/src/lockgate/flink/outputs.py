@@ -15,7 +15,8 @@ output then pass through a final filter, which lets only rising watermarks throu
    The stream stays idle if a split is marked active, or emits a watermark that does not rise.
 5. A periodic emission first asks the generators of all splits, then combines their watermarks once,
    and finally asks the main generator.
-6. The clock of a split is paused while the split is. All clocks are paused under back pressure.
+6. The clock of a split is paused while the split is paused. All clocks are paused under back
+   pressure.
 """
 
 from collections.abc import Iterable
@@ -103,7 +104,7 @@ class TimestampsAndWatermarks:
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Start to emit at each interval. Raises `WrongState` if this has started already."""
+        """Start periodic emission. Raises `WrongState` if it is running already."""
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
@@ -116,7 +117,7 @@ class TimestampsAndWatermarks:
             self._periodic = None
 
     def emit_immediately(self) -> None:
-        """Make one periodic emission (rule 5)."""
+        """Emit the watermarks now, as a periodic emission does (rule 5)."""
         if self._main is not None:
             self._main.emit_periodic()
 

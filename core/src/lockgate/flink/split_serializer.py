@@ -75,8 +75,8 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """Return the split of these bytes; `version` is ignored. Raises `UnreadableBytes`, or
-        `InvalidValue` for an invalid offset.
+        """Return the split that these bytes encode; `version` is ignored. Raises `UnreadableBytes`
+        if they encode none, and `InvalidValue` for an invalid offset.
         """
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]
         topic = self._part(data, _LENGTH.size, length, "topic")

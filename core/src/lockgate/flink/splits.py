@@ -47,8 +47,8 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split of which only the offsets are checked, as in Flink. Raises `InvalidValue`
-        if one of them is invalid.
+        """Return a split after checking only its offsets, as Flink does. Raises `InvalidValue` if
+        one of them is invalid.
         """
         split = object.__new__(cls)
         for name, value in zip(
@@ -100,7 +100,9 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split from the current offset on. Raises `InvalidValue` if that is invalid."""
+        """Return the split from its current offset. Raises `InvalidValue` if that offset is
+        invalid.
+        """
         split = self.split
         return KafkaPartitionSplit.as_flink(
             split.topic, split.partition, self.current_offset, split.raw_stopping_offset

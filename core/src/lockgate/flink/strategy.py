@@ -115,8 +115,8 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Return a copy with which a source waits for the slowest one of `group` while it is more
-        than `max_drift` ahead of that one.
+        """Return a copy with which a source waits for the slowest source of `group` while it is
+        more than `max_drift` ahead of that source.
 
         Raises `InvalidValue` if `max_drift` is negative or the update interval is 0 or less.
         """

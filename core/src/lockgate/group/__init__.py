@@ -1,3 +1,3 @@
 """The rules of a group of readers, for the coordinator: registration, leases, long waits, and the
-ceiling up to which its readers may read. Theory and proof are in `lockgate.group.alignment`.
+ceiling up to which the readers may read. Theory and proof are in `lockgate.group.alignment`.
 """

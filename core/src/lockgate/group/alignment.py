@@ -18,8 +18,8 @@ reported but none counts now (all are lost, or gone), both are MAX, and no reade
 
 **Why joint.** With L + d alone a group advances by one drift for each round of reports, however
 much a batch could read: 30 s of event time at a time out of a day, as Flink did before 2.3.0
-(FLINK-37399; its sources overrun the drift since then). If all readers can reach an event time in
-their next batch, they may read up to it without a round of reports in between.
+(FLINK-37399; since that release, its sources overrun the drift). If all readers can reach an event
+time in their next batch, they may read up to it without a round of reports in between.
 
 **The guarantees**, in any order of messages, and however late they come:
 
@@ -27,44 +27,45 @@ their next batch, they may read up to it without a round of reports in between.
    and its own T. The plan may be above the present ceiling, which falls when a reader reports from
    further behind. If the plan is in Spark's checkpoint by then, it is read as it was logged.
 2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
-   whichever is greater.* A plan up to T ≤ C received a ceiling C that was computed from reports w,
-   R. So T ≤ L + d ≤ w(r) + d, or T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is one batch of
-   r. So T − L is at most d or, if that is greater, the lowest max(w(r), R(r)) − L. An older ceiling
-   can only be lower, because w(r) does not fall within a run (except for a new partition with old
-   records).
-3. *The same holds at commits.* When its batch is done, r is at w(r) or above. It gets as far as it
-   offered in the batch under way or in the next one, because its budget gets it at least as far
-   from any later position. So after each reader has planned once more, all can be at C.
-4. *No reader waits for ever, and no reader that could read on under strict waits*, since C ≥ L + d.
-   The lowest reader never waits: its first unread record is at L + 1 + disorder, and max_drift >
-   disorder (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark follows the
-   clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule for readers
-   that make others wait too long.
+   whichever is greater.* A plan up to T was made under a ceiling C ≥ T, which was computed from the
+   reports w and R. So T ≤ L + d ≤ w(r) + d, or T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is
+   one batch of r. So T − L is at most d or, if that is greater, the lowest max(w(r), R(r)) − L. An
+   older ceiling can only be lower, because w(r) never falls during a run (unless a new partition
+   brings old records).
+3. *The same holds at commits.* When its batch is done, r is at w(r) or above. With the batch under
+   way or the next one, it reaches what it offered, because from any later position its budget
+   reaches at least as far. So after each reader has planned once more, all can be at C.
+4. *No reader waits for ever, and joint makes no reader wait that strict would let read on*, since C
+   ≥ L + d. The lowest reader never waits: its first unread record is at L + 1 + disorder, and
+   max_drift > disorder (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark
+   follows the clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule
+   for readers that make others wait too long.
 
 **The cost of an offer that is not kept.** The offer of a reader that dies in its batch counts until
 its lease ends: the others get to R(r) and stop there. A batch that failed and is read again costs
 nothing, because the offer was made from the position where that batch begins. An offer that was too
 high (a smaller budget after a restart, a new partition with old records) lets the others read up to
 that offer, once, because each offer replaces the previous one. An offer of MAX would let the others
-run until the reader's next report. So an offer is never above the last event time in the reader's
-logs, nor above the limit that the reader's own splits set (`Draft.horizon` in `lockgate.plan`). A
-reader without an offer counts with w(r): the others may read up to w(r), or up to L + d if that is
-higher. Executors' progress raises w(r) during a batch. If that batch fails, r is behind by the
-drift and that batch.
+read without a limit until the reader's next report. So an offer is never above the last event time
+in the reader's logs, nor above the limit that the reader's own splits set (`Draft.horizon` in
+`lockgate.plan`). A reader without an offer counts with w(r): the others may read up to w(r), or up
+to L + d if that is higher. Executors' progress raises w(r) during a batch. If that batch fails, r
+may be behind by the drift plus that batch.
 
 **The rate** is that of the slowest reader, which never waits while it is lowest. While it reads,
 its offer R(r) still counts, so the others go on up to there. Each time that another reader's lower
-reach ends a batch early, the slowest reader pays the fixed cost of one more batch: at worst as
-often as the other reader does, when both are equally fast. Under joint, readers that have a backlog
-may be further apart than max_drift; choose strict if that must not happen.
+reach ends a batch early, the slowest reader pays the fixed cost of one more batch. If both are
+equally fast, this can happen in every batch of the other reader. Under joint, readers that have a
+backlog may be further apart than max_drift; choose strict if that must not happen.
 
 `tests/core/group/test_catch_up_model.py` checks 1 to 4 with random fleets in virtual time, counting
-every record, and measures the rate. `specification/Group.tla`, of which a model checker visits each
-state, names them `PlanWithinCeiling`, `NoReaderLeftBehind`, `CeilingWithinReach` and
+every record, and measures the rate. A model checker visits each state of `specification/Group.tla`,
+where the guarantees are named `PlanWithinCeiling`, `NoReaderLeftBehind`, `CeilingWithinReach` and
 `LowestNeverWaits` (docs/internals/specification.md).
 
-The revision rises exactly when the group's watermark, its ceiling or the set of paused sources
-(`source_pauses`) changes. It never falls.
+The revision rises when the group's watermark, its ceiling or the set of paused sources
+(`source_pauses`) changes, and when the store has lost an announced revision (`group.not_below`). It
+never falls.
 
 This follows Flink's `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which
 have only the strict rule. Traces of both are replayed against that rule
@@ -140,7 +141,7 @@ def next_deadline(group: Group, now: Now) -> int | None:
 
 
 def settled(group: Group, now: Now) -> Group:
-    """Apply the leases and long waits that have ended by `now`, and return the resulting group."""
+    """Return the group with leases and long waits that have ended by `now` taken into account."""
     return after_long_waits(after_leases(group, now), now)
 
 

@@ -1,7 +1,7 @@
 """Clock jumps: no lease ends early because the store's clock was put forward.
 
 Leases run by the store's clock, since all processes see it. But that clock may be set, or another
-server may take over with another one. A process has a monotonic clock as well, which has no date
+server with another clock may take over. A process has a monotonic clock as well, which has no date
 but never jumps. So each process compares the two whenever the store answers.
 
 **Detection.** The store's time t was read between the monotonic times a (sent) and b (received). So
@@ -17,8 +17,8 @@ from earlier ones. A lease is never lengthened beyond one lease after the moment
 process noticed the jump.
 
 A clock that is put back makes leases longer, never shorter. The rule in `leases` corrects them with
-the next command. A process does not notice a jump before its first comparison, nor a clock that
-goes back and forward again between two comparisons while another process serves readers.
+the next command. Two cases go unnoticed: a jump before the first comparison of a process, and a
+clock that goes back and forward again between two comparisons while another process serves readers.
 """
 
 from collections.abc import Iterable

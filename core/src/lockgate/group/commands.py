@@ -19,7 +19,7 @@ BEFORE_ALL_REVISIONS = -1
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Apply leases and waits that have ended. Unlike a reader's command, this does not end an
+    """Process the leases and waits that have ended. Unlike a reader's command, this does not end an
     outage. `announced` is the last revision that was announced. If the store has lost it, the group
     gets a revision above it.
     """

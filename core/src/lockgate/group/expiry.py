@@ -8,7 +8,7 @@ a reader changes no ceiling: a lost reader that still counts in the group (`on_l
 never expires. It blocks the others until it returns, or an operator evicts it or configures
 `exclude`.
 
-A *group* expires when none of its readers has been alive for some time. It stays if an operator has
+A *group* expires once it has had no living reader for some time. It stays if an operator has
 configured it, or while a lost reader blocks it. A reader that comes back finds no group, and
 creates it again, with the ceiling that the reader received last (`group`).
 

@@ -3,13 +3,13 @@
 The rule. A reader that has reported and is then silent for `lease_ms` is lost. From that
 millisecond on, the group's `on_lost_reader` decides whether it still counts. Its reach
 (`alignment`) is dropped, because the reader is not expected to run its next batch. A finished
-reader needs no lease. Flink has no leases: the last watermark of a dead subtask holds its group for
-ever (FLINK-40505).
+reader needs no lease. Flink has no leases: the last watermark of a dead subtask blocks its group
+for ever (FLINK-40505).
 
 A scheduled query ends a run, and begins the next one an hour later, for example. In between its
-source has to count, because readers that ran ahead of it would make its rows late. So its last
-report may ask to be *parked*, for a lease of its own length. A parked reader offers no reach, since
-its next batch is far away. Its next report ends the parking.
+source has to count, because readers that ran ahead of it would make its rows late. So the last
+report of a run may *park* the reader: it then has a lease of `park_ms` instead of `lease_ms`. A
+parked reader offers no reach, since its next batch is far away. Its next report ends the parking.
 
 The silence of one reader is a loss; the silence of all is an outage. A living group is never silent
 for longer than `tolerance_ms`. After a longer silence the service, the store or the network was
@@ -43,13 +43,13 @@ three replaces another one; tests/core/group/test_each_clock_rule.py has these c
 
 **Why not one rule**, that of client-go's leader election: a process ends a lease once it has seen
 no change of the reader for `lease_ms` of its own monotonic clock. Only time between checks that are
-close together counts. Clock jumps, stalls and outages would be one case. But time in which no
-process checks would never count, such as while all readers of a group are parked. A process that
-starts has seen nothing yet, so a dead reader would block the others for ever if processes restart
-more often than leases end. And readers and groups expire after a week, which needs the store's
-clock, and so the rule of jumps. Nor can stalls be corrected in the stored times, as jumps are: each
-process would move the times by its own stalls, and two processes that each stall half of the time
-would keep a dead reader for ever.
+close together counts. With this rule, clock jumps, stalls and outages would be one case. But time
+in which no process checks would never count, such as while all readers of a group are parked. A
+process that starts has seen nothing yet, so a dead reader would block the others for ever if
+processes restart more often than leases end. And readers and groups expire after a week, which
+needs the store's clock, and so the rule of jumps. Nor can stalls be corrected in the stored times,
+as jumps are: each process would move the times by its own stalls, and two processes that each stall
+half of the time would keep a dead reader for ever.
 
 Why this is safe. The rules only lengthen leases, so they can make readers wait longer, but let none
 read too early. No wait is endless: an outage extends a reader's lease once (`Reader.excused`), and

@@ -18,9 +18,9 @@ count as waiting: an outage (`leases`), or a stall of the process (`now`).
 
 **Which readers block it.** These are all readers whose watermark plus the drift is at or below the
 waiting reader's watermark, and that do not wait themselves. A passed-over reader counts again as
-soon as it reports a watermark that is at most the drift below that of the others. So none of them
-has to wait while it reads more than one drift. It also counts again when no other reader counts,
-because otherwise all passed-over readers would run without a limit.
+soon as it reports a watermark that is at most the drift below that of the others. So the others do
+not have to wait while it reads more than one drift. It also counts again when no other reader
+counts, because otherwise all passed-over readers would run without a limit.
 """
 
 from dataclasses import replace

@@ -11,9 +11,9 @@ the clock jumps that it has noticed.
 
 **Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
 to receive reports. To judge a lease, the process goes back from `ms` over `lease_ms` of such time.
-A reader that was last heard at that moment or before is lost. Without a stall, that moment is
-`ms - lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that moment plus
-the lease. Parking, long waits and the grace of a new group are judged alike.
+A reader that was last heard at that moment or before is lost. Without a stall, that moment is `ms -
+lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that moment plus the
+lease. Parking, long waits and the grace of a new group are judged in the same way.
 
 Why this is safe. The rule only lengthens leases, by no more than the stalls since the reader's last
 report. A dead reader is lost after one lease of time in which the process ran, however often it
@@ -51,9 +51,9 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time (ms) with which to compare the end of a lease or wait of `span_ms`: it
-        has ended if its end is at or before this time. Without stalls this is `ms`. Otherwise it is
-        earlier by the stalls within the last `span_ms` of time in which the process ran.
+        """Return the time (ms) by which to judge a lease or wait of `span_ms`: it is over if its
+        end is at or before this time. Without stalls, this time is `ms`. It is earlier by each
+        stall within the last `span_ms` of time in which the process ran.
         """
         if not self.stalls:
             return self.ms

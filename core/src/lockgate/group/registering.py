@@ -126,7 +126,7 @@ def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
     """Return the group with `changes` applied to its readers, after commands that came at `now_ms`.
-    `counting` names the sources of which a reader has just sent a report that counts.
+    `counting` names the sources with a reader that has just sent a report that counts.
     """
     return replace(
         group,

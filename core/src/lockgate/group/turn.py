@@ -1,4 +1,5 @@
-"""One turn of a group: commands and the time make a new group, and the event that it announces.
+"""One turn of a group: commands are carried out, leases and waits that have ended take effect, and
+the new group announces an event.
 
     group as loaded, commands, now  →  group before and after, event, each command's outcome
 

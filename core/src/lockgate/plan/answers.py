@@ -1,11 +1,12 @@
 """The look-ups in the logs that one plan of a query needs, and the search that makes them.
 
-Each look-up is a request to the broker, so its answer is kept. The look-ups come in this order:
+Each look-up is a request to the broker, so its answer is kept. There are three kinds:
 
 1. the first unread record of each split (`heads`);
 2. the first record of each split above an event time (`cut`), for one event time after the other
    until the search has its target;
-3. the highest event times in the logs, if the budgets allow a higher target than the clock does.
+3. the highest event times in the logs, for the first guess of a search if no earlier plan gives
+   one, and if the budgets allow a higher target than the clock does.
 
 `lockgate.plan.draft` then makes the plan from these answers. `closed` answers make no more
 look-ups: a missing answer raises `Unasked`, and the caller may `add` it.
@@ -36,9 +37,9 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The results of the look-ups so far. `cuts` maps an event time (ms) to a pair of the highest
-    event time with the same result and the first record of each split above both. With closed
-    answers, a batch may only end at one of the `confirmed` event times.
+    """The results of the look-ups so far. `cuts` maps an event time (ms) to a pair: the highest
+    event time with the same result, and the first record of each split above both event times. With
+    closed answers, a batch may only end at one of the `confirmed` event times.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)

@@ -1,8 +1,9 @@
 """Producers that are so far behind that no split waits for them.
 
-A split whose producer appends blocks the others at its last event time, however far behind the
-clock that is. If a producer writes seconds instead of milliseconds, this is in 1970, and the others
-would never be read again. So a split no longer blocks the others if both conditions are true:
+While a producer appends to a split, the split blocks the others at its last event time, however far
+behind the clock that is. If a producer writes seconds instead of milliseconds, this is in 1970, and
+the others would never be read again. So a split no longer blocks the others if both conditions are
+true:
 
 * Its producer is *far*: a record that was appended while the query ran was further behind the clock
   than `bound`, which is a day or more. A backlog does not count, so a replay is not affected,

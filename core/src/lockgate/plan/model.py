@@ -1,8 +1,8 @@
 """The planner, which decides how far each split of a query is read in the next batch.
 
 **The rule.** Each split `s` of a query has a position and an end at the broker, and each source has
-a budget of offsets. Choose the highest event time `T` that is not above the ceiling `C` (below) and
-stays within every budget, `cost(T) ≤ B < cost(T + 1 ms)`. Read each split up to its first record
+a budget of offsets. Choose the highest event time `T` that is not above the ceiling `C` (below),
+and up to which the unread records stay within every budget. Read each split up to its first record
 above `T`. So all splits are aligned in event time at every batch boundary. If the records of one
 timestamp exceed the budget, several batches read them, so the query makes progress whenever the
 ceiling allows it.
@@ -64,10 +64,10 @@ class Backlog:
     to `end` (exclusive).
 
     `known_until` is the time (wall clock in ms) before the broker was asked, so all appends up to
-    then are known. `caught_up_since` is the time since which nothing has been unread, or None if
-    something is. The producer may be `lag_bound` (ms) behind the clock, and later records may be
-    `disorder` (ms) out of order. If one of these is None, `Bounds` has the value. If the split is
-    `far_behind`, it holds back no other split (`lockgate.plan.far_behind`).
+    then are known. `caught_up_since` is the time since which everything has been read, or None if
+    something is unread. The producer may be `lag_bound` (ms) behind the clock, and later records
+    may be `disorder` (ms) out of order. If one of these is None, `Bounds` has the value. If the
+    split is `far_behind`, it holds back no other split (`lockgate.plan.far_behind`).
     """
 
     source: int

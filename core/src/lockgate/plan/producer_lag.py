@@ -7,8 +7,8 @@ of `t − e` or more, the record could not have been late. A producer on time sh
 plan takes. A producer that commits every five minutes shows five minutes.
 
 **The bound** of a split is the lag that its producer has shown plus a quarter (`MARGIN`). It does
-not fall below the drift, because the horizon would then be above the clock, where only records
-stamped in the future are.
+not fall below the drift (less a `grace`, below), because the horizon would then be above the clock,
+where only records stamped in the future are.
 
     bound(s) = max(max_drift − grace, 1.25 · shown(s) + disorder)
 
@@ -18,8 +18,8 @@ stamped in the future are.
 * *Single absurd records*: a record that is older than a previous one in its own log, by more than
   `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice within
   an hour. One beyond `far`, a day or more, is not remembered.
-* *Hidden*: an open transaction hides the records after it. The longer it is open, the further
-  behind these will be.
+* *Hidden*: an open transaction hides its own records and all later ones. The longer it is open, the
+  further behind these will be when they appear.
 
 The `grace` allows for records that are on time but stamped after a plan has read the clock. They
 come while the plan waits for the broker or, in a group, until the next plan has reached the other

@@ -4,14 +4,14 @@ Each look-up asks the broker for the first record of every split above one event
 of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
 needs; it never falls as `T` rises. A look-up also yields two more event times. One is the lowest
 event time left unread: `use` does not change below it, so gaps cost nothing. The other is the
-lowest event time at which the next records of the splits alone exceed the rest of the budget. With
-many splits of few records, it almost ends the search.
+lowest event time at which the next records of the splits alone exceed the rest of the budget. If
+there are many splits with few records each, this almost ends the search.
 
 The search begins with a guess from the curve of the last plans (`Curve`). Then it interpolates
 between the two nearest known points, and halves the interval if interpolation neither halved it nor
-came close. Now and then it tries the lowest unread event time, which ends the search if many
-records share it. Dense feeds take one or two look-ups. After `MOST_PROBES` it stops, and the batch
-is smaller than it could be.
+came close to the budget. Now and then it tries the lowest unread event time, which ends the search
+if many records share it. Dense feeds take one or two look-ups. After `MOST_PROBES` it stops, and
+the batch is smaller than it could be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,7 +34,7 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 class Found(NamedTuple):
     """The result of a search. `target` is the event time (ms) to read up to. `overfull` is the next
-    millisecond if that is known to exceed the budget, else None.
+    millisecond if a batch up to it is known to exceed the budget, else None.
     """
 
     target: int
@@ -44,7 +44,8 @@ class Found(NamedTuple):
 class Cut(NamedTuple):
     """The result of one look-up at `event_time` (ms). `use` is the part of the budget that a batch
     up to this event time needs (1.0 is all). `next` is the lowest event time (ms) left unread, or
-    MAX if there is none. `full` is the lowest event time (ms) known to exceed the budget, or MAX.
+    MAX if there is none. `full` is the lowest event time (ms) up to which a batch is known to
+    exceed the budget, or MAX.
     """
 
     event_time: int
@@ -115,8 +116,8 @@ def greatest_within(
 
     `look` makes a look-up, first at `guess` (ms). `low` must be within the budget. If `low` is not
     below `high`, the result is `high`, without a look-up. After `most` look-ups, or once `enough()`
-    is true, the search ends with any event time that uses some of the budget. If `most` look-ups
-    have found no such event time, one more tries the lowest unread one.
+    is true, the search ends with the best event time so far, if that uses any of the budget. If
+    `most` look-ups have found no such event time, one more tries the lowest unread one.
     """
     if low >= high:
         return Found(high, None)
@@ -146,13 +147,15 @@ def greatest_within(
 
 
 def _raised(cut: Cut, high: int) -> Cut:
-    """Return the same cut at the highest event time up to `high` (ms) that has the same result."""
+    """Return the cut, moved to the highest event time up to `high` (ms) at which a look-up would
+    have the same result.
+    """
     return cut._replace(event_time=max(cut.event_time, min(cut.next - 1, high)))
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """Look up the lowest unread event time, for a search that has found none within the budget. If
-    this one exceeds the budget as well, it is the `overfull` of the result.
+    """Look up the lowest unread event time, for a search that has found no batch with any records.
+    If the records up to this event time exceed the budget, it is the `overfull` of the result.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)

@@ -32,7 +32,7 @@ _MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
 @dataclass(frozen=True, slots=True)
 class Zone:
     """The local time of a zone, at most 18 hours from UTC. Before the first change it is `offset`
-    (ms) ahead of UTC. `changes` are pairs of an instant (ms) and the offset from then on, in order.
+    (ms) ahead of UTC. `changes` lists pairs (instant in ms, new offset), in order.
     """
 
     offset: int = 0

@@ -116,8 +116,8 @@ class VirtualReader:
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return how far apart (ms) the unfinished splits are in event time. This compares the last
-        records that were read from each of them.
+        """Return how far apart (ms) the unfinished splits are, by the event time of the last record
+        that was read from each of them.
         """
         times = [
             split.time(self.positions[name] - 1)

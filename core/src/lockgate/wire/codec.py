@@ -317,7 +317,7 @@ def _shape(hint: Any) -> Shape:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether UTF-8 can encode the string. JSON may contain a lone surrogate."""
+    """Return whether UTF-8 can encode the string, which may have a lone surrogate from JSON."""
     try:
         value.encode()
     except UnicodeEncodeError:

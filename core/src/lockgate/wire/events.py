@@ -1,8 +1,8 @@
 """The wire events: the messages between readers and the coordinator.
 
 They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`, which have the
-same names. These also carry the numbers that show an operator which reader waits for which, and an
-epoch, because over HTTP only the epoch distinguishes a reader from its predecessor.
+same names. The events here also carry the numbers that show an operator which reader waits for
+which, and an epoch, because over HTTP only the epoch distinguishes a reader from its predecessor.
 
 Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of its
 fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch, `watermark.MIN`
@@ -206,7 +206,8 @@ class ReaderRegistrationEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
     """A reader with the group's lowest watermark. `split` is the split of this reader with the
-    lowest watermark, or None if the reader reports no splits.
+    lowest watermark, or None if the reader reports no splits. An expected source that has not
+    reported is listed as its reader 0, with MIN.
     """
 
     source: Name

@@ -1,7 +1,8 @@
-"""The operator that assigns event time in mid-stream (Flink's `TimestampsAndWatermarksOperator`).
+"""The operator that assigns event time in the middle of a stream (Flink's
+`TimestampsAndWatermarksOperator`).
 
 Each record gets a new timestamp. Watermarks from upstream are dropped, except MAX, which is the end
-of the input. Statuses from upstream are dropped. The watermarks that go out only rise.
+of the input. Statuses from upstream are dropped. Outgoing watermarks only rise.
 """
 
 from lockgate.errors import InvalidValue

@@ -107,12 +107,14 @@ class Network:
             sender.output.connections.append(ChannelOutput(channels, partition))
 
     def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
-        """Send the output of these tasks to `output` as well, outside the network."""
+        """Also send the output of these tasks to `output`, which is outside the network."""
         for sender in senders:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Process elements until every channel is empty, including those emitted meanwhile."""
+        """Process all elements, including those emitted meanwhile, until every channel is empty.
+        `choose` picks the next channel; without it, each gets its turn.
+        """
         self.start()
         taken = 0
         while filled := [
@@ -127,7 +129,7 @@ class Network:
             task.take(index, at)
 
     def start(self) -> None:
-        """Open every task, unless this was done before. `run` calls it."""
+        """Open all tasks, unless they are open already. `run` calls this."""
         if not self._started:
             self._started = True
             for task in self.tasks.values():

@@ -9,7 +9,7 @@ minimum of the inputs that are not idle. The operator becomes idle when all inpu
 again with the first.
 
 To write an operator, derive from `Operator`: `process` handles a record, and `on_event_time` a
-timer. `self.output` exists from `setup` on.
+timer. `setup` sets `self.output`.
 """
 
 from lockgate.errors import InvalidValue
@@ -19,7 +19,7 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """The base class, which passes records on. Raises `InvalidValue` if there is no input."""
+    """The base class, which passes records on. Raises `InvalidValue` if `inputs` is below 1."""
 
     output: DataOutput
 

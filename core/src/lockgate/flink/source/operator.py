@@ -140,8 +140,9 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """End the data at once. With `drain`, the event time of later operators then rises to MAX.
-        Returns a signal that is set when the operator has finished.
+        """Stop polling the reader. The next `emit_next` returns STOPPED. With `drain` it returns
+        END_OF_DATA, after which the task raises event time downstream to MAX. Returns a signal that
+        is set when the operator has finished.
         """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
@@ -178,7 +179,7 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Poll the reader if the mode allows it, and return whether there may be more. Raises
+        """Poll the reader if the mode allows it, and return whether more records may follow. Raises
         `WrongState` if `output` has changed.
         """
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
@@ -207,7 +208,7 @@ class SourceOperator(Generic[S]):
         return AVAILABLE
 
     def back_pressure(self, started: bool) -> None:
-        """Pause the clocks of idleness if back pressure has `started`, else resume them."""
+        """Pause the clocks of all outputs if back pressure has `started`, else resume them."""
         self._event_time.back_pressure(started)
 
     # -- the coordinator --
@@ -252,7 +253,9 @@ class SourceOperator(Generic[S]):
             self._waiting.set()
 
     def check_split_watermark_alignment(self) -> None:
-        """Pause and resume splits, with one call to the reader."""
+        """Pause splits that are ahead and resume those that no longer are, with one call to the
+        reader.
+        """
         self._obey(self.splits.check(self.max_desired_watermark))
 
     # -- calls from the event-time logic --

@@ -37,7 +37,7 @@ class SplitSerializer(Protocol[S]):
         """Return one split's bytes."""
 
     def deserialize(self, version: int, data: bytes) -> S:
-        """Return the split of these bytes. Raises `UnreadableBytes` if there is none."""
+        """Return the split that the bytes encode. Raises `UnreadableBytes` if they encode none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class WatermarkSampler:
 @dataclass(frozen=True, slots=True)
 class PauseOrResume:
     """The splits to pause and the splits to resume, by name, in order. Its truth value is false if
-    there are none.
+    both are empty.
     """
 
     pause: tuple[str, ...] = ()

@@ -44,7 +44,9 @@ class Signal:
         self._waiting: list[Callable[[], None]] = []
 
     def set(self) -> None:
-        """Call the callbacks, because the event has happened. A second call changes nothing."""
+        """Record that the event has happened, and call the callbacks. A second call changes
+        nothing.
+        """
         self.is_set = True
         waiting, self._waiting = self._waiting, []
         for callback in waiting:

@@ -19,7 +19,7 @@ from lockgate.watermark import MIN
 
 class BoundedOutOfOrderTimestamps(WatermarkGenerator):
     """A generator whose watermark is the highest time seen − delay. Nothing more is subtracted, so
-    a row exactly `delay` late counts as late.
+    a row that is exactly `delay` behind the highest time is late.
 
     It emits at each interval, and after every `every_rows` rows unless that is None. Raises
     `InvalidValue` for a negative delay or a count below 1.
