@@ -1,10 +1,11 @@
 """Whether a group has read everything before an event time: the rule of `wait_until` and `lockgate
-wait`, as pure functions of what the coordinator's inspection shows.
+wait`, as pure functions of the coordinator's JSON about the group and its readers (the
+*inspection*).
 
 **The promise.** A scheduler that starts a job for the hour before 10:00 needs to know that no
 record of that hour is still to come. The group's watermark does not show this, because it leaves
-out readers for which no query should wait, such as lost ones. By the rule here, every reader has to
-pass.
+out readers for which no query should wait, such as lost ones. The rule below takes every reader
+into account.
 
 **The rule.** A group has passed `until` if each of its readers has read everything before `until`
 (its watermark is `until` - 1 ms or above), and no reader is missing:
@@ -13,8 +14,8 @@ pass.
   watermarks, under `on_lost_reader: exclude` too. Their unread records are still in Kafka.
 * A *parked* or *paused* reader is judged by its watermark, as it is in the group.
 * A *finished* reader is judged by the last watermarks of its partitions, since a query that is
-  stopped in the middle of a backlog is finished as well. Without partitions (a gated query) nothing
-  shows how far it has read.
+  stopped in the middle of a backlog is finished as well. A finished reader without partitions, such
+  as that of a query with `gate`, does not show how far it has read, so it has not passed.
 * An *idle* reader or partition has read all its records, and its producer is silent. Its own
   watermark does not rise without new records, so it has also passed once the coordinator's clock is
   `max_drift` above `until`. Spark's readers already apply such a bound to the watermarks that they
@@ -24,9 +25,10 @@ pass.
 * A group that is younger than a lease has not passed. A coordinator that has lost its memory
   creates the group again with the first reader that comes back, before the others have come back.
 
-While a partition moves within Kafka's own consumer group, it is in no report, and the rule does not
-notice that it is missing. A watermark may fall again: a query can return from an older checkpoint.
-The records that it then reads again had been read before.
+While Kafka's consumer group moves a partition from one consumer to another, the partition is in no
+report, and the rule does not notice that it is missing. The watermark of a reader that has passed
+may fall again if its query restarts from an older checkpoint. The query then reads only records
+again that it had read before.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,8 +50,8 @@ _ASLEEP = ("lost", "finished", "parked")
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is the time (ms)
-    after which the answer may change without a new report, or None if it cannot.
+    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is the number of
+    ms until the answer may change without a new report, or None if it needs a report to change.
     """
 
     passed: bool
@@ -119,8 +121,8 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
 
 
 def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
-    """Return why a reader has not passed, or None if it has. `clock` is the event time (ms) up to
-    which idle partitions count as read, by the coordinator's clock.
+    """Return why a reader of `group` has not passed, or None if it has. `clock` is the event time
+    (ms) up to which idle partitions count as read: `max_drift` behind the coordinator's clock.
     """
     name, state = reader_name(reader), reader["state"]
     if state == "registered":
@@ -141,8 +143,10 @@ def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | N
 
 
 def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
-    """Return the event time (ms) up to which a reader has read everything, and whether the
-    coordinator's clock alone may raise it. `reader` comes from the inspection, with its splits.
+    """Return the event time (ms) up to which a reader has read everything, and whether only `clock`
+    limits it, so that it rises without new reports. `reader` is the reader's JSON in the
+    inspection, with its splits. `clock` is the event time (ms) up to which idle partitions count as
+    read.
     """
     awake = reader["state"] not in _ASLEEP
     splits = [split for split in reader["splits"].values() if split["state"] != "finished"]

@@ -29,7 +29,9 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """Return exactly `ms` as text for options and `withWatermark`: "5 minutes 31 seconds"."""
+    """Return `ms`, without rounding, as text for options and `withWatermark`, such as "5 minutes 31
+    seconds".
+    """
     parts, rest = [], ms
     for unit, size in _MS.items():
         count, rest = divmod(rest, size)

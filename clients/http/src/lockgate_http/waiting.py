@@ -1,7 +1,7 @@
 """Waiting until a group has read everything before an event time, for schedulers.
 
 A listener receives each event of the group, by the event stream or by long polls. While the group's
-watermark is below the event time, no other requests are made. After that, each reader is inspected
+watermark is below the event time, no readers are inspected. After that, each reader is inspected
 (`completeness`). If a reader has not passed, the readers are inspected again after the next event,
 or after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
 """
@@ -92,11 +92,11 @@ def wait(
     timeout_s: float,
     show: Callable[[str], None],
 ) -> Standing:
-    """Return the group's standing once it has passed `until` (ms), or after `timeout_s`.
+    """Return the group's standing once the group has passed `until` (ms), or after `timeout_s`.
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
     why the group has not passed, each time that these may have changed. All errors of the first
-    look are raised. Later on, an error in `PASSING` is raised only if it persists until the end.
+    look are raised. After that, an error in `PASSING` is raised only if it persists until the end.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()
@@ -166,8 +166,8 @@ class _News:
             self._changed.notify_all()
 
     def next(self, revision: int, until_s: float) -> dict[str, Any] | None:
-        """Wait for an event that came after the last call and has another revision than `revision`,
-        and return it. Return None if there is none by `until_s` (monotonic seconds).
+        """Wait for an event that has arrived since the last call and whose revision is not
+        `revision`, and return it. Return None if there is none by `until_s` (monotonic seconds).
         """
 
         def is_new() -> bool:

@@ -26,7 +26,7 @@ class Unreachable(AlignmentError):
 
 
 class Interrupted(Unreachable):
-    """Raised if another thread of this process ended the call. The caller may make it again."""
+    """Raised if another thread of this process cancelled the call. The caller may repeat it."""
 
 
 class Unstreamed(Unreachable):
@@ -34,8 +34,8 @@ class Unstreamed(Unreachable):
 
 
 class Untrusted(Unreachable):
-    """Raised if settings of TLS are wrong, for example if a certificate is not trusted. Retries
-    fail until the client's or the coordinator's settings change.
+    """Raised if TLS settings are wrong, for example if a certificate is not trusted. Retries fail
+    until the client's or the coordinator's settings change.
     """
 
 
@@ -113,7 +113,9 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in a document. Raises ValueError or AttributeError without one."""
+        """Return the problem in the decoded JSON `problem`. Raises ValueError or AttributeError if
+        that is not a problem document.
+        """
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 
 

@@ -1,8 +1,8 @@
 """The client of the coordinator, with one method per route.
 
 Every call ends within `Coordinator(timeout)`, even if the server hangs. A failure that may pass is
-retried within that time. After that the caller may repeat the call. This is safe, because a request
-states what is true now, and not what has changed.
+retried within that time. After that the caller may repeat the call. Repeating a request is safe,
+because it states what is true now, and not what has changed.
 """
 
 import json
@@ -128,12 +128,12 @@ class CoordinatorClient(Connection):
             after = {"after": page["next"]}
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """Open a new epoch of a reader. Raises `CoordinatorRefused` if another owner holds the
-        reader.
+        """Open a new epoch of a reader. Raises `CoordinatorRefused` if the reader is registered by
+        another owner, whose lease has not expired.
 
-        If an answer is lost, the retry opens another epoch, and its answer has that epoch. If the
-        coordinator applies the first request after the retry, the epoch of the first one is the
-        newest. `registered` returns it.
+        If an answer is lost, the retry opens another epoch, which is in the answer to the retry. If
+        the coordinator applies the first request after the retry, the epoch of the first request is
+        the newest one. `registered` returns the newest epoch.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
         opened = self._message(RegistrationAnswer, answer)
@@ -234,8 +234,8 @@ class CoordinatorClient(Connection):
                 yield _revision_in(block[1]) if block is not None and is_of_splits else None
 
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[tuple[bytes, bytes] | None, None]:
-        """Yield the name and the data of each event of a stream, and None for each piece of data
-        that arrives, such as a heartbeat.
+        """Yield None for each piece of the stream that arrives, such as a heartbeat, and then the
+        name and the data of each event that ends in this piece.
         """
         headers = {"Accept": "text/event-stream"}
         async with self.open("GET", path, headers=headers, **request) as answer:

@@ -7,8 +7,8 @@ nothing, and is logged once.
 A new token may reach the client before it reaches the coordinator. So a request that is refused
 with the new token is repeated with the previous one, until that one is refused as well.
 
-An authority that is taken out of the file is trusted until the process ends, because OpenSSL can
-only add authorities.
+An authority that is removed from the file is still trusted until the process ends, because OpenSSL
+can only add authorities.
 """
 
 import logging
@@ -30,8 +30,8 @@ _State = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A coordinator's address, a client's credentials, and the authorities that it trusts. A
-    subclass names the options in error messages as its users set them.
+    """A coordinator's address, and a client's credentials and trusted authorities. A subclass may
+    name the options in error messages in the way in which its users set them.
     """
 
     url: str

@@ -1,10 +1,11 @@
 """The listener, which receives events of a group without delay, by Server-Sent Events, or by long
 polls if no stream gets through.
 
-The listener relies on a stream only while data flows: the current event comes at once, and then
-some bytes at least every 15 s (docs/internals/protocol.md). A proxy may buffer the stream, cut long
-answers, or not know the route, so that one of these does not arrive. Then the listener polls for a
-minute, and tries the stream again. A stream that merely ends is opened again.
+The listener relies on a stream only while data flows: the coordinator sends the current event at
+once, and then some bytes at least every 15 s (docs/internals/protocol.md). If a proxy buffers the
+stream, cuts off long answers or does not know the route, the data does not arrive in time. Then the
+listener polls for a minute before it tries the stream again. A stream that merely ends is opened
+again.
 
 Without the listener the group is slower but still correct, because each reader reports at least
 once in an update interval, and the answer has the same event.
@@ -31,8 +32,8 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 class Listener:
     """A listener that calls `tell` with each event that arrives, even if its revision is not new,
-    and `gone` if the group does not exist. After its first event, a stream may be silent for
-    `silence_s` seconds.
+    and `gone` if the group does not exist. If a stream is silent for more than `silence_s` seconds
+    after its first event, the listener gives the stream up.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Retries of requests, after exponential backoff with full jitter or after the pause that the
 coordinator asks for, and never beyond the deadline.
 
-Full jitter is a random pause from 0 to the bound. It best spreads clients that lost the coordinator
-at the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
+Full jitter is a random pause from 0 to the bound. It spreads the retries of clients that lost the
+coordinator at the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
 """
 
 import asyncio
@@ -48,10 +48,10 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
 async def until_answered(
     once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace, too_slow: str, attempts: float = inf
 ) -> T:
-    """Call `once` until it succeeds, and return its result. It is called again only after a
-    `passing` failure. After `attempts` calls, it is called again only if the coordinator has asked
-    for a pause. Raises `Unreachable` within `within_s`, with the remedy `too_slow` if the last call
-    has not ended by then.
+    """Call `once` until it succeeds, and return its result. It is called again only after an
+    `Unreachable` that is `passing`. After `attempts` calls, it is called again only if the
+    coordinator has asked for a pause. Raises `Unreachable` within `within_s`, with the remedy
+    `too_slow` if the last call has not ended by then.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():

@@ -13,8 +13,9 @@ from lockgate_http.errors import ConfigurationError
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """A reader's own settings for its group. `max_drift` and `disorder` (the out-of-orderness) are
-    in ms. `chose_drift` is true if the user has set `max_drift`. Error messages use `settings`, the
-    name of the class of the settings, and `asker`, the kind of reader.
+    in ms. `chose_drift` is true if the user has set `max_drift`. `settings` and `asker` are only
+    for error messages: `settings` is the name of the class in which the user sets the options, and
+    `asker` is the kind of reader.
     """
 
     group: str

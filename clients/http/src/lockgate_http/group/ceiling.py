@@ -1,24 +1,34 @@
 """The ceiling of one query, and the rule by which it accepts the events of its group.
 
-The ceiling is the `max_desired_watermark` of the newest event that counts, by revision. It is MIN
+The ceiling is the `max_desired_watermark` of the last event that the query accepted. It is MIN
 before the first answer, and while that event says that an operator has paused the query's source.
 An event is either the answer to one of the query's own reports, or *news*. News is an event that
 answered a report of another query of this process, or that came by the group's event stream.
 
-News that lowers the ceiling always counts. News that raises it may have been computed without this
-query, because its lease had ended, the coordinator had lost its memory, or the clock of the
-coordinator's store had jumped. It may also have been computed without another query, whose lease
-ended in a silence of all readers: the first report after the silence gives that lease back. So such
-news counts only
+An answer is accepted, unless news of a higher revision was accepted after the report was sent. News
+is ignored before the first answer, and if its revision is not above that of the last accepted
+event. All other news is accepted if it does not raise the ceiling. News that raises the ceiling can
+be wrong in two ways:
 
-* while the last answered report is younger than a third of a lease: a silence of all readers that
-  is no longer is no outage (`lockgate.group.leases`),
-* if it has the `config_version` of that answer: a group that is created again has another one, and
-* if its `group_watermark` is not above the lowest watermark that the query has sent: the watermark
-  of a group that includes this query cannot be higher.
+* It was computed without this query, because the query's lease had ended, the coordinator had lost
+  its memory, or the clock of the coordinator's store had jumped.
+* It was computed without another query, whose lease had ended while an outage kept all readers from
+  reporting. The first report after the outage gives that lease back, and then the ceiling falls
+  again (`lockgate.group.leases`).
 
-After any other news the query reports at once, and takes its ceiling from the answer. (If an
-operator evicts a reader, the answer to the reader's next report shows this.)
+So news that raises the ceiling is accepted only under three conditions:
+
+* The query's last answered report is younger than a third of a lease. The coordinator does not
+  treat a shorter silence of all readers as an outage.
+* The news has the `config_version` of the last answer. If the group was deleted and created again,
+  it has another one.
+* The `group_watermark` of the news is not above the lowest watermark in the query's last report. It
+  could not be higher if the query had been included.
+
+If news that is not ignored breaks a condition, the query reports at once and takes its ceiling from
+the answer, even if it has accepted the news because that does not raise the ceiling. The conditions
+do not reveal that an operator has evicted a reader, but the answer to the reader's next report
+does.
 """
 
 from dataclasses import dataclass
@@ -32,10 +42,10 @@ _NEVER = -1e9
 
 @dataclass(slots=True)
 class Ceiling:
-    """The answers that one query has received. `source` is the query's name in the group, `event`
-    is the newest event that counts, and `version` is the `config_version` of the last answer.
-    `answered_at` (monotonic seconds) is the time at which the last answered report was sent. The
-    lease began then or later.
+    """The ceiling of one query. `source` is the query's name in the group, `event` is the last
+    event that was accepted, and `version` is the `config_version` of the last answer. `answered_at`
+    (monotonic seconds) is the time just before the last answered report was sent. The lease that
+    this report renewed began then or later.
     """
 
     source: str
@@ -47,7 +57,7 @@ class Ceiling:
 
     @property
     def value(self) -> int:
-        """The ceiling in ms, or MIN before the first answer."""
+        """The ceiling in ms. It is MIN before the first answer and while the query is paused."""
         return watermark.MIN if self.event is None else self._told_by(self.event)
 
     @property
@@ -56,24 +66,24 @@ class Ceiling:
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Record that a report is being sent, so that its answer does not replace newer news that
-        arrives first. `lowest` is the lowest watermark (ms) in the report, without those of idle
-        readers.
+        """Record that a report is being sent. News that is accepted before the answer arrives, and
+        has a higher revision, will not be replaced by the answer. `lowest` is the lowest watermark
+        (ms) in the report, without those of idle readers and those that are MIN.
         """
         self._news, self._lowest = None, lowest
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Apply `event`, the answer to a report that was sent after `asked_at` (monotonic seconds).
-        If newer news has arrived since then, its ceiling stays.
+        """Accept `event`, the answer to a report that was sent after `asked_at` (monotonic
+        seconds). If news of a higher revision was accepted since then, keep the news instead.
         """
         newer = self._news is not None and self._news.revision > event.revision
         self.event = self._news if newer else event
         self.version, self.answered_at = event.config_version, asked_at
 
     def on_event(self, event: Event, now: float, tolerance_s: float) -> bool:
-        """Apply the news `event` if it counts. Return whether the query has to report at once,
-        because it cannot rely on the news. `now` is in monotonic seconds. `tolerance_s` is how old
-        the last answered report may be.
+        """Accept or ignore the news `event`. Return whether the query has to report at once,
+        because `event` breaks one of the module's three conditions. `now` is in monotonic seconds.
+        The last answered report has to be younger than `tolerance_s`.
         """
         if self.event is None or event.revision <= self.event.revision:
             return False

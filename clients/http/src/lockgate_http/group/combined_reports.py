@@ -2,9 +2,11 @@
 2010).
 
 Only one request is in progress at a time, so that the coordinator receives requests in the order in
-which they were sent. Queries that want to report meanwhile wait. Then one of them sends the current
-reports of all that wait, and of those that would be due soon. So a process with many waiting
-queries makes one or two requests in an update interval. A report waits for at most one other.
+which they were sent. Meanwhile, other queries that want to report wait in a queue. When the request
+has ended, one of them sends the current reports of all queries in the queue, and of further queries
+whose reports would be due soon. So a process with many queries makes only one or two requests in an
+update interval. A report waits for at most one other request, unless there are too many splits for
+one request.
 """
 
 import threading
@@ -24,13 +26,17 @@ class Member(Protocol):
     """A query in its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether a report that was answered `after_s` seconds ago should be repeated."""
+        """Return whether to report again, because the last answered report is `after_s` seconds old
+        or the last event may no longer hold.
+        """
 
     def reports(self) -> list[Report]:
-        """Return the current reports of its readers."""
+        """Return the current reports of the query's readers."""
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Apply the answer to its reports, which were sent after `asked_at` (monotonic seconds)."""
+        """Apply the answer to the query's reports. They were sent after `asked_at` (monotonic
+        seconds).
+        """
 
     def on_event(self, event: Event) -> None:
         """Apply an event that answered another query's report, or that came by the event stream."""
@@ -46,8 +52,8 @@ class Member(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A member that wants to report. `done` is set once it has an answer. `error` is the reason why
-    its reports were not accepted, or None.
+    """A member that wants to report. `done` is true once its reports were answered or have failed.
+    `error` is the error of the request or of a rejected report, or None.
     """
 
     member: Member
@@ -56,8 +62,9 @@ class _Pending:
 
 
 class CombinedReports:
-    """A thread-safe queue of the members that want to report. `due` returns the members whose
-    reports would be due soon. `tell` passes an answer on to the members outside the request.
+    """A thread-safe queue of the members that want to report. `now` returns monotonic seconds.
+    `due` returns the members whose reports would be due soon. `tell` passes the event of an answer
+    on to all members except the given ones, whose reports it answers.
     """
 
     def __init__(
@@ -128,8 +135,9 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Hold `lock` during the `with` block. If `in_a_hurry`, and `lock` is still held after
-    `PATIENCE_S`, interrupt the calls of `client` in progress. Their callers repeat them.
+    """Hold `lock` during the `with` block. If `in_a_hurry` is true and another thread still holds
+    `lock` after `PATIENCE_S`, interrupt the calls of `client` that are in progress. Their callers
+    repeat them.
     """
     patience_s = PATIENCE_S if in_a_hurry else -1.0
     while not lock.acquire(timeout=patience_s):

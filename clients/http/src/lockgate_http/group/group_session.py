@@ -1,12 +1,12 @@
 """The session that all queries of this process share in one group of one coordinator.
 
 **The connection** has one socket for calls and one for the stream of events. The first query opens
-it, and the last one closes it. A forked process begins without one. One request carries the reports
-of several queries (`combined_reports`).
+the connection, and the last one closes it. A forked process has to open its own. One request
+carries the reports of several queries (`combined_reports`).
 
-**The keeper** is a thread. While a query's own thread is in a long batch, the keeper repeats the
-query's last report once a sixth of a lease has passed. That report is still true, because a query
-reads further only with its next plan.
+**The keeper** is a thread that renews leases. While a query's own thread is in a long batch, the
+keeper repeats the query's last report each time that the last answered one is a sixth of a lease
+old. The repeated report is still true, because a query reads further only with its next plan.
 
 **News of the group** comes in answers and by the stream (`listener`), and is passed to every query
 at once. Each query decides whether it may use the news (`ceiling`).
@@ -68,7 +68,9 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return this process's session, and open it if there is none. Call `leave` at the end."""
+        """Return this process's session in the coordinator's group, and open it if there is none.
+        Call `leave` at the end.
+        """
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
         with _open_lock:
             session = _open.get(key)
@@ -90,8 +92,9 @@ class GroupSession:
 
     @property
     def tolerance_s(self) -> float:
-        """How old (s) the last answered report may be when news lifts a reader's ceiling. A silence
-        of all readers that is no longer is no outage (`tolerance_ms` in `lockgate.group.leases`).
+        """The age (s) below which a query's last answered report has to be for news to raise the
+        query's ceiling (`ceiling`). The coordinator does not treat a shorter silence of all readers
+        as an outage (`tolerance_ms` in `lockgate.group.leases`).
         """
         return self.lease_s / 3
 
@@ -124,7 +127,7 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Fetch the group's configuration, unless the one that is known has this `version`."""
+        """Fetch the group's configuration, unless `version` is that of the last fetched one."""
         with self._configuring:
             if version != self._config_version or self.config is None:
                 found = self.client.configuration()
@@ -152,8 +155,9 @@ class GroupSession:
     def _keep(self) -> None:
         """Keep each member's report younger than a third of a lease.
 
-        A report is repeated after a sixth of a lease, the keeper wakes every twelfth, and one more
-        twelfth is left for retries, whose pauses are 0.5 s at most. So leases must be at least 6 s.
+        A report is repeated after a sixth of a lease, and the keeper wakes up every twelfth of a
+        lease. This leaves another twelfth for retries. The pause before a retry is up to 0.5 s, so
+        it is sure to fit only if leases are at least 6 s long.
         """
         while not self._closed.wait(min(self.update_interval_s, self.lease_s / 12, ASK_AGAIN_S)):
             for member in self._members:

@@ -18,8 +18,9 @@ log = logging.getLogger("lockgate")
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
     """Check the coordinator before the reader runs. Raises `AccessDenied` if the token is refused,
-    and `ConfigurationError` if the reader's settings contradict the group's. An unreachable
-    coordinator only causes a warning.
+    and `ConfigurationError` if the reader's settings contradict the group's, if the reader may not
+    create the group, or if TLS settings are wrong. An unreachable coordinator only causes a
+    warning.
     """
     with CoordinatorClient(coordinator) as client:
         try:
@@ -46,8 +47,8 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Warn if there are groups with names similar to that of a group that does not exist. Raises
-    `ConfigurationError` if the query may not create the group.
+    """Handle a group that does not exist yet. Raises `ConfigurationError` if the query may not
+    create it. Otherwise logs a warning if existing groups have similar names.
     """
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":

@@ -35,8 +35,9 @@ log = logging.getLogger("lockgate")
 class Membership:
     """The membership of one run of a query in a group. Reader `i` is source `i` of the query.
 
-    All methods are thread-safe. `close` and `leave` also leave `session`. `coordination` says which
-    read limit the last plan followed.
+    `source` is the query's name in the group, `owner` identifies the query, and `run` identifies
+    this run of it. All methods are thread-safe. `close` and `leave` also leave `session`.
+    `coordination` says which read limit the last plan followed.
     """
 
     def __init__(
@@ -65,12 +66,14 @@ class Membership:
 
     @property
     def last(self) -> Event | None:
-        """The newest event of the group that the query uses, or None before the first answer."""
+        """The last event that the query accepted (`ceiling`), or None before the first answer."""
         return self._ceiling.event
 
     @property
     def ceiling(self) -> int:
-        """The group's max desired watermark (ms), or MIN before the first answer."""
+        """The ceiling (ms) by the last accepted event. It is MIN before the first answer and while
+        the query is paused.
+        """
         return self._ceiling.value
 
     @property
@@ -104,12 +107,13 @@ class Membership:
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
-        """Report the query's sources, by subtask, and return the ceiling (ms) for the next plan.
+        """Report the query's sources, and return the ceiling (ms) for the next plan. `statuses`
+        maps the readers' subtasks to the reports.
 
-        No report is sent if nothing has changed for which other readers wait, and the update
-        interval has not passed. Raises `Fenced` if another run took over, `CoordinatorRefused` if
-        the coordinator refuses a reader, and `CoordinatorUnavailable` if an outage has lasted so
-        long that it stops the query.
+        A report is sent if a value has changed for which other readers may be waiting, or if the
+        update interval has passed. Raises `Fenced` if another run took over, `CoordinatorRefused`
+        if the coordinator refuses a reader, and `CoordinatorUnavailable` if an outage has lasted so
+        long that the query has to stop (`on_outage="fail"`).
         """
         outage = self._session.outage
         # the keeper asks, so that no plan waits for it
@@ -139,11 +143,12 @@ class Membership:
             return self.has_news and not self._closed.is_set()
 
     def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
-        """End the membership. With `statuses` the readers report that they are finished. If the
-        query `returns`, as a scheduled one does, and `park` is set, they keep blocking the group
-        for that long instead. Without `statuses` their leases run out.
+        """End the membership. With `statuses`, the readers report that they are finished. If
+        `returns` is true, because another run of a scheduled query will follow, and
+        `Coordinator(park)` is set, they instead ask to keep blocking the group for that long.
+        Without `statuses`, nothing is reported, and the readers' leases run out.
 
-        This takes at most the coordinator's `timeout` and a second, even if calls are in progress.
+        This takes at most `Coordinator(timeout)` plus one second, even if calls are in progress.
         """
 
         def report() -> None:
@@ -156,7 +161,9 @@ class Membership:
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
-        """Remove the readers from the group at once. This takes at most as long as `close`."""
+        """Remove the readers from the group at once, with one call for each reader. An unreachable
+        coordinator delays this for at most as long as `close`.
+        """
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
     # -- for the session --
@@ -184,8 +191,8 @@ class Membership:
         self._reporting.in_doubt = True
 
     def renew_lease(self) -> None:
-        """Repeat the last reports on the keeper's thread, unless the query is making a plan,
-        because the plan reports too. An error is raised at the next plan.
+        """Repeat the last reports on the keeper's thread. Do nothing if the query is making a plan,
+        because the plan reports too. An error is logged, and the next plan raises it.
         """
         if not self._lock.acquire(blocking=False):
             return
@@ -200,7 +207,9 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """Send the last request by `last`, and end the membership. Log `otherwise` if it fails."""
+        """End the membership: call `last`, which sends the last request, and leave the session. If
+        `last` fails, log a warning that begins with `otherwise`.
+        """
         with self._session.changed:
             if self._closed.is_set():
                 return
@@ -295,8 +304,8 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Report, and retry if another query interrupted the call in order to end. Raises
-        `Interrupted` if this query ends.
+        """Report, and retry if another query that ends has interrupted the call. If this query
+        ends, raise `Interrupted` instead, unless `in_a_hurry` is true, as for its last report.
         """
         while True:
             try:

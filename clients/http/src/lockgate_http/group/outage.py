@@ -1,9 +1,9 @@
 """Outages of the coordinator: when to call again, and what a query does meanwhile.
 
-With `hold` a query reads up to the last ceiling and waits there, so that no query runs ahead of its
-group. With `proceed` and `fail` it does the same for `hold_for`, which is longer than a restart or
-a fail-over of the coordinator. After that a query that proceeds ignores the group's ceiling, while
-its own splits stay aligned, and a query that fails stops.
+With `hold`, a query reads up to the last ceiling and waits there, so that no query runs ahead of
+its group. With `proceed` and `fail`, it first does the same for `hold_for`, which should be longer
+than a restart or a fail-over of the coordinator. After that, `proceed` lets the query ignore the
+group's ceiling, while its own splits stay aligned, and `fail` stops the query with an error.
 """
 
 import logging
@@ -84,8 +84,8 @@ class Outage:
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """Record that a call failed, and log the beginning of an outage. `why` is the failure.
-        `until_then` is the text on how the query continues during the outage.
+        """Record that a call failed. If an outage begins with it, log a warning with `why`, the
+        call's error, and `until_then`, a text on what the query does during the outage.
         """
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:

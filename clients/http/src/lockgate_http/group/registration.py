@@ -1,8 +1,9 @@
 """The registration of a query's readers, and fencing: one run of a query at a time.
 
-Each registration opens a new epoch. A reader whose epoch is no longer the newest is fenced: its
-query must stop, but no other one. A registration that was sent twice may have been applied twice.
-Then the newest epoch is this run's own, and the run goes on with it.
+Each registration opens a new epoch. A reader is fenced if its epoch is no longer the newest because
+another run has registered it. Then its query must stop, while other queries go on. A registration
+that was sent twice may have been applied twice. Then the newest epoch is this run's own, and the
+run goes on with it.
 """
 
 import logging
@@ -21,7 +22,7 @@ log = logging.getLogger("lockgate")
 
 class Registration:
     """The readers of one run of a query. `epochs` maps the readers' subtasks to their epochs. It is
-    empty before the readers are registered, and after the coordinator has forgotten them.
+    empty before the readers are registered, and after the coordinator has lost one of them.
     """
 
     def __init__(
@@ -110,7 +111,8 @@ class Registration:
 
     def find_epochs(self, error: Stale) -> None:
         """Store the newest epochs if this run opened them, or clear `epochs` if a reader is no
-        longer registered. Raises `Fenced` if another run has registered a newer epoch.
+        longer registered. Raises `Fenced`, with the text of `error`, if another run has registered
+        a newer epoch.
         """
         try:
             newest = self._session.client.registered(self._source)

@@ -28,8 +28,8 @@ class Reporting:
         self._park_ms: int | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
-        """Store the `statuses` of a plan. Return whether they differ from the previous ones in a
-        value for which other readers may be waiting.
+        """Store the `statuses` of a plan. Return whether a watermark or a proposed target differs
+        from that of the previous plan, because other readers may be waiting for it.
         """
         changed = _awaited(self.statuses) != _awaited(statuses)
         if statuses != self.statuses:
@@ -40,7 +40,9 @@ class Reporting:
 
     @property
     def lowest(self) -> int:
-        """The lowest watermark (ms) of the sources that are not idle, or MAX without one."""
+        """The lowest watermark (ms) above MIN of the sources that are not idle, or MAX if there is
+        none.
+        """
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
@@ -53,7 +55,7 @@ class Reporting:
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
         """Return whether a report is due, because `after_s` seconds have passed since `answered_at`
-        or because `in_doubt` is set. None is due if the batch takes longer than `max_batch_s`.
+        or because `in_doubt` is set. During a batch, no report is due after `max_batch_s`.
         """
         if now - self._planned_at > self._max_batch_s:
             return False
@@ -62,9 +64,9 @@ class Reporting:
     def events(self, epochs: Mapping[int, int]) -> list[ReportedWatermarkEvent]:
         """Return the report to send now for each reader that has an epoch.
 
-        The splits of a status are sent only once. 5,000 splits are 600 kB, and sending them again
-        would undo the progress that executors have reported since. Facts are included if they have
-        changed since the last answer.
+        Splits are left out if the coordinator already has those of the current statuses. 5,000
+        splits are 600 kB, and sending them again would undo the progress that executors have
+        reported since. Facts are included if they have changed since the last answered report.
         """
         self.in_doubt = False
         self._sent = statuses, facts = self.statuses, self._facts
