@@ -1,8 +1,8 @@
 """The client of the operator's commands, with one method for each route and one-line errors.
 
-It uses the connection that all clients share (`lockgate_http.calls`). If the connection breaks, it
-repeats the request with the same `Idempotency-Key`. After the status 429 it repeats the request
-when the coordinator allows it.
+The client uses the connection that all clients share (`lockgate_http.calls`). If the connection
+breaks, the client repeats the request with the same `Idempotency-Key`. After the status 429, it
+first waits for as long as the coordinator asks for in `Retry-After`.
 """
 
 import difflib
@@ -74,7 +74,7 @@ class OperatorClient(Connection):
         self._headers = {"User-Agent": f"lockgate/{__version__}"}
 
     def mark(self, request_id: str) -> None:
-        """Send `request_id` with all further requests, for the coordinator's audit lines."""
+        """Send `request_id` with all further requests, for the coordinator's audit log."""
         self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
@@ -100,8 +100,8 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` of its readers that come after `after`
-        (SOURCE/SUBTASK), or with the first ones if that is None.
+        """Return the group with up to `limit` of its readers. They are those that come after the
+        reader `after` (SOURCE/SUBTASK), or the first ones if `after` is None.
         """
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
@@ -115,8 +115,8 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` of its readers above the subtask `after`, or with
-        the first ones if that is None. The readers have their splits.
+        """Return one source with up to `limit` of its readers and their splits. They are the
+        readers above the subtask `after`, or the first ones if `after` is None.
         """
         path = f"/v1/groups/{group}/sources/{source}"
         return self._json(path, limit=limit, **({} if after is None else {"after": after}))
@@ -164,8 +164,8 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
-        """Return `fault` with existing names added to its text, beginning with the most similar
-        one. If the names cannot be listed, return `fault` itself.
+        """Return a fault with the text of `fault` and existing names, the most similar one first.
+        If the names cannot be listed, return `fault` itself.
         """
         try:
             if fault.kind == "unknown-group":

@@ -54,7 +54,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The settings of the queries that no reader reports, so the user has to give them."""
+    """Settings of the queries that the user has to give, because readers do not report them."""
 
     delay_ms: int
     window_ms: int
@@ -66,7 +66,8 @@ class Given:
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
     """Return the speed of each source when it does not wait, in ms of event time per ms.
 
-    This is the fastest rise of its watermark between two `samples` from the time `since` (ms) on.
+    This is the fastest rise of the source's watermark between two consecutive `samples`. Samples
+    from before `since` (ms) are ignored.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
@@ -150,7 +151,9 @@ def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
     """Return a split with its unread records and those that its producer will append, or None if
-    there are neither.
+    there are neither. `before` and `after` are the split in the two looks, at the times `then` and
+    `now` (ms). `density` is its number of records per ms of event time, and `lag` is the lag of its
+    producer (ms).
     """
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1

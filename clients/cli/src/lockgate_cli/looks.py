@@ -35,7 +35,7 @@ def journal(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show what happened in a group and which operator did it, the newest entry last. With --output
-    json, print one entry a line; with yaml, one entry a document.
+    json, print one entry per line. With --output yaml, print one document per entry.
     """
     after = "" if since is None else str(max(0, round(time.time() * 1000) - milliseconds(since)))
     items = client.journal(group, kind=kind, source=source, after=after, limit=limit, order="newest")[::-1]

@@ -5,8 +5,8 @@ create them in a running coordinator from such a file.
 
 Readers are not in the file, because they register again themselves. An import reads the whole file
 and looks at every group before it writes anything. Each write names the configuration that it
-replaces, so no other operator's change is lost. If an import ends in the middle, it can be
-repeated, since it does not write groups that are already as in the file.
+replaces, so no other operator's change is lost. If an import stops in the middle, it can be
+repeated, since it does not write groups whose configuration is already that in the file.
 """
 
 import json
@@ -77,8 +77,8 @@ def export_command(client: OperatorClient, groups: Patterns = None, output: Outp
 def import_command(client: OperatorClient, file: File, replace: Replace = False, dry_run: DryRun = False) -> None:
     """Create the groups in a file from `lockgate export`, with their configurations.
 
-    If the file has an error, or a group exists with another configuration, nothing changes;
-    --replace overwrites it. Readers are not affected.
+    Nothing changes if the file has an error, or if a group exists with another configuration. To
+    overwrite existing configurations, use --replace. Readers are not affected.
     """
     client.mark(f"import-{secrets.token_hex(6)}")
     groups = read(_text(file), file)

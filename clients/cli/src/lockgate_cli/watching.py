@@ -28,9 +28,9 @@ group until a reader registers again.
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show `view` on the whole screen until it is interrupted, and call it again every `EVERY_S`
-    seconds. `view` takes the width of the terminal. Raises the error of the first call, and shows
-    later errors above the last view.
+    """Show the result of `view` on the whole screen, and call `view` again every `EVERY_S` seconds,
+    until Ctrl-C or SIGTERM. `view` takes the width of the terminal. An error of the first call is
+    raised. Later errors in `PASSING` are shown above the last view.
     """
     with _ending():
         shown = view(console.width)
@@ -50,8 +50,8 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
 
 
 def follow(look: Callable[[], Json], output: Output) -> None:
-    """Print the group whenever its alignment changes. Raises the error of the first request, but
-    prints later errors on standard error.
+    """Print the group that `look` returns whenever its alignment changes, until Ctrl-C or SIGTERM.
+    An error of the first call is raised. Later errors in `PASSING` are printed on standard error.
     """
     with _ending():
         found, told, away = look(), None, False

@@ -16,7 +16,7 @@ LONG_WAIT = {
 
 
 def distance(group: Json) -> str:
-    """Return sentences on how far apart the group's readers are, and what follows for them."""
+    """Return text on how far apart the group's readers are, and whether some wait because of it."""
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])
     if drift is None:

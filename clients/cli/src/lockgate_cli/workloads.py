@@ -116,7 +116,7 @@ class ObservedSource(msgspec.Struct):
 
 
 class ObservedRun(msgspec.Struct):
-    """The fields of the report of a run in observe mode that a simulation needs."""
+    """The part of the report of a run in observe mode that a simulation needs."""
 
     schema: str
     query: dict[str, str | None]
