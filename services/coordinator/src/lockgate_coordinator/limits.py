@@ -49,7 +49,9 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` for too many `splits`, unless the source had as many `before`."""
+        """Raise `LimitReached` if the number of the source's `splits` is over the limit and has
+        increased. `before` is the previous number.
+        """
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"
             raise LimitReached("splits", self.splits, f"source {source!r}", remedy)

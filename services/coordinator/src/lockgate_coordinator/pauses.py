@@ -34,7 +34,9 @@ class InTurn:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Run `steps` in turn with other work (the first at once), and return their result."""
+        """Run `steps` and return their result. The first step runs at once. The others take turns
+        with the steps of other work.
+        """
         try:
             next(steps)
             # Taking a free lock lets no other request run, and the first step has just run.

@@ -13,11 +13,11 @@ class Settings:
     """The operator's settings.
 
     Attributes:
-        tokens_file: A TOML file with tokens. If neither it nor `tokens` is set, all requests are
-            allowed.
+        tokens_file: A TOML file with tokens. If neither it nor `tokens` is set, requests need no
+            token.
         tokens: More tokens, as `role=token,role=token`.
         rate_limit: The maximum number of requests per second for each token, with bursts of twice
-            as many. None is no limit.
+            as many. None means no limit.
         max_subscribers: The maximum number of event streams and long polls open at a time.
         allowed_hosts: Host names that requests may use if there are no tokens, besides private
             ones (`access.browsers`).

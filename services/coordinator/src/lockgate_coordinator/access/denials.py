@@ -1,4 +1,4 @@
-"""Errors of requests that are refused before the service. No error text contains a token."""
+"""Errors for requests that are refused before they reach a route. No text contains a token."""
 
 from lockgate.duration import spoken_s
 

@@ -1,8 +1,8 @@
 """The guard, which checks the token of each request. A request that its token does not permit never
 reaches the application.
 
-The guard also runs before the routes that bypass FastAPI. Because every request passes through it,
-it needs only look-ups and comparisons, and parses nothing twice.
+The guard also runs before the routes that bypass FastAPI. It is cheap, because every request passes
+through it: it only looks up and compares values, and parses nothing twice.
 """
 
 from collections.abc import Callable, Collection
@@ -24,11 +24,12 @@ Denial = Unauthorized | Forbidden | TooManyRequests
 
 
 class Guard:
-    """ASGI middleware that denies requests without a token that permits them.
+    """ASGI middleware that denies each request that its token does not permit.
 
-    A token may have `most_waiting` streams and long polls at the same time. `answer` returns the
-    response to a denied request, given its path and the denial. The paths in `public` may be read
-    without a token.
+    `keyring` has the valid tokens. `rate` limits the requests of each token, or is None for no
+    limit. A token may have `most_waiting` streams and long polls at the same time. `answer` returns
+    the response to a denied request, given its path and the denial. The paths in `public` may be
+    read without a token.
     """
 
     def __init__(

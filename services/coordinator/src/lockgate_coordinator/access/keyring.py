@@ -1,12 +1,12 @@
 """The valid tokens: those of the environment, and those of a file that is read again after each
 change.
 
-**Timing reveals nothing about a token.** A header is first looked up by its SHA-256 among those
-that were recognised before. How far two digests agree says nothing about the token. If the header
-is not among them, the digest of its token is compared with that of *every* token by
-`hmac.compare_digest`, without stopping at a match.
+**Timing reveals nothing about a token.** A header is first looked up by its SHA-256 among the
+headers that were recognised before. The time that this takes may show how many bytes of two digests
+agree, but these bytes say nothing about the token. If the header is new, the digest of its token is
+compared with that of *every* token by `hmac.compare_digest`, without stopping at a match.
 
-**Only digests are kept** in memory, and no token or header.
+**The keyring keeps only digests** in memory, never a token or a header.
 """
 
 import hmac

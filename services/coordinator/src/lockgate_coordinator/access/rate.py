@@ -1,5 +1,5 @@
-"""The limit on each token's requests per second. It uses token buckets, and a full bucket allows
-the requests of two seconds.
+"""The limit on each token's requests per second. The algorithm is a token bucket for each access
+token. A full bucket allows a burst as large as the limit for two seconds.
 """
 
 import math
@@ -10,7 +10,9 @@ MOST_BUCKETS = 1_024
 
 
 class RateLimit:
-    """A limit of `rate` requests per second for each key, with bursts of `2 * rate`."""
+    """A limit of `rate` requests per second for each key, with bursts of `2 * rate` requests.
+    `clock` returns monotonic seconds.
+    """
 
     def __init__(self, rate: int, clock: Callable[[], float]) -> None:
         self.rate = rate

@@ -2,7 +2,8 @@
 the role `admin`.
 
 The rules apply to the decoded path. The router matches the same path, so no spelling of a path can
-mean different things to both. A path with an empty, missing or additional part matches no rule.
+mean one route to the rules and another one to the router. A path with an empty, missing or
+additional part matches no rule.
 """
 
 from dataclasses import dataclass

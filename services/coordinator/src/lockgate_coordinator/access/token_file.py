@@ -1,5 +1,5 @@
-"""Parsers of tokens: in a TOML file, whose entries are `[[token]] name= sha256= role= groups=[…]`,
-and in an environment variable, as `role=token,role=token`.
+"""Parsers for the tokens in a TOML file and in an environment variable. An entry of the file is
+`[[token]] name= sha256= role= groups=[…]`. The variable has the form `role=token,role=token`.
 """
 
 import re

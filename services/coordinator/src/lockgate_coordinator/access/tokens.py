@@ -1,6 +1,6 @@
-"""Tokens of 256 random bits, of which the service keeps only the SHA-256.
-
-A fast hash is enough, because 256 random bits cannot be guessed. Slow hashes are for passwords.
+"""Tokens, their roles and their digests. A new token has 256 random bits, and only its SHA-256 is
+stored. This fast hash is enough, because 256 random bits cannot be guessed. Slow hashes are for
+passwords.
 """
 
 import hashlib

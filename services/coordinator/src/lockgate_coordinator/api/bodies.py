@@ -1,9 +1,10 @@
 """Functions that read request bodies up to a limit, and decode them as messages of the protocol.
 
-A compiled decoder of msgspec decodes a valid body. It checks the body against the message's
-definition (`lockgate.wire.codec`) while it parses. An invalid body is parsed again and read by
-`codec`, which names its faults. A large body is decoded on a thread, one at a time, so that the
-event loop can serve other requests.
+The most frequent messages have a compiled decoder of msgspec. It checks a body against the
+message's definition while it parses the body. `lockgate.wire.codec` decodes the bodies of other
+messages, and those that a compiled decoder rejects or that are too large for it. It names the
+faults of an invalid body. A large body is decoded on a thread, one at a time, so that the event
+loop can serve other requests.
 """
 
 import json
@@ -35,8 +36,9 @@ _decoders: Final[dict[type[Any], Callable[[Any], Any]]] = {
     kind: msgspec.json.Decoder(kind).decode
     for kind in (ReportedWatermarkEvent, SourcedReport, ReportBatch, ProgressEvent)
 }
-"""The compiled decoders, for messages that msgspec can check completely. msgspec accepts unknown
-fields in a message that allows none, and does not support `fields.JsonForm`.
+"""The compiled decoders, by message. A message that allows no unknown fields has none, because
+msgspec would accept them. A message with a `fields.JsonForm` has none either, because msgspec does
+not support it.
 """
 
 
@@ -68,9 +70,9 @@ def parsed(body: bytes | msgspec.Raw) -> object:
 
 
 def _loads(text: str) -> object:
-    """Return the parsed JSON. Callbacks in Python convert its numbers, so that other threads can
-    run in between. `json` alone would block them while it parses all of a 4 MB body, and so would
-    msgspec, which takes 6 µs for each number of 17 digits.
+    """Return the parsed JSON. Its numbers are converted by Python functions, so that other threads
+    can run whenever one is called. Without them, `json` would block all other threads until it has
+    parsed a body of 4 MB. msgspec would block them too, for 6 µs per number of 17 digits.
     """
     return json.loads(
         text, parse_constant=_no_number, parse_float=lambda digits: float(digits), parse_int=lambda digits: int(digits)
@@ -83,7 +85,9 @@ def _no_number(text: str) -> float:
 
 
 def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits: limits.other_body) -> Any:
-    """Return a FastAPI dependency that reads the body up to `limit`, and decodes it as a `kind`."""
+    """Return a FastAPI dependency that reads the body and decodes it as a `kind`. `limit` returns
+    the limit on the body, given the service's `Limits`.
+    """
 
     async def found(request: Request) -> T:
         state = request.app.state
@@ -138,8 +142,8 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Return whether a body with this `Content-Type`, which may be empty, can be JSON. A page of
-    another site can send text and forms without a CORS preflight, but not JSON.
+    """Return whether this `Content-Type` is a type of JSON, or empty. Bodies of other types are
+    refused, because a page of another site can send text and forms without a CORS preflight.
     """
     kind = content_type.partition(b";")[0].strip().lower()
     return kind in (b"", b"application/json") or (kind.startswith(b"application/") and kind.endswith(b"+json"))

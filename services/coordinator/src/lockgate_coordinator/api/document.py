@@ -41,8 +41,8 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
     `problems` are the types of the route's own problems. Those that all routes share are added.
     `body` names the schema of the request body, if there is one, and adds the problems of an
-    invalid body. If the path has `names`, the route also answers 404, because a name with a slash
-    matches no route.
+    invalid body. `names` says whether the path contains names, such as that of a group. Then the
+    router's answer 404 is added, which a request gets if a name in its path contains a slash.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
@@ -70,8 +70,9 @@ def model(kind: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Complete the document of `app`: add the schemas, make the first sentence of each operation
-    its summary, and remove null from the types of parameters, since no value in a URL is null.
+    """Complete the document of `app`: add the schemas and the use of tokens, make the first
+    sentence of each operation's description its summary, and remove null from the types of
+    parameters, since no value in a URL is null.
     """
     without = app.openapi
 

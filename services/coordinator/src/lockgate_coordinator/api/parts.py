@@ -15,7 +15,7 @@ SourceName = Annotated[str, Path(pattern=NAME_FORM, min_length=1, max_length=255
 
 
 def _digits(value: object) -> object:
-    """Return `value`. Raise `ValueError` for text that is no plain integer, such as "1_000"."""
+    """Return `value`. Raise `ValueError` for text that is not a plain integer, such as "1_000"."""
     if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,19}", value):
         raise ValueError("must be an integer of 64 bits")
     return value

@@ -111,7 +111,7 @@ def list_of(item: Json, **more: Any) -> Json:
 
 
 def by_name(item: Json) -> Json:
-    """Return the schema of an object whose keys are names, and whose values are like `item`."""
+    """Return the schema of an object whose keys are names. `item` is the schema of its values."""
     return {"type": "object", "propertyNames": NAME, "additionalProperties": item}
 
 
@@ -121,7 +121,9 @@ def one_of(kind: Any, **more: Any) -> Json:
 
 
 def _with_iso(*names: str) -> Json:
-    """Return the schemas of the times `names`, each followed by that of its ISO form, `…_iso`."""
+    """Return two schemas for each of `names`: that of a time in ms, under this name, and that of
+    the same time as an ISO string, under the name with `_iso` appended.
+    """
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 
 

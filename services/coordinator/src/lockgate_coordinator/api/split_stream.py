@@ -34,7 +34,9 @@ async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: I
 
 
 class Levels:
-    """The values that a stream has last sent to its reader, so that it sends only changed ones."""
+    """The values that a stream has last sent to its reader. The stream sends a value only if it
+    differs from the last one.
+    """
 
     def __init__(self, reader: ReaderId) -> None:
         self._reader = reader

@@ -58,8 +58,8 @@ class _Watch:
         newest: The event with the highest revision so far.
         with_splits: Whether a reader's stream has been opened, so that splits are checked too.
         epochs: A cache of the newest epochs in `enumerators`, by source and subtask.
-        failure: The error of the last check, if it failed. Its traceback is removed, because its
-            frames would keep this object alive, and each raise would make it longer.
+        failure: The error of the last check, if it failed. Its traceback is removed, because the
+            frames in it would keep this object alive, and each `raise` would add frames.
         beats: The number of heartbeats so far.
         wakes_at: The event loop's time of the next check, or None without a deadline.
         look_now: An event that is set when the follower should check at once.
@@ -130,8 +130,9 @@ class Announcer(TurnListener):
             watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the newest event above revision `after`. Return None if there is none within
-        `wait_ms`, or if the service ends. Raises `TooManyWatchers`, and the errors of a `Refresh`.
+        """Return the newest event, once its revision is above `after`. Return None if this does not
+        happen within `wait_ms`, or if the service stops. Raises `TooManyWatchers`, and the errors
+        of a `Refresh`.
         """
         expired = False
 
@@ -158,12 +159,12 @@ class Announcer(TurnListener):
     async def follow(
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
-        """Yield each new event above revision `after`, and None for heartbeats, until the group or
-        the service ends. Continue through outages of the store.
+        """Yield each new event above revision `after`, and None for heartbeats, until the group is
+        deleted or the service stops. Continue through outages of the store.
 
-        `of_reader` is a source and one of its readers, which is a subtask and its epoch. If it is
-        set, also yield the source's enumerator, at once and after each change, and end once a newer
-        epoch of the subtask has exchanged its splits with the coordinator.
+        `of_reader` names a source and one of its readers, by subtask and epoch. If it is set, also
+        yield the source's enumerator, at once and after each change, and end once a newer epoch of
+        the subtask has exchanged its splits with the coordinator.
         """
         source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):
@@ -254,9 +255,9 @@ class Announcer(TurnListener):
             await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
     async def _look_at_splits(self, name: str, watch: _Watch) -> None:
-        """Load the group's splits and wake all watchers if they have changed. Other requests are
-        served in between. If the splits cannot be read, do nothing, so that the group's events
-        still arrive.
+        """Load the group's splits. If they have changed, wake all watchers, some at a time, so that
+        other requests are served meanwhile. If the splits cannot be read, do nothing, so that
+        watchers still get the group's events.
         """
         with suppress(StoreUnavailable):
             loaded = await self._store.load_splits(name)

@@ -134,8 +134,8 @@ class Coordinator:
             self._listeners.deleted(name, readers)
 
     async def expire(self, name: str, expiry: Expiry) -> None:
-        """Remove the group's expired readers, or an expired group itself. Raises `UnknownGroup` if
-        the group does not exist.
+        """Delete the group if it has expired. Otherwise, remove its expired readers. Raises
+        `UnknownGroup` if the group does not exist.
         """
         turn = await self.refresh(name)
         if has_expired(turn.group, expiry, turn.now):
@@ -247,8 +247,8 @@ class Coordinator:
 
     async def follow(self, name: str, after: int) -> AsyncGenerator[News, None]:
         """Return a stream of the group's events, with None for heartbeats. It begins with the
-        current event, unless this has the revision `after`. Raises the errors of `refresh`, and
-        `TooManyWatchers`.
+        current event, unless the revision of that event is `after`. Raises the errors of `refresh`,
+        and `TooManyWatchers`.
         """
         event = (await self.refresh(name)).event
         self.announcer.check_room()

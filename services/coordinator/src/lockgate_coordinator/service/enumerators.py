@@ -1,4 +1,5 @@
-"""The split enumerators of groups: exchanges of readers, lists of splits, and SourceEvents.
+"""The commands on the split enumerators of groups: readers exchange their splits or leave,
+operators list splits, and SourceEvents are sent to readers.
 
 An exchange takes two commits. The first one is to the group. It checks the reader's epoch, records
 its report or renews its lease, and computes the group's event. The second one is to the
@@ -203,7 +204,7 @@ _NONE = Enumerator(began_at=0, revision=0, assigning_at=0)
 
 
 def _news(group: Group, source: str, found: Arrivals) -> Arrivals:
-    """Return the splits on their way to a reader (arrivals) that the group has not recorded yet."""
+    """Return the arrivals in `found` that the group has not recorded yet."""
     news = dict[int, Arriving | None]()
     for subtask, split in found.items():
         reader = group.readers.get((source, subtask))

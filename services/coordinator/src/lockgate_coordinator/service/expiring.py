@@ -1,8 +1,8 @@
 """The removal of expired readers and groups, once an hour (`lockgate.group.expiry`).
 
-A process waits an hour before its first check, because it may be the first one after an outage, and
-readers need time to come back. All processes run the check. Nothing is removed twice, because each
-removal is a commit.
+A process waits an hour before its first check, because it may have started after an outage, and
+readers need time to come back. All processes run the check. Nothing is removed twice, because the
+store refuses a removal if the group has changed meanwhile.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """The figures of all groups for one Prometheus scrape.
 
-It would delay reports to count a group of 10,000 readers without a break, so other requests are
-served after each `COUNTED_AT_ONCE` readers and splits. A group is immutable, so all its figures are
-still of one moment.
+Counting all readers and splits of a large group without a break would delay reports. So other
+requests are served after each `COUNTED_AT_ONCE` of them. All figures of a group still describe the
+same moment, because the counted `Group` is immutable.
 """
 
 import asyncio

@@ -30,8 +30,8 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """Return a page of up to `limit` splits of the source above the id `after`. Raises
-    `UnknownSource` if the source has no enumerator.
+    """Return a page of the source's splits: the first `limit` of those with an id above `after`.
+    Raises `UnknownSource` if the source has no enumerator.
     """
     if enumerator is None:
         raise UnknownSource(group.name, source)
@@ -51,7 +51,7 @@ def inspected_splits(
 
 
 def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
-    """Return the number of splits in each state. Takes O(readers) if none is missing."""
+    """Return the number of splits in each state. Takes O(readers) if no split is missing."""
     living = [each for each in enumerator.readers.values() if not is_over(each, Now(now_ms))]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
     inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)

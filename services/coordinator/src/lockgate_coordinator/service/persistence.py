@@ -1,14 +1,14 @@
-"""Reservations, with which a commit finally succeeds although other processes keep overtaking it.
+"""Reservations, which let a commit succeed that the commits of other processes keep overtaking.
 
 If two processes share a store, the one nearer to it commits faster. A commit of the other one is
 based on a state that is a round trip old, so it is refused whenever the nearer one has committed
 since. Without a reservation, the farther process would never commit while the nearer one is busy,
 and its readers would be lost although they report.
 
-After `REFUSALS` refusals, each further attempt carries a reservation. The store keeps it even if it
-refuses the attempt, and the commits of all other processes wait meanwhile. A reservation lasts
-twice as long as the last attempt took, so that the next attempt arrives in time. It ends with that
-attempt. If the process dies, its reservation delays the others once, for that long.
+After `REFUSALS` refusals, each further attempt carries a reservation. If the store refuses the
+attempt, it still keeps the reservation, and the commits of all other processes wait. A reservation
+lasts twice as long as the last attempt took, so that the next attempt arrives in time. It ends with
+that attempt. If the process dies, its reservation delays the others once, until it runs out.
 
 A commit that does not succeed within `WITHIN_S` fails with `StoreUnavailable`. The process is then
 not ready, so that clients use another one, which may be nearer to the store.
@@ -35,7 +35,8 @@ UNREADY_S = 10.0
 
 class Persistence:
     """A record of the last failed commit of one process. All methods are called in its event loop.
-    `gave_up_at` is the loop's time at which the commit failed, or None if one has succeeded since.
+    `gave_up_at` is the loop's time at which that commit failed. It is None if no commit has failed,
+    or if one has succeeded since.
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,9 @@ class Persistence:
 
 
 class Attempts:
-    """The attempts at a commit of `what`. The next attempt reserves the group for `reserve_ms`."""
+    """The attempts at one commit. The next attempt reserves the group for `reserve_ms`. `what`
+    describes the committed data in errors.
+    """
 
     def __init__(self, persistence: Persistence, what: str) -> None:
         self._persistence = persistence

@@ -70,7 +70,7 @@ class Sampler(TurnListener):
 
 
 async def sample(turn: Turn) -> Json:
-    """Return a sample of the group as it is after `turn`. Other requests are served in between."""
+    """Return a sample of the group as it is after `turn`. Other requests are served meanwhile."""
     group, event = turn.group, to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):

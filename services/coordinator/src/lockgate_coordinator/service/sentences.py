@@ -1,4 +1,4 @@
-"""Sentences on the readers for which a group waits and the reasons, for dashboard and CLI."""
+"""Sentences for the dashboard and the CLI that say for which readers a group waits, and why."""
 
 from collections.abc import Sequence
 
@@ -46,8 +46,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
-    """Return a sentence that explains why the first blocker of a group is behind. `reader` is its
-    JSON in the inspection, with `behind_ms` added, its distance behind the clock.
+    """Return a sentence that explains why a reader that blocks its group is behind. `reader` is the
+    reader's JSON in the inspection, to which the caller adds `behind_ms`, the difference between
+    the clock and the reader's watermark. `name` is the reader's name.
     """
     name, age = f"Reader {name}", reader["progress_age_ms"]
     if reader["state"] == "lost":
@@ -64,8 +65,8 @@ def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
 
 
 def _outlook(reader: Json) -> str:
-    """Return the end of a sentence: how fast a reader reads, and when it will catch up. Return an
-    empty string if its rate or its distance behind the clock is unknown.
+    """Return the end of a sentence that says how fast a reader reads, and when it will catch up.
+    Return an empty string if the reader's rate or its `behind_ms` is unknown.
     """
     rate, behind = (reader["facts"] or {}).get("event_time_rate"), reader["behind_ms"]
     if rate is None or behind is None:

@@ -13,8 +13,9 @@ meanwhile (compare-and-set). The group's rules are in the core, and run in the s
 
 Each command takes the group from `cached` or `load`, applies its rule, and commits the result. If
 the store refuses the commit, the command repeats this with the state that the store returned. A
-cached group may be outdated until a commit of it succeeds. The store also refuses such a commit if
-the time of the cached group differs from the store's own by more than `CACHED_WITHIN_MS`.
+cached group may be outdated, so a commit that is based on one may be refused. The store also
+refuses it if the time of the cached group differs from the store's own by more than
+`CACHED_WITHIN_MS`.
 
 A process whose commits were refused several times reserves the group for its next commit
 (`reserve_ms`). Meanwhile the commits of other processes wait, and are then refused.
@@ -142,7 +143,8 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
     """A range of journal entries, with ids above `after` and below `before`. An empty string sets
-    no bound. An id has the form MS-NUMBER, in which MS is the store's time.
+    no bound. An id has the form MS-NUMBER, in which MS is the store's time when the entry was
+    added.
     """
 
     after: str = ""

@@ -57,7 +57,7 @@ _ONCE_MORE = 1
 
 
 class Script:
-    """A Lua script, made of the files `names` in the folder `scripts`, and its SHA-1."""
+    """A Lua script and its SHA-1. The script consists of the files `names` in `scripts`, joined."""
 
     def __init__(self, *names: str) -> None:
         folder = files(__package__) / "scripts"

@@ -6,7 +6,7 @@ state, and its versions alone do not show that. So a process must discard the st
 remembers from the lost history, and not mix them with the states that it reads.
 
 **Marks.** Each commit leaves a mark, VERSION/SERIES. A *series* is a sequence of commits of one
-process, each based on the previous one after Redis has confirmed that one. The first commit of a
+process. Each of them is based on the previous one, which Redis has confirmed. The first commit of a
 series gives it a name that no process has used before. A commit begins a new series if it is based
 on a state of another process, or if the outcome of the process's last commit is not known. Redis
 keeps the mark of the state, and the names of ended series with their last versions.

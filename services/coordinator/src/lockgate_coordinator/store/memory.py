@@ -1,5 +1,5 @@
-"""Groups in this process's memory, for one coordinator. After a restart its readers register again,
-which restores the groups.
+"""Groups in this process's memory, for a single coordinator. After a restart of the coordinator the
+readers register again, which restores the groups.
 """
 
 import time

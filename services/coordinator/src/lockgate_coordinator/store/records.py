@@ -3,8 +3,9 @@ two records, however large the group is.
 
 The record of a reader is a JSON array of the fields of `Reader`, in their order. The head is a JSON
 object with the other fields of `Group` and the format of all records. A coordinator neither reads
-nor writes a group of a newer format than its own. It answers 503 with the remedy, and clients wait
-at their last ceiling. Releases with the same format may share a Redis.
+nor writes a group of a newer format than its own. It answers 503 with the remedy, and clients read
+nothing above the last read limit that they received. Releases with the same format may share a
+Redis.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,5 +1,5 @@
-"""The clocks of a store's servers. Comparing them with this machine's monotonic clock shows their
-jumps. `lockgate.group.clock_jumps` has the rule.
+"""The clocks of a store's servers. A comparison with this machine's monotonic clock shows whether
+one of them has jumped. `lockgate.group.clock_jumps` has the rule.
 """
 
 import logging
@@ -18,8 +18,8 @@ Beyond that it forgets all of them, which may lengthen leases.
 
 
 class ServerClocks:
-    """The clock of one server, or a clock for each group if groups are on `several` servers.
-    `place` names the store in log lines.
+    """The clocks of a store's servers. If there are `several`, this class has one clock for each
+    group, because it is not known on which server a group is. `place` names the store in log lines.
     """
 
     def __init__(self, place: str, *, several: bool) -> None:

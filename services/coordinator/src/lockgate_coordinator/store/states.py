@@ -1,4 +1,4 @@
-"""Loading, caching and committing of values in Redis. Only their changes are transferred.
+"""Loads, caches and commits values in Redis. Only the changes of a value are transferred.
 
 A group is one value. The enumerators of its sources are another one, which has the same kinds of
 keys and the same scripts, but a version and a series of its own. A value is stored in a hash, as a
@@ -162,7 +162,8 @@ class States(Generic[V, S]):
 
     async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
         """Commit `value` as the successor of `state`, and return None. If Redis has another state,
-        return that one. Raises `UnknownGroup` if the group of enumerators was deleted.
+        return that one. Raises `UnknownGroup` if `value` is a group's enumerators, and the group
+        was deleted.
         """
         name, records, series = state.name, self._records, self._series_after(state)
         removed, written = await self._in_turn.work(records.changed(state.value, value))
@@ -294,8 +295,9 @@ class States(Generic[V, S]):
     def _decoded(
         self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
     ) -> Steps[None]:
-        """Decode the records in `texts`, and add each to `changes` by the key of its field. A text
-        is None for a removed field, and so is its change. There may be more fields than texts.
+        """Decode the records in `texts`, and add each to `changes` by the key of its field. If a
+        field was removed, its text is None, and so is the change. There may be more fields than
+        texts.
         """
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):

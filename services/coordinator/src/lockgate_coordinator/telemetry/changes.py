@@ -4,8 +4,8 @@ the readers that changed.
 
 Each change gets a log line, for example when a reader comes, stops, is lost or no longer waits, or
 when a group is created, configured or deleted. Watermarks are not state, because they move with
-every report. For the same reason, it is no change of state if another reader has the lowest
-watermark.
+every report. For the same reason, a change of the reader that has the lowest watermark is not a
+change of state.
 """
 
 from collections.abc import Iterator, Mapping
@@ -83,8 +83,9 @@ def moved(before: Group | None, after: Group) -> list[Moved]:
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Return whether only watermarks have moved, and no reader waits or is idle. `readers` is the
-    result of `moved`.
+    """Return whether the group's readers have only reported watermarks, so that there is nothing to
+    record. This is not so if one of them was waiting, lost or passed over before its report, or is
+    idle now. `readers` is the result of `moved`.
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
@@ -123,7 +124,7 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Return whether the reader has only reported a watermark. Its wait may continue or end."""
+    """Return whether the reader has only reported a watermark. A wait may begin, go on or end."""
     was, now = old.reported, new.reported
     return (
         was is not None

@@ -7,7 +7,7 @@ BOUNDS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.
 
 
 class Histogram:
-    """A histogram of durations in seconds, with one bucket more for values above all bounds."""
+    """A histogram of durations in seconds, with one more bucket for values above all bounds."""
 
     __slots__ = ("_counts", "total_s")
 

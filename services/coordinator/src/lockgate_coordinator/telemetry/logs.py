@@ -62,7 +62,9 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line. It is ASCII, so no character within can end it."""
+        """Return the line. JSON escapes control characters and all that are not ASCII, so no
+        character of a field can end the line.
+        """
         line: dict[str, object] = {
             "time": _time(record),
             "level": record.levelname.lower(),

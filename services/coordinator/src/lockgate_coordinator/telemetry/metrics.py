@@ -31,8 +31,9 @@ from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
 
 class Metrics:
-    """All metrics of one application. The attribute `store` wraps the given store and measures it,
-    so the application must use it instead. The lock `scraping` is for running one scrape at a time.
+    """All metrics of one application. The attribute `store` is a wrapper that measures the given
+    store, so the application must use the wrapper. A scrape must hold the lock `scraping`, so that
+    only one runs at a time.
     """
 
     def __init__(self, store: Store) -> None:

@@ -1,8 +1,9 @@
-"""Figures of requests: how long reports take, which requests are refused and why, and how many wait
-now. They are plain numbers, because each report updates them.
+"""Figures of requests: how long reports take, which requests are refused and why, and how many long
+polls and streams are open. They are kept as plain numbers, which are cheap to update, because each
+report updates some of them.
 
-The middleware runs before everything else, so it also counts the requests that the guard refuses.
-The application puts the problem type of a refused request, and the outcome of a batch, into the
+The middleware runs before the guard, so it also counts the requests that the guard refuses. The
+application puts the problem type of a refused request, and the outcome of a batch, into the
 request's scope.
 """
 
@@ -34,7 +35,8 @@ _BY_DEPTH: Final = {6: SINGLE, 4: BATCH}
 
 class RequestFigures:
     """Figures of all requests: the `durations` and the number of accepted `reports` by kind, the
-    `rejections` by problem type, and how many requests are `waiting` for a change now.
+    number of `rejections` by problem type, and the number of long polls and streams that are
+    `waiting` for a change now.
     """
 
     def __init__(self) -> None:
@@ -45,7 +47,9 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware that measures requests. It has to be in front of all other middleware."""
+    """ASGI middleware that measures requests. It must run before any middleware that may refuse a
+    request.
+    """
 
     def __init__(self, app: ASGIApp, figures: RequestFigures) -> None:
         self._app = app

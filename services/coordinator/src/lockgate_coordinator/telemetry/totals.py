@@ -39,8 +39,8 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Add how long `readers`, which one commit has changed, waited or were idle, and how often
-        they were lost or passed over.
+        """Update the totals after a commit that has changed `readers`: add the time for which they
+        waited or were idle, and count those that were lost or passed over.
         """
         for (source, _), old, new in readers:
             if old is None or new is None:
@@ -56,7 +56,9 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drop the totals of groups not in `groups`, which other replicas may have deleted."""
+        """Drop the totals of all groups except `groups`. A group that another coordinator has
+        deleted is dropped only in this way.
+        """
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
 

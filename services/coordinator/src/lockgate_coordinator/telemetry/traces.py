@@ -1,9 +1,10 @@
 """Traces by OpenTelemetry, if the extra `otel` is installed and the environment sets an endpoint.
 Otherwise OpenTelemetry is not loaded.
 
-Each request gets a span within the trace of the client's `traceparent`, including reports, which
-bypass FastAPI. A span has the route, the group and the source, but no headers. If OpenTelemetry is
-configured to capture headers, those that may hold a secret are masked.
+Each request except probes and scrapes gets a span within the trace of the client's `traceparent`.
+This includes reports, which bypass FastAPI. A span has the route, and the group, source and subtask
+in the request's path, but no headers. If OpenTelemetry is configured to capture headers, those that
+may hold a secret are masked.
 """
 
 import asyncio
@@ -55,7 +56,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """Return `app` in ASGI middleware that makes a span for each request."""
+    """Return `app` in ASGI middleware that makes a span for each request, except `_NOT_TRACED`."""
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
     from opentelemetry.metrics import NoOpMeterProvider
 
