@@ -7,8 +7,8 @@ group, if the reader is in one (`reports`). The coordinator then assigns no spli
 positions.
 
 **Differences from splits that the coordinator assigns.** Positions are in Kafka, so records that
-were returned but not committed are returned again. The numbers of assignments are counted by this
-reader and are not fencing tokens, because Kafka has none for records. While a partition moves from
+were returned but not committed are returned again. This reader numbers the assignments
+itself. The numbers are not fencing tokens, because Kafka provides none with its records. While a partition moves from
 one reader to another, neither of them reports it, so the alignment group does not wait for it
 during that time.
 """

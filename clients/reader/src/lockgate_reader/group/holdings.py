@@ -34,9 +34,10 @@ Numbered = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class SourceWishes:
-    """A reader's options for its source, which are sent to the coordinator. The first splits start
-    at the named offset `start`. Topics are listed every `discovery_ms`, or only once if that is 0.
-    No splits are added later to a `bounded` source.
+    """A reader's options for its source, which are sent to the coordinator. Splits of the first
+    list of the topics start at the named offset `start`, unless they have an offset. Topics are
+    listed every `discovery_ms`, or only once if that is 0. No splits are added later to a
+    `bounded` source.
     """
 
     start: int
@@ -246,7 +247,7 @@ def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """Return `before` if it is the same assignment as `now`, because the reader may have opened
-    it.
+    """Return `before` if it is the same assignment as `now`, since the reader may already have
+    opened the split from it. Return `now` otherwise.
     """
     return before if before is not None and before.number == now.number else now

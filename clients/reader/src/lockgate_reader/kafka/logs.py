@@ -137,8 +137,8 @@ def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:
 
 
 def id_of(answer: Any) -> str | None:
-    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516); None
-    if Kafka does not give it, as before 2.8.
+    """Wait for `answer`, a future of `ask_topics`, and return the topic's unique id (KIP-516).
+    Return None if the query fails, or if the broker has no topic ids (Kafka older than 2.8).
     """
     try:
         found = answer.result(CALL_S).topic_id

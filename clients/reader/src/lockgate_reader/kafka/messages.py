@@ -1,5 +1,5 @@
-"""Gets fields of many messages at once, with functions in C instead of Python code for each
-message.
+"""Gets fields of many messages at once, with C functions where possible instead of Python
+code for each message.
 """
 
 from collections.abc import Iterable, Sequence

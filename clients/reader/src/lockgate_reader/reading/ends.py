@@ -71,8 +71,9 @@ class Quiet:
         self._since: dict[Key, tuple[int, int]] = {}  # when it began, and the position
 
     def look(self, splits: Collection[OpenSplit], now_ms: int, empty_ms: int) -> list[OpenSplit]:
-        """Fetch splits again that were quiet for `QUIET_MS`, log a warning, and return these
-        splits. The last fetch that returned no records was at `empty_ms`.
+        """Fetch again the splits that were quiet for `QUIET_MS`, log a warning, and return them.
+        `empty_ms` is the time of the last fetch that returned no records. If that is more than
+        `OFTEN_MS` ago, all splits start a new quiet period.
         """
         before = self._since if now_ms - empty_ms <= OFTEN_MS else {}
         self._since, found = {}, []

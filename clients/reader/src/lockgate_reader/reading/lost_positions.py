@@ -103,8 +103,8 @@ class LostPositions:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost`, each with the offset that Kafka lacks, and empty the list.
-        `splits` are all splits of the reader.
+        """Move the splits in `lost` to offsets that Kafka has, and empty the list. Each is paired
+        with the offset that Kafka no longer has. `splits` are all splits of the reader.
         """
         while lost:
             split, offset = lost.pop()

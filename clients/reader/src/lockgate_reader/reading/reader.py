@@ -56,7 +56,8 @@ class RunningReader:
     others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
-    `failure` is the error of a fetch, after which no record may be returned.
+    `failure` is an error after which no record may be returned: of a fetch, or of a check for
+    lost positions.
     """
 
     def __init__(
@@ -348,7 +349,7 @@ class RunningReader:
         self._or_end(lambda: self._take(self.client.fetch(most, timeout_s)))
 
     def _or_end(self, call: Callable[[], None]) -> None:
-        """Run `call`. If it fails, end the reader: no record after the error may be returned."""
+        """Run `call`. If it fails, set `failure`, so that no record is returned, and raise it."""
         try:
             call()
         except BaseException as error:
