@@ -35,7 +35,7 @@ def test_failed_plan_during_query_stop_is_a_stop_and_else_an_error(active: bool,
 
     stream = object.__new__(Stream)
     stream._index, stream.late, stream._watch = 0, None, SimpleNamespace(topics=None)  # type: ignore[assignment]
-    stream._selected = Selected("b:9092", "subscribe", "t")
+    stream.selected = Selected("b:9092", "subscribe", "t")
     stream._aligned = SimpleNamespace(  # type: ignore[assignment]
         run=SimpleNamespace(is_active=lambda: active), alignment=SimpleNamespace(mode="align"), latest_offset=closed
     )

@@ -1,5 +1,6 @@
 """Event times that fail, or are at the ends of what a number holds, in a plan of Spark."""
 
+from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
@@ -15,6 +16,13 @@ COLUMNS = "topic STRING, partition INT, offset BIGINT, text STRING"
 AS_LONG = "CAST(text AS BIGINT)"
 
 
+@pytest.fixture
+def session(spark: SparkSession) -> Iterator[Any]:
+    """A session of its own, which `createDataFrame` makes the active one until the test ends."""
+    yield spark.newSession()
+    spark.createDataFrame([], COLUMNS)
+
+
 def texts(session: SparkSession, *values: str | None) -> DataFrame:
     return session.createDataFrame([("t", 0, n, text) for n, text in enumerate(values)], COLUMNS)
 
@@ -28,8 +36,7 @@ def times(session: Any, rows: DataFrame, event_time: str) -> list[int | None]:
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP_LTZ", "TIMESTAMP_NTZ"])
-def test_event_time_is_the_same_instant_in_any_session_time_zone(spark: SparkSession, kind: str) -> None:
-    session: Any = spark.newSession()
+def test_event_time_is_the_same_instant_in_any_session_time_zone(session: Any, kind: str) -> None:
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     session.conf.set("spark.sql.timestampType", kind)
     for event_time in (f"timestamp_millis({AS_LONG})", AS_LONG):
@@ -51,8 +58,7 @@ FAILING = [
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
-def test_row_whose_event_time_fails_has_none(spark: SparkSession, ansi: str) -> None:
-    session: Any = spark.newSession()
+def test_row_whose_event_time_fails_has_none(session: Any, ansi: str) -> None:
     session.conf.set("spark.sql.ansi.enabled", ansi)
     unusable = (None, "abc", "", "9" * 30, "true")
     rows = texts(session, str(NOON_MS), *unusable, str(NOON_MS + 60_000))

@@ -7,10 +7,10 @@ group, if the reader is in one (`reports`). The coordinator then assigns no spli
 positions.
 
 **Differences from splits that the coordinator assigns.** Positions are in Kafka, so records that
-were returned but not committed are returned again. This reader numbers the assignments
-itself. The numbers are not fencing tokens, because Kafka provides none with its records. While a partition moves from
-one reader to another, neither of them reports it, so the alignment group does not wait for it
-during that time.
+were returned but not committed are returned again. This reader numbers the assignments itself. The
+numbers are not fencing tokens, because Kafka provides none with its records. While a partition
+moves from one reader to another, neither of them reports it, so the alignment group does not wait
+for it during that time.
 """
 
 from collections.abc import Callable, Iterable
