@@ -45,8 +45,8 @@ class Alignment(Named):
             group's value replaces the default.
         idle_timeout: How late a live producer may be. Default: learned for each partition from the
             observed lag of its producer.
-        max_lag: The longest wait for a silent partition if `idle_timeout` is not set. For a
-            partition that receives records, the limit is a day, or `max_lag` if that is longer.
+        max_lag: The longest wait for a silent partition if `idle_timeout` is not set. The wait for
+            a partition that receives records is at most a day, or `max_lag` if that is longer.
         max_out_of_orderness: How far out of order the records of one partition are, as in Flink.
             Default: the maximum measured so far.
         future_bound: Records stamped further ahead of the clock than this are read, but left out of

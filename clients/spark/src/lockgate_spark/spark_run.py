@@ -35,7 +35,7 @@ class SparkRun(Protocol):
         """Whether `align` has put the query's sources into a group."""
 
     def is_active(self) -> bool:
-        """Return whether the run is active. It is not once `query.stop()` was called."""
+        """Return whether the run is active. This is false once `query.stop()` was called."""
 
     def check_active(self) -> None:
         """Raise `Stopped` if `query.stop()` was called. Call it on the query's own thread."""

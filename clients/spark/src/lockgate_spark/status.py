@@ -41,8 +41,8 @@ class AlignmentStatus:
         query: The query's name, or its id if it has no name.
         state: What the query is doing.
         sentence: The state in words, with what the query waits for and why.
-        waits_for: A partition, readers of the group, an operator, or the coordinator; empty if the
-            query does not wait.
+        waits_for: A partition, readers of the group, the person who paused the query, or the
+            coordinator; empty if the query does not wait.
         waits_since: Time (s since 1970) when the wait began; None if the query does not wait.
         max_drift: The allowed drift (ms); None until it is known.
         view: The query's latest plan; None before the first plan.

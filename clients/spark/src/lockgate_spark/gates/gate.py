@@ -125,10 +125,10 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Close the gate, and report to the group that the run has ended: its reader is finished,
-        or is parked until the next run.
+        """Close the gate, and report to the group that its reader is finished, or parked until the
+        query's next run.
 
-        If the run has failed, its reader keeps the lease for the restart.
+        If the run has failed, nothing is reported, and the reader keeps its lease for the restart.
         """
         self.waits.close()
         with self._lock:
@@ -139,8 +139,8 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """Wait for up to `_LAST_WORD_S` until the end of a run that has ended has been reported to
-        the group. Return at once if the run goes on.
+        """If the run has ended, wait until this was reported to the group, for at most
+        `_LAST_WORD_S` seconds. If the run goes on, return at once.
         """
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)

@@ -45,8 +45,8 @@ class HostAnswers(JavaCallback):
         return self._aligned(relation, options, conf, session)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return an aligned table if only Spark's table is known and not the plan that reads it.
-        Return None if `options` and `conf` do not ask for alignment.
+        """Return an aligned table in place of Spark's Kafka table `table`; None if `options` and
+        `conf` do not ask for alignment. Unlike `align`, this does not need the plan that reads it.
         """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:

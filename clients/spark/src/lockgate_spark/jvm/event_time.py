@@ -38,9 +38,9 @@ OF_ANY = "element_at(transform(array(1), one -> one), 1) = 1"
 def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
-    `true` is `OF_KAFKA` or `OF_ANY`. Without such a condition, Spark computes a repeated part of an
-    expression only once, before the other parts and outside of the `try`. A failure there would end
-    the query.
+    `true` is a condition that always holds, `OF_KAFKA` or `OF_ANY`, and the expression is only
+    evaluated under it. Without a condition, Spark computes a part that occurs several times only
+    once, in advance and outside of the `try`, so that a failure there would end the query.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)

@@ -125,7 +125,7 @@ class KeptRows:
         return others
 
     def _unpublished_in(self, batches: list[int]) -> list[int]:
-        """Return the batches among these that follow the last published one, in their order."""
+        """Return those of `batches` that come after the last published one, in ascending order."""
         if self._topic is None:
             return []
         files, newest = self._files(), sorted(batches, reverse=True)

@@ -32,7 +32,7 @@ _V1_SWITCH = "spark.sql.streaming.disabledV2MicroBatchReaders"
 
 
 def check_session(spark: Any) -> None:
-    """Raise `UnsupportedQuery` if the classic session `spark` can align no stream."""
+    """Raise `UnsupportedQuery` if the classic session `spark` cannot align streams."""
     check_spark(spark)
     if "KafkaSourceProvider" in str(spark.conf.get(_V1_SWITCH, "")):
         raise UnsupportedQuery(

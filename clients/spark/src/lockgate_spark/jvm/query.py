@@ -198,8 +198,8 @@ class QueryRun:
         """Return the watermark (ms) at or below which Spark drops rows of `batch`. It is 0 if the
         offset log does not have it.
 
-        This is the watermark that Spark has logged with the previous batch. Only if a plan must not
-        have several stateful operators, it is that of the batch itself.
+        This is the watermark that Spark has logged with the previous batch. If the query's conf
+        forbids several stateful operators in a plan, it is the watermark logged with `batch`.
         """
         entry = option(self.execution.offsetLog().get(batch if self._conf(_SEVERAL) == "false" else batch - 1))
         found = None if entry is None else metadata(entry)
@@ -285,10 +285,11 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator from a progress report. If tasks have computed a partition again,
-    its figures include them, and it is `repeated`. This is found by the number of state stores that
-    were opened: more than one for each partition, or more than `join_stores` for each partition of
-    a join.
+    """Return a stateful operator from a progress report. It is `repeated` if tasks may have
+    computed a partition more than once, since Spark's figures then count the rows of each time.
+
+    This shows in the number of state stores that were opened: computed once, a partition opens one,
+    or `join_stores` in a join. If Spark reports no number, the operator is `repeated` as well.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)

@@ -1,9 +1,9 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
 read. Windows that begin at or below that time may have records that the query does not read.
 
-The last record before such an offset is enough, because a record before it is later by at most
-`disorder`. This also holds for deleted records. A thousand records of each split are inspected in
-any case, even if the user has promised a smaller out-of-orderness.
+The last record before such an offset is enough, because no earlier record of the split, deleted or
+not, is later than it by more than `disorder`. The thousand offsets before the position are
+inspected as well, in case records are further out of order than the user has promised.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ def highest_before(
     highest of these times by more than `disorder` (ms).
 
     It is None for a split whose log has no record before the position. A split is left out if its
-    last record lies too far back. `round_up` returns the time to which an event time may be
-    rounded.
+    last record lies too far back. To save reads, `round_up` may replace an event time by a later
+    one that means the same to the caller, such as the end of its window.
     """
     tails = {split: Tail(position) for split, position in positions.items()}
     while open_ := {split: tail for split, tail in tails.items() if not tail.done and tail.blank > begins[split]}:

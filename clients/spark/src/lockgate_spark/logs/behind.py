@@ -1,9 +1,9 @@
 """The check that a split's log is in order around the end of a batch, so that a window that ends
 there is complete.
 
-All records before the end were read. If the log is out of order by at most `disorder`, records of
-the window can only follow before the first record that is `disorder` above the window's end. So the
-log is searched up to that record, and for at least a thousand records.
+The batch contains all records before its end. If the log is out of order by at most `disorder`, no
+record of the window comes after the first record that is `disorder` above the window's end. So the
+log is searched from the batch's end to that record, and over at least a thousand offsets.
 """
 
 from lockgate.plan.model import Head

@@ -30,9 +30,9 @@ class Reading(NamedTuple):
 
     Attributes:
         found: The first credible record.
-        passed: The number of other records before it.
-        first_passed: The first of these other records.
-        until: Offset below which no other record is credible.
+        passed: The number of records before it, all of which are not credible.
+        first_passed: The first of these records.
+        until: Offset below which no record except `found` is credible.
         below: The last record known to be at or below the event time.
         above: The first record above it, with no credible record in between.
         seen: The offset after the last record that was sent along, markers included.

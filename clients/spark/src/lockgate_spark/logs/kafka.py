@@ -11,13 +11,14 @@ To a look-up, the marker at the end of a transaction is a record with the broker
 aborted record is like any other. If records have times from long ago, such a marker hides all
 records behind it, like a record from 2099. Therefore the first unread records and the highest ones
 (`highest`) are read, and the records at which a plan would stop are checked (`confirm`) and
-remembered. Samples are compared with the results of look-ups. Once look-ups have returned markers
-that hide older records (`_distrust_look_ups`), each record is found by reading from the look-up's
-answer on.
+remembered. The results of look-ups are also compared with samples of consecutive records. Once
+look-ups have returned markers that hide older records (`_distrust_look_ups`), a look-up's result
+is only the offset at which reading begins.
 
 **Bound.** After `MOST_READS` such reads, a plan ends its search (`read_budget_spent`) and uses a
-smaller batch if it has one. It may still need up to four event times (the present one, horizon,
-ceiling, target), each of which takes at most 2 · log2(unread offsets) reads.
+smaller batch if it has one. It may still have to find up to four event times in each log: the one
+that it was searching for, the horizon, the ceiling and the target. Each takes at most
+2 · log2(unread offsets) reads.
 
 `requests` makes all calls to Kafka, with the source's own `kafka.*` options.
 """
@@ -127,13 +128,15 @@ class KafkaSplitLog:
         return EndsAsked(now, found, uncommitted)
 
     def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
-        """Update what is known about each split from the broker's end offsets.
+        """Update what is known about each split from the broker's end offsets. This includes
+        `known_until`, the time (ms) up to which all appends to the split are below its end.
 
-        `asked.ends` lack the records of open transactions and, under Trigger.AvailableNow, those
-        that were appended after the ends were fixed (at `fixed_at`). `asked.live` are the ends with
-        both. If a split's live end is higher, `known_until` stays as it is for a source that reads
-        committed records, and is raised to `fixed_at` at most for any other. Without live ends, the
-        splits are known up to `fixed_at`.
+        `asked.ends` exclude open transactions and, under Trigger.AvailableNow, records that were
+        appended after the ends were fixed (at `fixed_at`). `asked.live` include both. If a split's
+        live end is higher, some appends are not below its end. Then `known_until` does not change
+        for a source that reads only committed records, and becomes `fixed_at` for any other source.
+        If live ends were not requested, it becomes `fixed_at` too, or the present time if the ends
+        are not fixed. It never falls.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at

@@ -166,8 +166,8 @@ class Ahead:
 def _read(
     unread: Unread, ranges: Mapping[Key, tuple[int, int]], credible: Callable[[Source], Credible]
 ) -> dict[Key, Reading]:
-    """Return, for each range of offsets, the first record whose event time the result of `credible`
-    accepts.
+    """Return, for each range of offsets, the first record with a credible event time. `credible`
+    returns the range of credible event times of a source.
     """
     by_source: dict[int, dict[str, tuple[int, int]]] = {}
     for (i, split), offsets in ranges.items():

@@ -1,10 +1,11 @@
-"""The look at the logs with which each plan begins. It makes the plan's requests to Kafka and
-returns the answers as one value.
+"""The look: the first step of each plan. It makes the plan's requests to Kafka and returns the
+answers as one value.
 
-A draft searches for the event time that its budgets allow, and each request depends on the answer
-to the previous one. So the search is part of the look, and the steps after it are pure. A later
-step may lack an answer, for example the offsets at which the logs pass the group's ceiling. Then it
-raises `Unasked`, `Looker.add` requests the answer, and the step begins again.
+The second step, the draft, needs the highest event time that the budgets allow. This is found by a
+search in which each request to Kafka depends on the answer to the previous one. So the search is
+part of the look, and the steps after it are pure. A later step may lack an answer, for example the
+offsets at which the logs pass the group's ceiling. Then it raises `Unasked`, `Looker.add` requests
+the answer, and the step begins again.
 """
 
 from collections.abc import Mapping

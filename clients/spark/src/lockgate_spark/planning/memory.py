@@ -13,7 +13,9 @@ T = TypeVar("T")
 
 
 class Memory(Protocol):
-    """Storage for two texts, which outlives restarts of the query."""
+    """Storage for the last two versions of a text, which outlives restarts of the query. If the
+    newer one is incomplete, the older one can still be read.
+    """
 
     def read(self) -> list[str]:
         """Return the kept texts. One of them may be incomplete, if the process ended while it was
@@ -21,8 +23,8 @@ class Memory(Protocol):
         """
 
     def write(self, number: int, text: str) -> None:
-        """Write a text. It replaces the older one of the two that are kept, so `number` rises by
-        one each time.
+        """Write a text in place of the older one of the two that are kept. `number` has to rise by
+        one with each call.
         """
 
 

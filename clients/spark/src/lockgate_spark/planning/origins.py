@@ -2,8 +2,8 @@
 
 **Under one watermark.** Spark's watermark follows the highest event time of all streams under its
 `withWatermark`. So a stream that is not aligned moves it past rows of the aligned ones, and past
-its own. If it is a Kafka stream and so could be aligned, the query is refused, or only warned of
-with `other_event_time="warn"`. Other streams are only warned of.
+its own. If it is a Kafka stream, which could be aligned, the query is refused. With
+`other_event_time="warn"`, and for any other stream, a warning is logged instead.
 
 **Under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no aligned
 row late. Its own rows may be late, as in plain Spark. With `multipleWatermarkPolicy=max`, Spark

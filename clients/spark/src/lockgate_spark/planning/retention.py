@@ -8,14 +8,13 @@ to the first one that is not in danger, within the rest of the source's budget. 
 paused again.
 
 **The trade-off.** An unread record will certainly be lost. A record that is read early can raise
-Spark's watermark, but to no more than (now − retention.ms + margin) − delay. Rows that become late
-by that are themselves close to their deletion, unless their topic keeps records for longer. So only
+Spark's watermark, but to no more than (now − retention.ms + margin) − delay. Rows that this makes
+late are close to their own deletion, unless their topic keeps records for longer. So only
 the records in danger are read early.
 
 Kafka deletes whole segments, oldest first, when their last record is due. So a record is safe as
-long as one before it is. Kafka's look-up by time answers this question: it returns the first offset
-at which a record is safe. A record in danger that shares a segment with safe ones is read earlier
-than necessary.
+long as an earlier one is. Kafka's look-up by time finds the first record that is safe. A
+record in danger that shares a segment with safe ones is read earlier than necessary.
 """
 
 import logging

@@ -23,8 +23,8 @@ class Run(SparkRun, Checkpointed, Protocol):
         """
 
     def memory(self, name: str = "") -> Memory:
-        """Return the storage for two texts beside the checkpoint, in files whose names begin with
-        `name`.
+        """Return the storage beside the checkpoint for the last two versions of a text. The names
+        of its files begin with `name`.
         """
 
     def zone(self, name: str | None) -> Zone:

@@ -193,8 +193,8 @@ class Slices:
         return shown
 
     def whole_from(self, first: int) -> int:
-        """Return the start (ms) of the first window that can be complete. Return MIN if the next
-        slice starts with this window. `first` is the event time (ms) of the first unread record.
+        """Return the start (ms) of the first window that can be complete, or MIN if the next slice
+        starts with that window anyway. `first` is the event time (ms) of the first unread record.
         """
         before = self._before(first)
         start = self.windows.begin(first) if before is None else before.next_start

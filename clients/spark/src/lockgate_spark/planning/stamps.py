@@ -1,10 +1,11 @@
-"""The search for Kafka's oldest timestamp among some records whose event time is in the payload.
+"""The search for the oldest Kafka timestamp of the first unread records of a source's splits, for
+a source whose event time is in the payload.
 
 Retention uses Kafka's timestamp, and a plan uses the payload. Reading the records again for their
 timestamps would cost a read for each split. Kafka's look-up by time answers for all splits in one
 request: it gives the first record of each with at least that timestamp, so any earlier record has a
-lower one. The oldest timestamp is found by bisection, with a few look-ups each time, and the search
-continues later. It approaches from below: the returned timestamp is never later than the real one.
+lower one. The oldest timestamp is found by bisection. Each call of `look` makes only a few look-ups
+and continues where the previous call ended. The result is never later than the real timestamp.
 """
 
 from collections.abc import Mapping

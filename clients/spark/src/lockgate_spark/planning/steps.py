@@ -38,7 +38,8 @@ class Look:
         asked_at: Time (s since 1970) before Kafka was asked.
         unread: The positions and the ends.
         bounds: The bounds of the plan.
-        answers: Kafka's answers. They are closed, so a draft of them makes no request.
+        answers: Kafka's answers. A step that needs another answer raises `Unasked` and makes no
+            request itself.
     """
 
     asked_at: float

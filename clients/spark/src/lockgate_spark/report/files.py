@@ -1,8 +1,8 @@
 """The files of a report: an HTML page and a JSON file on the driver's disk. Each is replaced as a
 whole, so a reader never sees an incomplete one.
 
-They are written at most every half minute while the query runs, and at its end. If the process ends
-before that, normally or by SIGTERM, they are written then.
+They are written at most every half minute while the query runs, and once more when the query or the
+process ends. A process that is ended by SIGTERM writes them, too.
 """
 
 import atexit

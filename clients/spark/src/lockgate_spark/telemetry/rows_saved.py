@@ -195,7 +195,7 @@ class RowsSaved:
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
         """Simulate one batch of plain Spark. When no data is left, simulate one batch without data,
-        as Spark runs one then. After it, the newest watermark filters the next batch.
+        because Spark then runs one too. It makes the newest watermark apply to the batch after it.
         """
         batch = {}
         for i in self._sources:

@@ -105,7 +105,7 @@ class BatchAlignment:
             which partition, and why. Empty otherwise.
         rows_too_late: Number of offsets of this run that arrived below Spark's watermark because
             their producer was later than observed before.
-        operator_pause: When and by whom the query was paused, if an operator has paused it. None
+        operator_pause: When and by whom the query was paused, if a person has paused it. None
             otherwise.
 
     """
@@ -198,7 +198,7 @@ class PlanContext:
         left_out: Number of records of each partition that are left out of the alignment.
         left_out_so_far: The same number for the whole run, if it has changed.
         read_early: Number of offsets that are read early, for partitions that have some.
-        disorder: How far out of order (ms) the records of a partition were, if they were.
+        disorder: How far out of order (ms) records were, for partitions in which some were.
 
     """
 
@@ -282,8 +282,11 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
-    clock. `known` is this time if it was stopped before. If it stops with this plan, the time since
-    the previous plan counts, because its record may have come right after that.
+    clock.
+
+    If it was stopped before this plan, `known` is this duration; otherwise, `known` is 0. If it
+    stops with this plan, the result is the time since the previous plan, because the record that
+    stops it may have come right after that plan.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

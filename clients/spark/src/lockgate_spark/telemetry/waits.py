@@ -86,7 +86,7 @@ def for_group(group: str, event: WatermarkAlignmentEvent | None, next_at: int | 
 
 
 def for_operator(group: str, pause: SourcePause) -> Wait:
-    """Return the wait of a query that an operator has paused."""
+    """Return the wait of a query that an operator (a person) has paused."""
     said = f': "{pause.reason}"' if pause.reason else ""
     why = (
         f"{operator(pause)} paused it at {watermark.instant(pause.at)}{said}. To let it read on: "
