@@ -125,8 +125,8 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Close the gate, and report to the group that its reader is finished, or parked until the
-        query's next run.
+        """Close the gate, and report to the group that its reader is finished, or is parked until
+        the query's next run.
 
         If the run has failed, nothing is reported, and the reader keeps its lease for the restart.
         """

@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 
     Attributes:
         found: The first credible record.
-        passed: The number of records before it, all of which are not credible.
+        passed: The number of records before it, none of which is credible.
         first_passed: The first of these records.
         until: Offset below which no record except `found` is credible.
         below: The last record known to be at or below the event time.

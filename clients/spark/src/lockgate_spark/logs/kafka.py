@@ -134,9 +134,9 @@ class KafkaSplitLog:
         `asked.ends` exclude open transactions and, under Trigger.AvailableNow, records that were
         appended after the ends were fixed (at `fixed_at`). `asked.live` include both. If a split's
         live end is higher, some appends are not below its end. Then `known_until` does not change
-        for a source that reads only committed records, and becomes `fixed_at` for any other source.
-        If live ends were not requested, it becomes `fixed_at` too, or the present time if the ends
-        are not fixed. It never falls.
+        for a source that reads only committed records. For any other source, and if live ends were
+        not requested, it rises to `fixed_at`, or to `asked.now` if the ends are not fixed. If the
+        live end is not higher, it rises to `asked.now`. It never falls.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at

@@ -2,7 +2,7 @@
 whole, so a reader never sees an incomplete one.
 
 They are written at most every half minute while the query runs, and once more when the query or the
-process ends. A process that is ended by SIGTERM writes them, too.
+process ends. SIGTERM counts as an end, too, unless the process has its own handler for it.
 """
 
 import atexit
