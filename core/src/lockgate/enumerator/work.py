@@ -131,8 +131,8 @@ class Work:
         return taken
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
-        """Return whether the split was assigned before a loss, and its reader has not presented it
-        since, so that another reader may have got it.
+        """Return whether the split was assigned before the store lost commits, and its reader has
+        not presented it since. One of the lost commits may have assigned it to another reader.
         """
         return held.number <= self.now.known_to and held.since < self.now.began_at
 

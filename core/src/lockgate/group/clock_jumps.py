@@ -5,16 +5,16 @@ server with another clock may take over. A process has a monotonic clock as well
 but never jumps. So each process compares the two whenever the store answers.
 
 **Detection.** The store's time t was read between the monotonic times a (sent) and b (received). So
-the store's clock was ahead of the monotonic one by t − b at least and t − a at most. Two answers
-whose bounds have no number in common, with a margin for clocks that run unevenly, show a jump. A
-slow answer gives wide bounds, which do not replace narrower bounds from earlier answers.
+the store's clock was ahead of the monotonic one by t − b at least and t − a at most. If the
+ranges of two answers do not overlap, even with a margin for clocks that run unevenly, the clock has
+jumped. A slow answer gives wide bounds, which do not replace narrower bounds from earlier answers.
 
 **Correction.** The process moves all times of a group forward by the largest jump that the bounds
 allow: leases, parking, waits, the grace of a new group. No time is moved beyond the moment at which
 the jump was noticed. So no time lies further in the past than the monotonic clock shows, and no
 lease ends early. Times from after the jump are moved as well, since they cannot be distinguished
-from earlier ones. A lease is never lengthened beyond one lease after the moment at which the last
-process noticed the jump.
+from earlier ones. The correction lengthens no lease past the time when the last process noticed the
+jump, plus the duration of a lease.
 
 A clock that is put back makes leases longer, never shorter. The rule in `leases` corrects them with
 the next command. Two cases go unnoticed: a jump before the first comparison of a process, and a

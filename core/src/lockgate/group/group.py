@@ -179,10 +179,10 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
     """Return the reader with `lost`, `held_since`, `overdue` and `passed_over` cleared, because the
-    new configuration decides them again. `kept_ms` is how much shorter the group's lease became.
-    Unless the reader is parked, it is added to `heard_at`, so that the present lease still ends
-    when it would have. A lost reader's `reach` is dropped. If nothing changes, return the same
-    object.
+    new configuration decides them again. `kept_ms` is the time by which the configuration shortens
+    the lease. It is added to the `heard_at` of a reader that is not parked, so that the reader's
+    present lease ends when it would have ended before. If the reader was lost, its `reach` is
+    dropped. If nothing changes, return the same object.
     """
     reported = reader.reported
     if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:

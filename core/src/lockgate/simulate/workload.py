@@ -194,8 +194,8 @@ class Workload:
     @property
     def begin(self) -> int:
         """The wall clock (ms) at which the queries start: `start_ms` if it is set, else the lowest
-        event time of live splits. Without live splits it is a time when all splits have been idle
-        for their timeout.
+        event time of the splits that have a `lag_ms`. If there are none, all splits have been idle
+        for their timeout by the time returned.
         """
         if self.start_ms is not None:
             return self.start_ms

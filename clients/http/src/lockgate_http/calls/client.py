@@ -117,7 +117,7 @@ class CoordinatorClient(Connection):
         return self._read(answer, lambda body: [str(item["group"]) for item in body["items"]])
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Yield the pages of the inspection of a group or a source at `path`, as decoded JSON."""
+        """Request `path`, which inspects a group or source, and yield its pages as decoded JSON."""
         after: dict[str, Any] = {}
         while True:
             answer = self._send("GET", path, params={"limit": 1000, **after})

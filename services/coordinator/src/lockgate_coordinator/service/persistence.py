@@ -1,4 +1,4 @@
-"""Reservations, which let a commit succeed that the commits of other processes keep overtaking.
+"""Reservations, which let a commit succeed even though other processes keep committing first.
 
 If two processes share a store, the one nearer to it commits faster. A commit of the other one is
 based on a state that is a round trip old, so it is refused whenever the nearer one has committed
