@@ -2,8 +2,9 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql import SparkSession
 
-from lockgate_spark.offset_ranges import Range, rounds
+from lockgate_spark.offset_ranges import Range, records, rounds
 
 ENDS = st.lists(st.integers(0, 10**7), min_size=2, max_size=60, unique=True).map(sorted)
 
@@ -45,3 +46,17 @@ def test_nearest_ranges_of_a_partition_become_one() -> None:
     found = [Range("t", 0, 100_000 * n, 100_000 * n + 1) for n in range(8)] + [Range("t", 0, 50, 60)]
     made = {(each.start, each.end) for turn in rounds(found) for each in turn}
     assert made == {(0, 60)} | {(100_000 * n, 100_000 * n + 1) for n in range(1, 8)}
+
+
+def test_no_ranges_give_kafka_s_columns_and_leave_the_active_session(spark: SparkSession) -> None:
+    spark.createDataFrame([], "n INT")  # makes this the active session
+    rows = records(spark.newSession(), {"includeHeaders": "true"}, [])
+    assert [f"{name}: {kind}" for name, kind in rows.dtypes][3:] == [
+        "partition: int",
+        "offset: bigint",
+        "timestamp: timestamp",
+        "timestampType: int",
+        "headers: array<struct<key:string,value:binary>>",
+    ]
+    assert rows.count() == 0
+    assert SparkSession.active() is spark

@@ -139,7 +139,6 @@ def test_in_mode_observe_a_gate_tells_what_it_would_hold_and_holds_nothing(
 def test_switched_off_by_the_conf_the_function_is_given_back(spark: SparkSession) -> None:
     def work(batch: DataFrame, batch_id: int) -> None: ...
 
-    spark.createDataFrame([], "n INT")  # makes this the active session, which gate() asks
     spark.conf.set("spark.lockgate.enabled", "false")
     try:
         assert gate(work) is work
