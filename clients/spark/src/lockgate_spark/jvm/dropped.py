@@ -26,11 +26,6 @@ from lockgate_spark.logs.unread import Source
 from lockgate_spark.offset_ranges import EARLIEST, Range, records
 from lockgate_spark.spark_lines import session_of
 
-_REFUSED = (
-    'late_rows="keep": {}, so that a late row of this query cannot be followed to its offset. Use '
-    'late_rows="count", or leave late_rows out'
-)
-
 
 class KafkaSource(Source, Protocol):
     """An aligned source of a query that Spark runs. `selected` has its options."""
@@ -52,7 +47,8 @@ class DroppedRows:
             late where they are read.
 
     Raises:
-        UnsupportedQuery: A late row of this query cannot be followed to the operators.
+        UnsupportedQuery: A late row of this query cannot be followed to the operators. The text is
+            the reason, as part of a sentence.
     """
 
     def __init__(
@@ -62,7 +58,7 @@ class DroppedRows:
         execution, jvm = run.execution, run.jvm
         session, plan = session_of(execution), execution.logicalPlan()
         if follow and new_java(jvm, plan, "lockgate_spark.jvm", "LateInputs", plan).filtersByNow():
-            raise UnsupportedQuery(_REFUSED.format("a filter uses the current time"))
+            raise UnsupportedQuery("a filter uses the current time")
         if class_name(plan).startswith("WriteTo"):
             plan = plan.children().apply(0)
         plan = session.sessionState().optimizer().execute(plan)
@@ -75,7 +71,7 @@ class DroppedRows:
         try:
             self._late(None)
         except (Py4JJavaError, PySparkException) as error:
-            raise UnsupportedQuery(_REFUSED.format(root(java_cause(error)).getMessage())) from None
+            raise UnsupportedQuery(str(root(java_cause(error)).getMessage())) from None
 
     def of(self, batch: int) -> DataFrame | None:
         """Return the rows of `batch` by operator, topic, partition and offset, each with its event

@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from lockgate_spark.config import Alignment
+from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.dropped import DroppedRows, KafkaSource
 from lockgate_spark.jvm.late_topic import PUBLISHED, LateTopic
 from lockgate_spark.jvm.query import QueryRun
@@ -55,7 +56,13 @@ class KeptRows:
             return
         if self._topic_name is not None:
             self._topic = LateTopic.checked(self._topic_name, self._sources, self._session())
-        self._dropped = DroppedRows(self._spark, self._run, self._sources)
+        try:
+            self._dropped = DroppedRows(self._spark, self._run, self._sources)
+        except UnsupportedQuery as error:
+            raise UnsupportedQuery(
+                f'late_rows="keep": {error}, so that a late row of this query cannot be followed to its offset. Use '
+                'late_rows="count", or leave late_rows out'
+            ) from None
         files, last = self._files(), -1 if self._committed is None else self._committed
         files.mkdirs(self._path())
         self._unpublished = self._unpublished_in(self._discard_after(last))
