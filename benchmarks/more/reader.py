@@ -8,24 +8,20 @@ by hand, with the columns of the aligned consumer's; `records` and `batches`, th
 with a drift that pauses nothing; `paused`, records with `--drift`, which pauses the sparse
 partitions again and again. All have the same settings of the client, those of the reader, and each
 looks for errors among the messages, as any program has to. A round before the counted ones is left
-out. Prints each run, by the clock and by the processor time of the
-reading thread, the medians, and the ratios pair by pair; writes build/bench/reader.json.
+out. Prints each run, and a table of the medians and of the ratios pair by pair.
 """
 
 import argparse
 import gc
-import json
-import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 
+from benchmarks.tables import markdown, show, spread
 from lockgate_reader import AlignedConsumer
 from lockgate_reader.columns import SCHEMA
 from lockgate_reader.kafka.client import AHEAD
@@ -34,9 +30,8 @@ from lockgate_testbed.kafka import KafkaBroker
 from lockgate_testbed.progress import progress_bar
 from lockgate_testbed.skew import SkewedTopic
 
-OUT = Path("build/bench/reader.json")
 KINDS = ("poll", "consume", "columns", "records", "batches", "paused")
-BARE = ("poll", "consume", "columns")
+COLUMNS = ("", "records/s", "to `consume` by the clock", "by processor time of the reading thread")
 ROWS = 5_000
 
 
@@ -216,25 +211,19 @@ def main() -> None:
                 )
                 if pair:
                     found[kind].append(made)
-    report(found)
+    show("reader", table(found), {kind: [asdict(made) for made in runs] for kind, runs in found.items()})
 
 
-def report(found: dict[str, list[Rate]]) -> None:
-    ratios: dict[str, dict[str, list[float]]] = {}
-    for measure in ("by_clock", "by_processor"):
-        print(f"\n{measure.replace('_', ' ')}, records per second; ratios pair by pair: lowest / median / highest")
-        rates = {kind: [getattr(made, measure) for made in runs] for kind, runs in found.items()}
-        for kind, each in rates.items():
-            line = f"{kind:8} median {statistics.median(each):12,.0f}   {min(each):,.0f} to {max(each):,.0f}"
-            for base in BARE:
-                paired = sorted(a / n for a, n in zip(each, rates[base], strict=True))
-                ratios.setdefault(kind, {})[f"{measure}, to {base}"] = paired
-                line += f"; to {base} {paired[0]:.2f} / {statistics.median(paired):.2f} / {paired[-1]:.2f}"
-            print(line)
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    command = f"make bench-reader ARGS='{' '.join(sys.argv[1:])}'"
-    rows = {kind: [asdict(made) for made in runs] for kind, runs in found.items()}
-    OUT.write_text(json.dumps({"command": command, "rates": rows, "ratios": ratios}, indent=2))
+def table(found: dict[str, list[Rate]]) -> str:
+    """Return the rates of each kind, and the ratios to the fastest loop pair by pair."""
+    rows = []
+    for kind, runs in found.items():
+        pairs = list(zip(runs, found["consume"], strict=True))
+        clock = [made.by_clock / base.by_clock for made, base in pairs]
+        processor = [made.by_processor / base.by_processor for made, base in pairs]
+        rates = spread([made.by_clock for made in runs])
+        rows.append((f"`{kind}`", rates, spread(clock, ".2f"), spread(processor, ".2f")))
+    return markdown(COLUMNS, rows)
 
 
 if __name__ == "__main__":
