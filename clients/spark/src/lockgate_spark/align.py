@@ -85,8 +85,9 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     """Return the plan that produced `batch`. Call it in the foreachBatch function of an aligned
     query.
 
-    For a gated query, return the view of the gate's wait for this batch. Return None if the query
-    is not aligned, or if Spark replays the batch from the checkpoint.
+    For a gated query, return the read limit, the blockers and the target (the highest event time)
+    of this batch. Return None if the query is not aligned, if Spark replays the batch from the
+    checkpoint, or if a gated batch has no event times.
     """
     if is_connect(batch):
         # a gate runs in this very process, which Spark starts for one query

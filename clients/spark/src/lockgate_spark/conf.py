@@ -15,9 +15,9 @@ without changing the code. The conf is read when `align` is called.
 Values are text as in the code, such as `10 minutes`; `none` stands for None.
 
 With the server's extension, a stream can also be aligned by its own options, `lockgate.align` and
-`lockgate.<field>`. They take the place of the code, so the conf overrides them. A token is not an
-option, because Spark shows the options in a client's plan. It is set in the session's conf, either
-for all coordinators or under a name that an option refers to:
+`lockgate.<field>`. The conf overrides these options, as it overrides values in the code. A token is
+not an option, because Spark shows the options in a client's plan. Set the token in the session's
+conf, either for all coordinators or under a name that an option refers to:
 
     spark.lockgate.token.<name>        a token
     lockgate.coordinator.tokenName     the option with the name
@@ -58,8 +58,8 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the names of a dataclass's fields, by the key that sets the field. Fields that one
-    value cannot set are left out.
+    """Return the names of a dataclass's fields, by the key that sets the field. `coordinator` is
+    left out, because its own fields have keys.
     """
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
@@ -96,8 +96,8 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
     """Return the alignment that a stream's options and its session's conf ask for; None if they ask
     for none.
 
-    Names of options are case-insensitive. Raises `ConfigurationError` if an option is unknown or
-    invalid.
+    Names of options are case-insensitive. Raises `ConfigurationError` if an option is unknown, if a
+    value is invalid, or if a stream that is not aligned has options.
     """
     if not enabled(conf):
         return None
@@ -121,7 +121,7 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
 
 def refuse_options(options: Mapping[str, str]) -> None:
     """Raise `ConfigurationError` if a stream has options for lockgate. Only the server's extension
-    reads them, and this session does not have it.
+    reads such options, and this session does not have the extension.
     """
     given = sorted(key for key in options if key.lower().startswith(OPTION))
     if not given:

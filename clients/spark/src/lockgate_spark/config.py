@@ -1,5 +1,5 @@
-"""The user's settings for one query, checked when they are made. The settings for its group,
-`Coordinator`, are shared by all clients.
+"""The user's settings for one query, checked when they are made. The settings of the query's group
+are in the class `Coordinator`, which all clients use.
 """
 
 from dataclasses import dataclass
@@ -135,10 +135,10 @@ def credible_at(alignment: Alignment, now: int) -> Credible:
 
 
 def retention_share_of(alignment: Alignment) -> float:
-    """Return the last share of a topic's retention, in which the records of a paused partition are
-    read early. A share of 0.1 is the last tenth.
+    """Return the share of a topic's retention that is left when the records of a paused partition
+    are read early. A share of 0.1 is the last tenth.
 
-    It is 0 with `slice`, since a batch must not contain rows of a later window.
+    The share is 0 with `slice`, since a batch must not contain rows of a later window.
     """
     return RETENTION_MARGIN if alignment.slice is None else 0.0
 

@@ -27,7 +27,7 @@ def doctor(spark: SparkSession | None = None) -> Diagnosis:
         spark: The session to look at. Default: the active one, or a new one with `packages()`.
 
     Raises:
-        UnsupportedQuery: The session is one of Spark Connect, which has no JVM to look at.
+        UnsupportedQuery: The session belongs to Spark Connect, so it has no JVM to look at.
 
     """
     spark = spark or SparkSession.getActiveSession() or _new_session()

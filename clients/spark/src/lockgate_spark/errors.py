@@ -22,7 +22,7 @@ class WaitedTooLong(AlignmentError):
 
 
 class Stopped(Exception):
-    """Raised if `query.stop()` was called while lockgate waited in a call of Spark's.
+    """Raised if `query.stop()` was called while lockgate waited in a call from Spark.
 
     Spark then does not commit the batch, and ends the query without an error. It recognises a stop
     by py4j's text for an InterruptedException, so this error has the same text. py4j's own error

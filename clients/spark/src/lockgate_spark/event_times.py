@@ -11,8 +11,8 @@ TIME = "__lockgate_event_time"
 
 @dataclass(frozen=True, slots=True)
 class Credible:
-    """The range of event times (ms) that alignment considers, from `earliest` to `latest`
-    inclusive. Kafka's -1, for a record without a timestamp, is never in it.
+    """The range of credible event times (ms), from `earliest` to `latest` inclusive. Alignment
+    ignores all other records. Kafka's -1, for a record without a timestamp, is never credible.
     """
 
     earliest: int = 0

@@ -1,6 +1,6 @@
-"""The public function `gate`, which makes each batch wait in foreachBatch until its group allows
-it. It works with any source. `align`, in contrast, pauses single partitions of a Kafka source, when
-Spark calls its `latestOffset`.
+"""The public function `gate`, which makes each batch wait in foreachBatch until the query's group
+allows the batch. A gate works with any source, while `align` pauses single partitions of a Kafka
+source.
 """
 
 from dataclasses import replace
@@ -21,8 +21,8 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
     """Wrap `fn` for `foreachBatch`, so that each batch waits for the group before `fn` runs.
 
     A batch waits until the group's read limit reaches the lowest event time of the batch. This
-    works with any source. The batch stays persisted until `fn` returns, because the gate reads its
-    event times first.
+    works with any source. The batch is persisted until `fn` returns, because the gate and `fn` both
+    read it.
 
     Examples:
         >>> group = Coordinator("http://coordinator:8080", group="checkout")
@@ -70,8 +70,8 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """Return the alignment with `event_time` set. Raise `ConfigurationError` for options that a
-    gate cannot fulfil, because it does not plan the batches.
+    """Return the alignment with `event_time` set. Raise `ConfigurationError` if it sets another
+    event time, or options that a gate cannot fulfil because it does not plan the batches.
     """
     if alignment.slice is not None:
         raise ConfigurationError(

@@ -59,8 +59,8 @@ def packages(spark_version: str | None = None) -> str:
         >>> builder.config("spark.jars.packages", lockgate_spark.packages())
 
     Args:
-        spark_version: Spark version, such as "4.2.0". Default: the version and the Scala of the
-            running session, or of the installed PySpark before there is one.
+        spark_version: Spark version, such as "4.2.0". Default: the Spark and Scala versions of the
+            running session, or of the installed PySpark if no session runs.
 
     Raises:
         ConfigurationError: No connector was tested with this version.
@@ -111,8 +111,8 @@ def _context() -> Any | None:
 
 
 def _at_hand() -> tuple[str, str | None]:
-    """Return the version of the running Spark, or of the installed one. Also return its version of
-    Scala, such as 2.12; None if neither a JVM nor a jar shows it.
+    """Return the version of the running Spark, or of the installed one if none runs, and its Scala
+    version, such as 2.12. The Scala version is None if neither a JVM nor a jar shows it.
     """
     context = _context()
     if context is not None:

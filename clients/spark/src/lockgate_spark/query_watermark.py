@@ -11,8 +11,8 @@ KAFKAS = "timestamp"  # the column of Kafka's record timestamp
 
 @dataclass(frozen=True, slots=True)
 class Unaligned:
-    """A stream that is not aligned. `text` is Spark's name for it. `reader` is the code that reads
-    it; None if it is not a Kafka stream, which is the only kind that could be aligned.
+    """A stream that is not aligned. `text` is Spark's name for the stream, and `reader` is the code
+    that reads it from Kafka. `reader` is None for other sources, which cannot be aligned.
     """
 
     text: str
@@ -27,7 +27,7 @@ class Origin:
         aligned: Whether an aligned source is among the column's sources.
         column: Name of the source's column if it is passed on unchanged; None for an expression.
         text: The expression, as SQL.
-        source: Index of the aligned source; None if there are several.
+        source: Index of the aligned source; None if there are several or none.
         unaligned: The streams among the column's sources that are not aligned.
     """
 
@@ -40,8 +40,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class QueryWatermark:
-    """A `withWatermark(column, delay)` in a query. If a union is below it in the plan, its column
-    has several `origins`.
+    """A `withWatermark(column, delay)` in a query. `column` has several `origins` if a union is
+    below the `withWatermark` in the plan.
     """
 
     column: str
@@ -71,6 +71,6 @@ class Checkpointed(Protocol):
         """Return the `withWatermark` calls of the query."""
 
     def takes_highest(self) -> bool:
-        """Return whether Spark uses the highest of several watermarks, by
-        `multipleWatermarkPolicy=max`.
+        """Return whether Spark uses the highest of several watermarks
+        (`multipleWatermarkPolicy=max`).
         """

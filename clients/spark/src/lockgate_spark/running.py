@@ -10,7 +10,7 @@ class Running(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended."""
+        """Whether the run or gate has ended."""
 
 
 R = TypeVar("R", bound=Running)
@@ -25,8 +25,8 @@ class Registry:
         self._lock = threading.RLock()
 
     def of_run(self, kind: type[R], query_id: str, run_id: str, make: Callable[[], R]) -> R:
-        """Return the object of this kind that belongs to a run. The first call for a run calls
-        `make` to make this object. Objects that have ended are removed.
+        """Return the object of this kind that belongs to a run. The first call for a run makes the
+        object with `make`. Each call first removes all objects that have ended.
         """
         with self._lock:
             for ended in [key for key, one in self._running.items() if one.closed]:
@@ -45,8 +45,8 @@ class Registry:
         return next((one for key, one in self._of_kind(kind) if key[1] == query_id and not one.closed), None)
 
     def ended(self, kind: type[R], query_id: str) -> R | None:
-        """Return the object of this kind that belonged to a query's last run; None if it was
-        removed.
+        """Return the object of this kind that belonged to a query's last ended run; None if there
+        was none, or if the object was removed.
         """
         return next((one for key, one in reversed(self._of_kind(kind)) if key[1] == query_id and one.closed), None)
 

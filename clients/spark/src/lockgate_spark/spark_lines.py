@@ -1,7 +1,7 @@
 """The differences between Spark 3.5 and Spark 4 in a classic session.
 
-No other module that a query runs distinguishes versions of Spark: they use members that all
-versions have. This module does not import py4j, because a Spark Connect client imports it, too.
+While a query runs, all other modules use members that every supported version of Spark has. This
+module does not import py4j, because a Spark Connect client imports it, too.
 """
 
 from collections.abc import Mapping

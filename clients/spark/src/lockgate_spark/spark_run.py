@@ -28,7 +28,7 @@ class SparkRun(Protocol):
 
     @property
     def interval_s(self) -> float:
-        """The time between two triggers; 0 if batches follow each other at once."""
+        """The time (s) between two triggers; 0 if batches follow each other at once."""
 
     @property
     def in_group(self) -> bool:
@@ -52,8 +52,8 @@ class SparkRun(Protocol):
 
 @contextmanager
 def stoppable(run: SparkRun) -> Iterator[None]:
-    """Raise `Stopped` instead of any error after `query.stop()`, which cancels Spark's jobs and so
-    makes them fail.
+    """Raise `Stopped` instead of any error that follows `query.stop()`. A stop cancels Spark's
+    jobs, which then fail.
     """
     try:
         yield

@@ -50,8 +50,8 @@ def _session_of(batch: Any) -> Any:
 
 @contextmanager
 def _log_errors_briefly() -> Iterator[None]:
-    """Log one of lockgate's errors as one sentence, and raise it again. Spark shows it later, below
-    Python's traceback.
+    """Log one of lockgate's errors as one sentence, and raise it again. Spark itself shows the
+    error only later, below Python's traceback.
     """
     try:
         yield
@@ -144,8 +144,8 @@ class ObservedFunction(_WithEventTimes):
             self._fn(batch, batch_id)
 
     def _compare(self, span: Span) -> None:
-        """Compare a batch with the group's read limit, and log if the answer differs from that of
-        the previous batch. Errors are only logged.
+        """Compare a batch with the group's read limit. Log whether the batch would wait, but only
+        if this differs from the previous batch. Errors are only logged.
         """
         try:
             with CoordinatorClient(self._coordinator) as client:

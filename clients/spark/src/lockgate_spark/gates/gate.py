@@ -32,8 +32,8 @@ class Gate:
     """One run of a gated query. `now` is a monotonic clock and `clock` the wall clock, both in
     seconds. `shown` has the gauges to keep up to date, if any.
 
-    `view` describes the wait of the batch that was passed on last; it is None if that batch has no
-    event times.
+    `view` describes how the group limited the batch that was passed on last. It is None before the
+    first batch, while a batch waits, and after a batch without event times.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class Gate:
         self._show(self.view)
 
     def done(self) -> None:
-        """Note that the batch passed on last was processed, and report that to the group. An error
-        of this report is only logged; the next batch raises it if it persists.
+        """Report to the group that the batch passed on last was processed. An error is only logged;
+        if it persists, the next batch raises it.
         """
         with self._lock:
             self._busy = False
@@ -104,16 +104,16 @@ class Gate:
             self._report()
 
     def tick(self) -> None:
-        """Report to the group between two batches, so that it learns when the gate becomes idle. Do
-        nothing while a batch waits or is processed. Errors are only logged.
+        """Report to the group between two batches, so that the group does not wait for an idle
+        gate. Do nothing while a batch waits or is processed. Errors are only logged.
         """
         with self._lock:
             if not self._busy:
                 self._report()
 
     def watch(self) -> None:
-        """Call `tick` until the run has ended, then close the gate. It needs a thread of its
-        own.
+        """Call `tick` once a second until the run has ended, then close the gate. Call this method
+        on a thread of its own.
         """
         try:
             while not self.run.ends_within(_LOOK_AGAIN_S):
@@ -125,8 +125,8 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Close the gate, and report to the group that its reader is finished, or is parked until
-        the query's next run.
+        """Close the gate, and report to the group that its reader is finished. Under AvailableNow,
+        `Coordinator(park)` parks the reader until the query's next run instead.
 
         If the run has failed, nothing is reported, and the reader keeps its lease for the restart.
         """
@@ -173,8 +173,8 @@ class Gate:
     # -- what a user sees --
 
     def _check_order(self, span: Span, batch_id: int) -> None:
-        """Warn if a batch begins below the reported watermark by more than the drift. Warn again
-        only if a later batch begins twice as far below it.
+        """Warn if a batch begins more than `max_drift` below the reported watermark. Warn again
+        only if a later batch begins more than twice as far below it.
         """
         below, drift = self._state.below_report(span), self.membership.max_drift or self._bounds.max_drift
         if below <= max(drift, 2 * self._below):
@@ -199,8 +199,8 @@ class Gate:
             check_max_wait(self.alignment, waited_s, what, self.membership.last)
 
     def _show(self, view: BatchAlignment, held_s: float | None = None) -> None:
-        """Set the gauges by `view`. `held_s` is how long the batch has waited so far; None if it is
-        passed on.
+        """Set the gauges from `view`. `held_s` is how long the batch has waited so far, in seconds;
+        None once the batch is passed on.
         """
         if self._shown is not None:
             self._shown.show(

@@ -13,8 +13,8 @@ _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 
 def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | None, int]:
-    """Compute the range of a batch's credible event times in one aggregate. Return this range, or
-    None if no row has such a time, and the number of rows without one.
+    """Return the range of a batch's credible event times, and the number of rows without a credible
+    event time. The range is None if no row has one. Spark computes both in one aggregate.
 
     `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
     `ConfigurationError` if the expression is of another type than TIMESTAMP or BIGINT.
@@ -37,8 +37,8 @@ def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | 
 
 @contextmanager
 def persisted(batch: DataFrame) -> Iterator[None]:
-    """Persist the batch, so that its source is read only once. A batch that is already persisted
-    stays persisted.
+    """Persist the batch inside the `with` block, so that its source is read only once. At the end,
+    unpersist the batch unless it was already persisted before.
     """
     level = batch.storageLevel
     ours = not level.useMemory and not level.useDisk

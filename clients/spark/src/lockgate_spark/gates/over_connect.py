@@ -61,8 +61,8 @@ def gauges_of(run: ConnectRun) -> None:
 
 def event_times(batch: Any, event_time: str) -> Any:
     """Return the event times of a batch, as the column `TIME`. The server makes the column, because
-    a client cannot make one that is null where the expression fails. Raises `UnsupportedQuery`
-    without its extension.
+    a client cannot make one that is null where the expression fails. Raises `UnsupportedQuery` if
+    the server lacks lockgate's extension.
     """
     times = hinted(batch, "times", event_time=event_time)
     with translated():

@@ -4,19 +4,20 @@ lockgate does not plan the reads of a gated query: Spark chooses a batch before 
 be seen. So the whole batch waits on its way to the user's function.
 
 **The rule.** A batch with event times `lowest` to `highest` is passed on once the group's ceiling
-is at least `lowest`. So it begins within the drift, and exceeds the ceiling by its own span at
-most. The source's options limit the size of a batch.
+is at least `lowest`. So it begins within `max_drift`, and exceeds the ceiling by at most its own span.
+The source's options limit the size of a batch.
 
-**The report.** Let `top` be the highest event time so far, including this batch. No record still to
-come, in this batch or later, is older than min(lowest, top - disorder). While a batch waits or is
-processed, the watermark is this time - 1, and the next report can reach the batch's `highest`.
-After the batch, the watermark is top - disorder - 1. A group's drift is larger than the disorder,
-so a gate that blocks its group finds its own batch below the ceiling. Therefore, as long as any
-query has a batch, some query may continue.
+**The report.** Let `top` be the highest event time so far, including this batch, and let `disorder`
+be the out-of-orderness. No record still to come, in this batch or later, is older than
+min(lowest, top - disorder). While a batch waits or is processed, the watermark is this time - 1,
+and the proposed target is the batch's `highest`. After the batch, the watermark is
+top - disorder - 1. A group's `max_drift` is larger than `disorder`, so a gate that blocks its group
+finds its own batch below the ceiling. Therefore, as long as any query has a batch, some query may
+continue.
 
 **Out of order.** The report is wrong if a later batch contains records below it, because the source
-delivers them out of order by more than `disorder`. The group has then gone on without them. If they
-lie below it by more than the drift, the gate logs a warning.
+delivers them out of order by more than `disorder`. The group has then gone on without these
+records. If they lie more than `max_drift` below the report, the gate logs a warning.
 
 **Idle.** A gate cannot see whether the source has more records. If no batch with an event time
 comes for `idle_timeout` after it was due, the gate blocks no other query until the next batch
@@ -54,8 +55,8 @@ class GateState:
     def status(self, *, joint: bool, idle: bool) -> SourceStatus | None:
         """Return the report to the group; None before the first event time.
 
-        `joint` says whether the group works through backlogs jointly. Then the report includes the
-        event time that the next report can reach. `idle` says whether the next batch is overdue.
+        `joint` says whether the group uses `catch_up: joint`. Then the report of a batch includes
+        its proposed target. `idle` says whether the next batch is overdue.
         """
         if self.batch is None and idle:
             return SourceStatus(watermark.MAX, None, idle=True)

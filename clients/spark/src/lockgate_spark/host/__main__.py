@@ -1,4 +1,4 @@
-"""`python -m lockgate_spark.host`, the command by which `HostProcess.java` starts the host.
+"""`python -m lockgate_spark.host`, the command with which `HostProcess.java` starts the host.
 
 The host ends with the driver, even if the driver is killed: the driver holds the other end of the
 host's standard input.

@@ -46,7 +46,7 @@ class HostAnswers(JavaCallback):
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
         """Return an aligned table in place of Spark's Kafka table `table`; None if `options` and
-        `conf` do not ask for alignment. Unlike `align`, this does not need the plan that reads it.
+        `conf` do not ask for alignment. Unlike `align`, this method needs no plan.
         """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
@@ -59,8 +59,8 @@ class HostAnswers(JavaCallback):
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
         """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint.
-        Depending on `question`, it reads an aligned source, the rows' event times, or the answer as
-        JSON. `given` has the arguments of `question` as JSON.
+        Depending on `question`, the new plan reads an aligned source, the rows' event times, or the
+        answer as JSON. `given` has the arguments of `question` as JSON.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
@@ -129,7 +129,9 @@ class HostAnswers(JavaCallback):
 
 
 class KeptRound:
-    """A `Round` that stores its answers in a Java map of the run, which outlives this process."""
+    """A `Round` that stores a plan's answers in a Java map of the run. The map outlives this
+    process.
+    """
 
     def __init__(self, kept: Any) -> None:
         self._kept = kept
