@@ -78,8 +78,8 @@ _CONF_HAS = "Spark's conf has"
 
 
 class Conf(Protocol):
-    """A session's conf. This protocol also fits the conf of a Spark version that is not
-    supported.
+    """A session's conf, as far as `enabled` uses it. The conf of an unsupported Spark version fits,
+    too, because `enabled` is called before the version is checked.
     """
 
     def get(self, key: str, default: str, /) -> str | None: ...

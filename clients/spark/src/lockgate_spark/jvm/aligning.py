@@ -1,5 +1,5 @@
-"""`align` for a classic session, one without Spark Connect. It replaces each Kafka source in a
-DataFrame's plan by a proxy.
+"""`align` for a classic session, which does not use Spark Connect. Each Kafka source in a
+DataFrame's plan is replaced by a proxy.
 """
 
 from collections.abc import Sequence

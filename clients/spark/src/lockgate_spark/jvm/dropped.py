@@ -37,14 +37,14 @@ class DroppedRows:
     """The rows that Spark drops as late in one run.
 
     Attributes:
-        exact: False if more rows than the dropped ones may be found.
+        exact: Whether only dropped rows are found. False if rows that Spark kept may be among them.
 
     Args:
         spark: The session.
         run: The run.
         sources: The run's sources by index.
-        follow: Whether the rows are followed to the operators. If not, all rows are found that are
-            late where they are read.
+        follow: Whether rows are followed through the plan to the operators that drop late rows. If
+            not, a row counts as dropped if its event time is late when it is read.
 
     Raises:
         UnsupportedQuery: A late row of this query cannot be followed to the operators. The text is
@@ -74,8 +74,9 @@ class DroppedRows:
             raise UnsupportedQuery(str(root(java_cause(error)).getMessage())) from None
 
     def of(self, batch: int) -> DataFrame | None:
-        """Return the rows of `batch` by operator, topic, partition and offset, each with its event
-        time and the watermark of the batch. Return None if the query drops none.
+        """Return the dropped rows of `batch`, each with its operator, topic, partition, offset and
+        event time, and with the watermark of the batch. Return None if no operator of the query can
+        drop rows.
         """
         late = self._late(batch)
         if not late:
@@ -84,8 +85,8 @@ class DroppedRows:
         return rows.withColumn("watermark", F.timestamp_millis(F.lit(self._run.late_below_in(batch))))
 
     def counts(self, batch: int) -> list[Row]:
-        """Return the number of records of `batch` whose rows were dropped, as `rows`, by source,
-        topic and partition. `oldest` is the lowest event time (ms) of such a record.
+        """Return a row for each source, topic and partition with dropped rows in `batch`. `rows` is
+        the number of records whose rows were dropped, and `oldest` their lowest event time (ms).
         """
         late = self._late(batch)
         if not late:

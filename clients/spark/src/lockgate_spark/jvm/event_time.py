@@ -39,8 +39,8 @@ def unless_it_fails(spark: Any, text: str, true: str) -> Column:
     """Return the SQL expression `text` as a column that is null where the expression fails.
 
     `true` is a condition that always holds, `OF_KAFKA` or `OF_ANY`, and the expression is only
-    evaluated under it. Without a condition, Spark computes a part that occurs several times only
-    once, in advance and outside of the `try`, so that a failure there would end the query.
+    evaluated under it. Without a condition, Spark would compute a repeated part of the expression
+    in advance and outside of `TryEval`. A failure of that part would then end the query.
     """
     parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     tried = spark._jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
@@ -66,9 +66,9 @@ class EventTime:
     @classmethod
     def over(cls, spark: Any, table: Any, text: str) -> "EventTime | None":
         """Compile the expression `text` over the columns of `table`, which is Spark's Kafka table.
-        Return None if it is Kafka's own timestamp.
+        Return None if the expression is Kafka's own timestamp.
 
-        Raises `ConfigurationError` with the reason if it cannot be event time.
+        Raises `ConfigurationError` with the reason if the expression cannot be event time.
         """
         jvm, schema = spark._jvm, table.schema()
         rows = spark._jsparkSession.createDataFrame(spark.sparkContext._jsc.emptyRDD(), schema)

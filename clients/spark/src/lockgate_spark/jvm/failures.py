@@ -20,7 +20,7 @@ log = logging.getLogger("lockgate")
 
 MOST_CHARACTERS = 1_500
 """The maximum length of an error message for Spark. Spark 4 searches some messages with a recursive
-pattern, which overflows its thread's stack if the text is long.
+pattern, which overflows the thread's stack if the text is long.
 """
 _INTERRUPTED = (
     "InterruptedException",

@@ -30,8 +30,8 @@ _judged: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class SparkMember:
-    """A class, method or field of Spark that lockgate uses. `found` says whether this Spark has it,
-    and `without_it` is the feature that does not work without it.
+    """A class, method or field of Spark that lockgate uses. `found` says whether this Spark has the
+    member, and `without_it` is the feature that does not work without the member.
     """
 
     name: str

@@ -1,12 +1,13 @@
-"""Writes the rows that Spark drops as late to a table (`Alignment(late_rows="keep")`).
+"""Writes a table of the rows that Spark drops as late (`Alignment(late_rows="keep")`).
 
-If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` finds them
-by a second reading. For a batch without late rows, only the metrics are read.
+If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` reads the
+batch again to find them. For a batch without late rows, only the metrics are read.
 
 **Exactly once.** The rows are a function of the checkpoint, so they are the same whenever they are
-computed. A batch has a folder of its own, which appears by a rename when it is complete. It is
-written after Spark has committed the batch, so a batch that runs again has nothing to undo. If the
-process ends in between, the next run first writes the missing rows of the last batch.
+computed. A batch has a folder of its own, which appears by a rename when it is complete. The folder
+is written after Spark has committed the batch, so a batch that runs again has nothing to undo. If
+the process ends between the commit and the rename, the next run first writes the missing rows of
+the last batch.
 """
 
 import logging
@@ -50,7 +51,8 @@ class KeptRows:
         """Prepare the table before the first batch; later calls do nothing. Write the late rows
         that the previous run has not written, and delete the rows of batches that are not
         committed. Raises `UnsupportedQuery` if a late row of this query cannot be traced to its
-        offset, and `ConfigurationError` if the topic for late rows cannot be used.
+        offset, `ConfigurationError` if the topic for late rows cannot be used, and `KafkaFailed` if
+        rows cannot be published to the topic.
         """
         if self._dropped is not None:
             return
@@ -72,7 +74,9 @@ class KeptRows:
         self._publish()
 
     def take(self) -> None:
-        """Write the late rows of the last batch; call it after each batch."""
+        """Write the late rows of the last batch. Call this after each batch. Raises `KafkaFailed`
+        if the rows cannot be published to the topic.
+        """
         batch = self._run.last_batch()
         if batch is None or batch == self._done:
             return
@@ -85,8 +89,9 @@ class KeptRows:
             self._publish()
 
     def sum_up(self) -> None:
-        """Log how many rows the run has written, and store the number of its last batch in the
-        checkpoint folder. Call it at the end of the run.
+        """Log how many rows the run has written. Store the number of its last batch in the
+        checkpoint folder, so that the next run does not look for late rows of that batch again.
+        Call this at the end of the run.
         """
         if self._total:
             log.warning("this run wrote %d late rows to %s", self._total, self.path)
@@ -119,8 +124,8 @@ class KeptRows:
             self._unpublished.append(batch)
 
     def _discard_after(self, batch: int) -> list[int]:
-        """Delete the rows of all batches after `batch`, and return the numbers of the others. Such
-        rows exist if the checkpoint was set back.
+        """Delete the rows of all batches after `batch`, which exist if the checkpoint was set back.
+        Return the numbers of the batches that are left in the table.
         """
         files, parent, others = self._files(), self._folder(0).getParent(), []
         for status in files.listStatus(parent) if files.exists(parent) else ():
@@ -139,7 +144,7 @@ class KeptRows:
         return list(takewhile(lambda batch: not files.exists(self._folder(batch, PUBLISHED)), newest))[::-1]
 
     def _publish(self) -> None:
-        """Publish the batches of the table that have not been published."""
+        """Publish the unpublished batches of the table, beginning with the oldest."""
         while self._topic is not None and self._unpublished:
             batch = self._unpublished[0]
             table = self._session().read.option("basePath", self.path)

@@ -1,7 +1,7 @@
 """Counts the rows that Spark drops as late (`Alignment(late_rows="count")`).
 
-If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` finds them
-by a second reading. For a batch without late rows, only the metrics are read.
+If Spark's own metric shows that an operator has dropped rows of a batch, `DroppedRows` reads the
+batch again to find them. For a batch without late rows, only the metrics are read.
 """
 
 import logging
@@ -22,9 +22,9 @@ class LateCount:
     """Counts the late rows of one run. `sources` are the run's sources by index.
 
     Attributes:
-        last: The late rows of the last batch, by source. Empty if it had none.
-        total: The late rows of all batches, by source.
-        uncounted: Why rows could not be counted; empty if they could.
+        last: The late rows of the last batch, by source. Empty if the batch had none.
+        total: The number of late rows of all batches, by source.
+        uncounted: Why the rows of some batch could not be counted; empty if all could be.
     """
 
     def __init__(self, spark: Any, run: QueryRun, sources: Mapping[int, KafkaSource]) -> None:

@@ -1,13 +1,13 @@
 """Publishes the rows of the table of late rows to a Kafka topic as well
 (`Alignment(late_rows_topic=…)`).
 
-The table decides what has been dropped, and the topic follows it: a batch is published after its
-folder in the table is complete, and then gets the empty file `_published`. A batch without this
-file is published later, before any batch that comes after it.
+A batch is published after its folder in the table is complete. Then the empty file `_published` is
+made in the folder. A batch whose folder lacks this file is published later, before any batch that
+comes after it.
 
 Spark's Kafka sink writes at least once. If one of its tasks fails, or if the process ends before
-the file is made, rows of a batch are in the topic twice. The copies are equal, and no two rows of
-the table are.
+the file is made, rows of a batch can be in the topic twice. Consumers can remove the copies,
+because no two rows of the table are equal.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,9 @@ from lockgate_spark.jvm.dropped import KafkaSource
 from lockgate_spark.jvm.failures import java_cause, root
 
 PUBLISHED = "_published"
-"""Name of the file in a batch's folder. Spark reads no file whose name begins like this."""
+"""Name of the file in the folder of a published batch. Spark reads no file whose name begins with
+an underscore.
+"""
 
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timeZone": "UTC"}
 
@@ -36,7 +38,7 @@ class LateTopic:
     @classmethod
     def checked(cls, name: str, sources: Mapping[int, KafkaSource], spark: SparkSession) -> "LateTopic":
         """Return the topic `name` on the brokers of the first of these sources. Raises
-        `ConfigurationError` if Kafka has no such topic, or if a source reads it.
+        `ConfigurationError` if the topic is missing or not accessible, or if a source reads it.
         """
         where = f"Alignment(late_rows_topic={name!r})"
         for source in sources.values():

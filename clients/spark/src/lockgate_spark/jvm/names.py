@@ -5,8 +5,8 @@ from typing import Any
 
 
 def class_name(java: Any) -> str:
-    """Return the simple name of a Java object's class, without the `$` at the end of a Scala
-    object's.
+    """Return the simple name of a Java object's class. The `$` at the end of the class name of a
+    Scala `object` is left out.
     """
     return str(java.getClass().getSimpleName()).rstrip("$")
 

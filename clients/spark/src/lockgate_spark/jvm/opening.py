@@ -71,7 +71,7 @@ class PlannedSource:
 
     Attributes:
         spark: The session.
-        joint: The alignment without `event_time`. It is the same for all sources of a query,
+        joint: The alignment without `event_time`. It must be the same for all sources of a query,
             because they share one plan.
         event_time: The source's own event time; None for Kafka's timestamp.
     """
@@ -82,18 +82,21 @@ class PlannedSource:
 
     @classmethod
     def of(cls, spark: Any, table: Any, alignment: Alignment) -> "PlannedSource":
-        """Return the aligned source for `table`, which is Spark's Kafka table."""
+        """Return the aligned source for `table`, which is Spark's Kafka table. Raises
+        `ConfigurationError` if the alignment's `event_time` is invalid for this table.
+        """
         expression = alignment.event_time
         event_time = None if expression is None else EventTime.over(spark, table, expression)
         return cls(spark, replace(alignment, event_time=None), event_time)
 
     def open(self, checkpoint: str, round_: Round | None = None) -> AlignedRun:
         """Return the aligned run of the query that opens this source with this `checkpoint`. The
-        query's first source makes it.
+        call for the query's first source makes the aligned run.
 
         Each run of a query has its own aligned run, so an aligned DataFrame may be started twice.
         `round_` stores each plan's answers, so that another process can continue the run. Raises
-        `ConfigurationError` if the query's sources have different alignments.
+        `ConfigurationError` if the query's sources have different alignments, `UnsupportedQuery`
+        if the query cannot be aligned, and `AlignmentError` if it cannot join its group.
         """
         run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
 
@@ -132,8 +135,8 @@ def aligned_run_of(batch: Any) -> AlignedRun | None:
 
 
 def _on_a_thread(spark: Any) -> Begin:
-    """Return a function that calls its argument on a new thread, and returns another function,
-    which interrupts this thread in Java.
+    """Return a function `begin`, which runs its argument on a new thread. `begin` returns a
+    function that interrupts this thread in the JVM.
     """
 
     def begin(function: Callable[[], None]) -> Callable[[], object]:

@@ -107,7 +107,8 @@ class QueryRun:
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
         """Return the run of the batch that the logical plan `plan` reads; None if it reads none.
 
-        Spark Connect needs it, because a client sees the batch in another session than the run's.
+        Spark Connect needs this method, because a client sees the batch in another session than the
+        run's.
         """
         for leaf in each(plan.collectLeaves()):
             if class_name(leaf) == "LogicalRDD":
@@ -195,8 +196,8 @@ class QueryRun:
         return None if batch is None else int(batch.batchWatermarkMs()) or None
 
     def late_below_in(self, batch: int) -> int:
-        """Return the watermark (ms) at or below which Spark drops rows of `batch`. It is 0 if the
-        offset log does not have it.
+        """Return the watermark (ms) at or below which Spark drops rows of `batch`; 0 if the offset
+        log does not have this watermark.
 
         This is the watermark that Spark has logged with the previous batch. If the query's conf
         forbids several stateful operators in a plan, it is the watermark logged with `batch`.
@@ -243,7 +244,9 @@ class QueryRun:
         return query_watermarks(self.execution.logicalPlan(), self.jvm, self._sources.index)
 
     def last_batch(self) -> int | None:
-        """Return the number of the last batch; None before the first one."""
+        """Return the number of the run's last batch, whether it is done or not; None before the
+        first one.
+        """
         last = self.execution.lastExecution()
         return None if last is None else int(last.currentBatchId())
 
@@ -285,11 +288,11 @@ class QueryRun:
 
 
 def _state_operator(java: Any, join_stores: int) -> StateOperator:
-    """Return a stateful operator from a progress report. It is `repeated` if tasks may have
-    computed a partition more than once, since Spark's figures then count the rows of each time.
+    """Return a stateful operator of Spark's query progress. The operator is `repeated` if tasks may
+    have computed a partition more than once, since Spark then counts dropped rows more than once.
 
-    This shows in the number of state stores that were opened: computed once, a partition opens one,
-    or `join_stores` in a join. If Spark reports no number, the operator is `repeated` as well.
+    A partition that is computed once opens one state store, or `join_stores` in a join. So the
+    operator is `repeated` if more stores were opened, or if Spark reports no number of stores.
     """
     name, partitions = str(java.operatorName()), int(java.numShufflePartitions())
     stores = partitions * (join_stores if name == "symmetricHashJoin" else 1)

@@ -1,7 +1,7 @@
 """A query's gauges in Spark's metrics system, for any sink that is configured there.
 
-They exist if Spark's own gauges of a streaming query do, that is, if
-`spark.sql.streaming.metricsEnabled` is set.
+As with Spark's own gauges of a streaming query, `spark.sql.streaming.metricsEnabled` switches them
+on.
 """
 
 import logging

@@ -1,9 +1,9 @@
 """The Python half of a proxy for an object of Spark. `StandIn.java` is the Java half.
 
-Spark calls the Java half. It passes calls of the methods in `ANSWERS` on to Python, and all others
-to Spark's own object. A Python error never reaches Java as an exception, since py4j would put
-Python's whole traceback into the message that Spark shows. Instead Python returns one sentence, and
-the Java half throws it.
+Spark calls the Java half, which passes calls of the methods in `ANSWERS` on to Python, and all
+others to Spark's own object. A Python error never reaches Java as an exception, since py4j would
+put Python's whole traceback into the message that Spark shows. Instead, Python returns one
+sentence, and the Java half throws an exception with this sentence.
 """
 
 import logging
@@ -85,8 +85,8 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """A proxy for Spark's object `java`, which implements `INTERFACES`. It answers the methods in
-    `ANSWERS`, and `java` answers all others.
+    """A proxy for Spark's object `java`. The proxy implements the Java interfaces `INTERFACES` and
+    answers the methods in `ANSWERS`; `java` answers all others.
 
     `stand_in` is the Java half, if it exists already and calls this object. `tasks` is a Java
     function that changes the tasks that Spark has planned for a batch.

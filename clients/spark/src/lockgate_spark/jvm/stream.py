@@ -190,8 +190,9 @@ class Stream(SparkProxy):
         return metrics
 
     def _keep_late_rows(self, step: Callable[[KeptTable], None]) -> None:
-        """Call `step` with the table of late rows, if there is one. In observe mode, an error is
-        only logged unless the table cannot be kept at all.
+        """Call `step` with the table of late rows, if there is one. In observe mode, errors are
+        only logged, because the query must run as without lockgate. `UnsupportedQuery`,
+        `ConfigurationError` and errors of a query that was stopped are raised in both modes.
         """
         if self._aligned.kept is None:
             return
@@ -254,7 +255,7 @@ class Stream(SparkProxy):
 def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
     """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
     with the run and the source's index. If an error occurs, the run is ended and the error is
-    raised.
+    raised: `ConfigurationError`, for example, if two sources have the same index.
     """
     try:
         index = source_index(checkpoint)
@@ -288,8 +289,9 @@ def _offsets(java: Any) -> Offsets:
 
 
 def _most_rows(limit: Any) -> int | None:
-    """Return the maximum number of offsets that a `ReadLimit` allows in a batch; None for no
-    limit.
+    """Return the maximum number of offsets that a `ReadLimit` allows in a batch; None for no limit.
+    Raises `ConfigurationError` for a maximum below 1, and `UnsupportedQuery` for other limits than
+    a number of offsets.
     """
     name = class_name(limit)
     if name == "ReadMaxRows":
@@ -309,8 +311,8 @@ def _most_rows(limit: Any) -> int | None:
 
 
 def _least_rows(limit: Any) -> Least | None:
-    """Return the number of offsets that a `ReadLimit` waits for, and the longest wait; None if it
-    does not wait.
+    """Return the number of offsets that a `ReadLimit` waits for, and the longest wait (ms); None if
+    the limit has no such number.
     """
     name = class_name(limit)
     if name == "ReadMinRows":

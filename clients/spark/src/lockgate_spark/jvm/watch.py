@@ -27,7 +27,9 @@ class Watch:
         return bool(java.comes(int(seconds * 1000)))
 
     def topics(self) -> list[str]:
-        """Return the topics that the source's client may describe. Raises the JVM's errors."""
+        """Return the topics that the source's client has permission to describe. Raises the JVM's
+        errors.
+        """
         return str(self._opened().topics(_LIST_MS)).splitlines()
 
     def _opened(self) -> Any:

@@ -82,8 +82,8 @@ def _reader(leaf: Any, stream: Any) -> str | None:
 
 
 def _origin(expression: str | None, columns: list[Origin]) -> Origin:
-    """Return the origin of the SQL `expression`, from the origins of all its columns. If it is
-    None, return the origin of the first column.
+    """Return the origin of the SQL `expression`, from the origins of all its columns. If
+    `expression` is None, return the origin of the first column.
     """
     if expression is None:
         return columns[0]
