@@ -4,8 +4,8 @@ lockgate does not plan the reads of a gated query: Spark chooses a batch before 
 be seen. So the whole batch waits on its way to the user's function.
 
 **The rule.** A batch with event times `lowest` to `highest` is passed on once the group's ceiling
-is at least `lowest`. So it begins within `max_drift`, and exceeds the ceiling by at most its own span.
-The source's options limit the size of a batch.
+is at least `lowest`. So the batch begins within `max_drift`, and exceeds the ceiling by at most its
+own span. The source's options limit the size of a batch.
 
 **The report.** Let `top` be the highest event time so far, including this batch, and let `disorder`
 be the out-of-orderness. No record still to come, in this batch or later, is older than
