@@ -86,8 +86,8 @@ def alignment_of(batch: DataFrame) -> BatchAlignment | None:
     query.
 
     For a gated query, return the read limit, the blockers and the target (the highest event time)
-    of this batch. Return None if the query is not aligned, if Spark replays the batch from the
-    checkpoint, or if a gated batch has no event times.
+    of this batch. Return None if the query is neither aligned nor gated, if Spark replays the batch
+    of an aligned query from the checkpoint, or if a gated batch has no event times.
     """
     if is_connect(batch):
         # a gate runs in this very process, which Spark starts for one query

@@ -95,8 +95,8 @@ class PlannedSource:
 
         Each run of a query has its own aligned run, so an aligned DataFrame may be started twice.
         `round_` stores each plan's answers, so that another process can continue the run. Raises
-        `ConfigurationError` if the query's sources have different alignments, `UnsupportedQuery`
-        if the query cannot be aligned, and `AlignmentError` if it cannot join its group.
+        `ConfigurationError` if the query's sources have different alignments, and
+        `UnsupportedQuery` if the query cannot be aligned.
         """
         run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
 
