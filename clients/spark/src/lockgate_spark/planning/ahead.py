@@ -1,11 +1,11 @@
 """Splits that are stopped by a record whose timestamp is ahead of the clock.
 
 Such a record is not read until the clock reaches its time, and all records behind it wait, too. The
-other splits are still read, and Spark's watermark rises. So a record that waits behind the stopped
-one may be late by the time it is read. This module counts such records, as far as they can be seen.
+other splits are still read, and Spark's watermark rises. So the waiting records may be late by the
+time they are read. This module counts the late ones, up to the first record that is not late.
 
-While a split is stopped, the records that arrive in it show whether that one record or the driver's
-clock (`driver_clock`) is wrong.
+While a split is stopped, the records that arrive in it show whether the stopping record or the
+driver's clock (`driver_clock`) is wrong.
 """
 
 import logging
@@ -77,8 +77,8 @@ class Ahead:
 
     def why(self, key: Key, now: int) -> str:
         """Return the reason why the split `key` is stopped at `now` (wall clock in ms), as the end
-        of a sentence that begins with the name of the split. Return an empty text if it is not
-        stopped.
+        of a sentence that begins with the name of the split. Return an empty text if the split is
+        not stopped, or has been stopped for less than a second.
         """
         if key not in self.stopped:
             return ""

@@ -4,12 +4,12 @@ Spark asks each source where the next batch ends. The first source in Spark's or
 Spark asks it, the plan for all sources is made, and the others are answered from that plan. So all
 parts of a batch come from one plan.
 
-A plan begins where the last batch ended. For the leader, this is the `start` that Spark passes,
-since Spark commits a batch to its sources only when it builds the next one. For another source, it
-is the offsets of its last answer. After a restart, it is the end of the last batch in the
-checkpoint's offset log.
+A plan begins where the last batch ended. For the leader, this is the `start` that Spark passes.
+Spark has not passed the `start` of the other sources yet, so the offsets of their last answers are
+used. After a restart, it is the end of the last batch in the checkpoint's offset log.
 
-While nothing may be read, a plan answers `start`, and Spark asks again (`idle_wait`, `held_plan`).
+While nothing may be read, each source answers with its `start`, and Spark asks again (`idle_wait`,
+`held_plan`).
 """
 
 import logging
@@ -56,7 +56,7 @@ class Round(Protocol):
 
 
 class KeptTable(Protocol):
-    """The table to which the late rows of a run are written. `path` is its path."""
+    """The table at `path` to which the late rows of a run are written."""
 
     path: str
 
@@ -73,7 +73,10 @@ class KeptTable(Protocol):
 
 
 class LateCounter(Protocol):
-    """The count of a run's late rows, by source. `uncounted` says why there is none."""
+    """The count of a run's late rows, by source. `last` has those of the last batch, and `total`
+    those of all batches. `uncounted` is the reason why rows could not be counted; empty if they
+    could.
+    """
 
     last: dict[int, BatchLoss]
     total: Counter[int]
@@ -91,9 +94,9 @@ class AlignedRun:
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits for a
     number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
-    another thread; it makes the requests for the next plan while Spark runs a batch. The run keeps
-    `gauges` and `report` up to date, if there are any. `round_` stores each plan's answers, so that
-    another process can continue the run; if it is None, they are not stored.
+    another thread, so that the requests for the next plan are made while Spark runs a batch. The
+    run keeps `gauges` and `report` up to date, if there are any. `round_` stores each plan's
+    answers, so that another process can continue the run; if it is None, they are not stored.
     """
 
     def __init__(
@@ -301,8 +304,8 @@ class AlignedRun:
         self._tell_report(lambda report: report.finish(self.run.failed()))
 
     def _tell_report(self, tell: Callable[[RunReport], None]) -> None:
-        """Call `tell` with the report, if there is one. Its errors are only logged, so that they do
-        not stop the query.
+        """Call `tell` with the report, if there is one. Errors are only logged, so that they do not
+        stop the query.
         """
         if self._report is None:
             return
@@ -370,7 +373,7 @@ class AlignedRun:
             self._gauges.show_held(planned.plan, self._planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Remember `offsets` as the last answer to a source. If they are empty because all topics
+        """Remember `offsets` as the last answer for a source. If they are empty because all topics
         of the source were deleted, keep the previous answer, as Spark does.
         """
         if offsets or index not in self._served:

@@ -12,8 +12,9 @@ Spark uses the lowest of several watermarks, so the longest delay counts. With
 largest one that was measured, up to half of `max_drift`, so that a single record from yesterday
 cannot use up the drift of the whole group. If a larger one was measured, a warning is logged
 (`telemetry.out_of_order`). If fewer than `ENOUGH` records of a split were compared, plans assume
-half of `max_drift` for it. This costs nothing if no producer lags, because the clock then bounds
-how far other splits may go. If this split lags, the others wait for it that much longer.
+half of `max_drift` for it. This assumption costs nothing if no producer lags, because the clock
+then limits how far the other splits may be read. If the split's producer lags, the others wait for
+the split that much longer.
 """
 
 from collections.abc import Mapping
@@ -47,7 +48,7 @@ def delay_of(run: Checkpointed) -> int | None:
 
 def needed_delay(bounds: Bounds, in_payload: bool) -> int:
     """Return the shortest watermark delay (ms) with which no row is late. `in_payload` says whether
-    an event time is in the payload.
+    the event time of a source is in the payload.
     """
     return bounds.max_drift + (bounds.disorder if in_payload else 0)
 
@@ -58,9 +59,10 @@ def own_bounds(
     """Return the bounds of the query's plans.
 
     `delay` is the watermark delay, `seen` the measured out-of-orderness, and `group_drift` the
-    drift of the query's group, all in ms. If neither the user nor a group sets `max_drift`, the
-    default is shortened to what `delay` allows. If the user set no `max_out_of_orderness`, it is
-    `seen`, up to half of the drift. `idle_timeout` does not depend on the delay.
+    drift of the query's group, all in ms. `in_payload` says whether the event time of a source is
+    in the payload. If neither the user nor a group sets `max_drift`, the default is shortened to
+    what `delay` allows. If the user set no `max_out_of_orderness`, it is `seen`, up to half of the
+    drift. `idle_timeout` does not depend on the delay.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -90,9 +92,9 @@ class QueryBounds:
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Return `backlogs` with the largest out-of-orderness that plans allow for in each split of
-        which few records were compared. If the user has set `max_out_of_orderness`, return them
-        unchanged.
+        """Set the out-of-orderness of each split of which few records were compared to the largest
+        one that plans allow for, and return the new backlogs. If the user has set
+        `max_out_of_orderness`, return `backlogs` unchanged.
         """
         if self.are_promised:
             return backlogs
@@ -126,7 +128,8 @@ class QueryBounds:
 
     def spark_watermark(self, read_upto: int) -> int:
         """Return Spark's watermark (ms) after all records up to the event time `read_upto` (ms)
-        were read. It is at least the one in the checkpoint, and MIN if there is none.
+        were read. The result is never below the watermark in the checkpoint. It is MIN if the query
+        has no watermark.
         """
         by_run = watermark.MIN if self.delay is None else watermark.add(read_upto, -self.delay)
         return max(by_run, self._stored_watermark)

@@ -65,8 +65,8 @@ def source_reports(
 ) -> dict[int, SourceStatus]:
     """Return the report of each source. Each source is a reader with its own watermark.
 
-    `reach` is the event time (ms) that the common plan can reach; None if it is not reported.
-    `states` has the states of the splits in the last plan that was carried out.
+    `reach` is the query's proposed target (ms); None if it is not reported. `states` has the states
+    of the splits in the last plan that was carried out.
     """
     watermarks = draft.reported_watermarks()
     reports = {}

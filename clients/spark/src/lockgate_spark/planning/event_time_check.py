@@ -1,12 +1,13 @@
 """The check for an `event_time` that gives a time for no record at all, because a field is misspelt
-or the topic contains something else. Such a query is ended, since nothing of it could be aligned.
+or the topic contains something else. A query with such an expression is ended, since none of its
+records could be aligned.
 
-**The rule.** Until a source has shown an event time, each plan that finds only unread records
-without one inspects the last `LOOKED` records of its splits. It ends the query if at least one of
-them has a value, and none has an event time. So a query is not ended by an empty topic, by records
-without a value, or by one partition without times if others have times. Once a source has given an
-event time, its query is never ended: later records without a time are left out with a warning
-(`left_out`).
+**The rule.** As long as no record of a source has had an event time, each plan looks for one among
+the unread records. If there is none, the last `LOOKED` records of each split are inspected. The
+query is ended if at least one of these has a value, and none has an event time. So a query is not
+ended by an empty topic, by records without a value, or by one partition without times if others
+have times. Once a source has shown an event time, it is not checked again: later records without a
+time are left out with a warning (`left_out`).
 """
 
 import json
@@ -32,7 +33,7 @@ class EventTimeCheck:
 
     def check(self, unread: Unread) -> None:
         """Inspect the sources that have not shown an event time yet. Raises `ConfigurationError` if
-        the `event_time` of one gives no time.
+        the `event_time` of a source gives no time.
         """
         for i, source in unread.sources.items():
             if i in self._shown:

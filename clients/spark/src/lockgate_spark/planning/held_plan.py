@@ -1,9 +1,9 @@
 """The wait inside Spark's call of `latestOffset`, while a plan reads nothing although records are
 unread.
 
-Under most triggers, the wait is one step of 0.1 seconds. If the group limits the query, it lasts
-until the query's next trigger is due. It also lasts longer for a producer that has not shown its
-lag yet, and for a record that can be read within a second.
+Under most triggers, the wait is one step of 0.1 seconds. If the group limits the query, the wait
+lasts until the query's next trigger is due. It is also longer if a producer has not shown its lag
+yet, or if a record can be read within a second.
 
 Under `Trigger.AvailableNow`, Spark would take an empty batch for the end of the data. So the wait
 lasts until a record may be read, or until further waiting does not help and the run leaves the
@@ -46,8 +46,8 @@ class HeldPlans:
 
     def holds(self, planned: Planned) -> bool:
         """Return whether the query waits instead of carrying out `planned`. It waits if the plan
-        reads nothing and pauses splits. It does not wait in observe mode, or for a larger batch, or
-        for the end of a window that is still open.
+        reads nothing and pauses splits. It does not wait in observe mode, after it was stopped, for
+        a larger batch, or for the end of a window that is still open.
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off
@@ -65,7 +65,8 @@ class HeldPlans:
 
         The first plan is `held`, and `plan_again` makes the next one. `show` is called with each
         plan that is not carried out. `careful` returns whether the query waits for a split whose
-        producer is not known yet. Raises `WaitedTooLong`.
+        producer has not shown its lag yet. Raises `WaitedTooLong` if a run under AvailableNow waits
+        longer than `max_wait`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -93,8 +94,8 @@ class HeldPlans:
         return planned
 
     def pause(self, seconds: float) -> None:
-        """Wait for at most `seconds`. The wait ends early if the group's event changes, or if the
-        run ends.
+        """Wait for at most `seconds`. The wait ends early if news of the group may change the next
+        plan, or if the run ends.
         """
         if self._membership is None:
             self._sleep(seconds)
@@ -108,14 +109,16 @@ class HeldPlans:
             self._sleep(STEP_S)
 
     def _will_rise_to(self, plan: Plan[Key]) -> bool:
-        """Return whether the horizon, which rises with the clock, reaches the first unread record
-        within `idle_timeout`. It does not for a record stamped 2099.
+        """Return whether the plan's ceiling, which rises with the clock, reaches the first unread
+        record within `idle_timeout`. It does not reach a record stamped 2099.
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 
 
 def _first_held(plan: Plan[Key]) -> int:
-    """Return the event time (ms) of the first record that a plan leaves unread."""
+    """Return the event time (ms) of the first record that a plan leaves unread; MAX if none is
+    known.
+    """
     return min(
         (split.next.event_time for split in plan.splits.values() if split.next is not None), default=watermark.MAX
     )

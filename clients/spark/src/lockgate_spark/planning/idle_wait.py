@@ -1,11 +1,12 @@
 """The wait of a query after a plan that read nothing, since Spark asks for the latest offset up to
 a hundred times a second.
 
-**Idle**: everything is read. The plan stays valid until a record comes, and at most for a second,
-because only the next plan sees new partitions and the time. The broker is not asked for the ends
-again and again. Instead, it gets one long poll, which it answers as soon as there is a record. Each
-call of Spark waits for that answer for at most `STEP_S`. So Spark asks ten times a second, and may
-find records of an unaligned source a tenth of a second later. `query.stop()` interrupts the wait.
+**Idle**: everything is read. The plan stays valid until a record comes, but for a second at most,
+so that the next plan can include new partitions and the present time. The broker is not asked for
+the ends again and again. Instead, it gets one long poll, which it answers as soon as there is a
+record. Each call of Spark waits for that answer for at most `STEP_S`. So Spark asks ten times a
+second, and may find records of an unaligned source a tenth of a second later. `query.stop()`
+interrupts the wait.
 
 **Held**: records are unread, but may not be read yet. The next plan is made `HELD_S` later.
 """

@@ -1,17 +1,18 @@
 """Windows with missing records: some were deleted, or lie before the offset at which the query
 begins to read.
 
-**The rule.** A split is read without a gap if its next batch begins where the last one ended, or at
-offset 0, and if its log begins no later. Otherwise records are missing: `startingTimestamp` or
-`startingOffsets` began within the log, retention or `delete_records` deleted unread records, or a
-query without slices read them. A missing record can be as late as
+**The rule.** A split is read without a gap if its next batch begins where the last one ended (at
+offset 0 if there was none), and its log does not begin later. Otherwise records are missing:
+`startingTimestamp` or `startingOffsets` began within the log, retention or `delete_records` deleted
+unread records, or a query without slices read them. Apart from `disorder`, a missing record is no
+later than
 
-* the last record before the offset, if the log still has it (`logs.before`),
+* the last record before the split's position, if the log still has it (`logs.before`),
 * otherwise the first record that is left,
-* otherwise the clock, if the log is empty and begins above 0.
+* otherwise the present time, if the log is empty and begins above 0.
 
-`disorder` is added. A window that begins at or below the resulting time may lack records. A window
-that begins above it is complete.
+A window that begins at or below this time plus `disorder` may lack records. A window that begins
+above it is complete.
 """
 
 from collections.abc import Iterable, Mapping
@@ -75,9 +76,10 @@ class InterruptedSlices:
                 self._measure(i, gone, begins, seen)
 
     def took(self, ends: Mapping[int, Offsets], start: int, disorder: int) -> None:
-        """Note `ends`, the offsets at which the planned batch ends, by source. Then remove from
+        """Store `ends`, the offsets at which the planned batch ends, by source. Then remove from
         `upto` each split whose missing records are all older than `start`, the event time (ms) at
-        which the batch's windows begin. `disorder` is in ms.
+        which the batch's windows begin. Records are assumed to be out of order by up to `disorder`
+        (ms).
         """
         self._joins = {(i, split): end for i, of_source in ends.items() for split, end in of_source.items()}
         kept = {
