@@ -1,14 +1,15 @@
 """The producer lags of a query's splits, kept beside its checkpoint so that a restart can use them.
 
 **When.** The lags are written at the end of a run. They are also written by each plan that has seen
-a producer exceed its written lag (`Shown.covers`), before that plan is carried out. So after a
-kill, the margin of the next run covers the lags that were not written. If a producer only shows its
-written lag again, the lags are written every half hour.
+a producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is
+carried out. A smaller excess may be lost if the process is killed. It does no harm, because the
+next run waits for a quarter more than the written lag. If a producer only shows its written lag
+again, the lags are written every half hour.
 
 **Form.** Each kept text is JSON with the `FORMAT`, the text's number and, for each split, the
 values of a `Shown`, which is the state of its producer (`lockgate.plan.producer_lag`). If the file
-system cannot store it, one warning is logged and the query continues; the next run then measures
-the lags again.
+system cannot store a text, one warning is logged and the query continues; the next run then
+measures the lags again.
 """
 
 import json
@@ -97,8 +98,8 @@ class _Text:
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the lags in a text, whose parsed JSON is `value`. Raises
-    `ValueError`.
+    """Return the number and the lags in a text, whose parsed JSON is `value`. Raises `ValueError`
+    if the text is not valid.
     """
     text = from_json(_Text, value)
     by_source = text.splits.items()

@@ -3,9 +3,9 @@ answers as one value.
 
 The second step, the draft, needs the highest event time that the budgets allow. This is found by a
 search in which each request to Kafka depends on the answer to the previous one. So the search is
-part of the look, and the steps after it are pure. A later step may lack an answer, for example the
-offsets at which the logs pass the group's ceiling. Then it raises `Unasked`, `Looker.add` requests
-the answer, and the step begins again.
+part of the look, and the steps after it make no requests to Kafka. A later step may lack an answer,
+for example the offsets at which the logs pass the group's ceiling. Then it raises `Unasked`,
+`Looker.add` requests the answer, and the step begins again.
 """
 
 from collections.abc import Mapping
@@ -80,7 +80,10 @@ class Looker:
         """Return a look at the unread records from `positions` on. While the last look is valid, it
         is returned again, unless `again` is true. Each call also measures the producers' lags.
 
-        `read_upto` is the event time (ms) up to which this run has read.
+        `read_upto` is the event time (ms) up to which this run has read. Raises
+        `ConfigurationError` if an `event_time` gives no time for any record, and `UnsupportedQuery`
+        if the first look finds that the query's watermarks use other event times
+        (`check_event_time`).
         """
         now, last = self._clock(), self.last
         self.producers.follow(self._sources)

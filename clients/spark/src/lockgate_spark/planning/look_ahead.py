@@ -1,10 +1,11 @@
 """The look at the logs for the next plan, made while Spark runs the batch before it.
 
 A look depends only on the positions, which are known as soon as a batch is planned. A plan made
-from an earlier look is just as safe, because the horizon allows for records still to come; it is
-only less fresh. So a look ahead is used if the budgets limit its batch. It is only made after a
-batch that the budgets limited, too. In live operation, the budgets do not limit the batches, so the
-look is made when Spark asks for the plan.
+from an earlier look loses no rows either, because every plan allows for records that are still to
+come. It only misses the newest records, and these do not matter if the budgets limit the batch. So
+a look ahead is made only after a batch that the budgets limited, and used only if they limit the
+next batch, too. In live operation, the budgets do not limit the batches, so the look is made when
+Spark asks for the plan.
 """
 
 import logging
@@ -39,8 +40,7 @@ class LookAhead:
     """Makes the looks ahead of one run, on the thread that `begin` starts. If `begin` is None, it
     makes none.
 
-    While a look is under way, only its own thread may use `looker`, until `take` or `end` has
-    returned.
+    Once a look has begun, only its own thread may use `looker`, until `take` or `end` has returned.
     """
 
     def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:

@@ -1,13 +1,13 @@
 """The check for streams that are not aligned, in a query that has aligned ones.
 
 **Under one watermark.** Spark's watermark follows the highest event time of all streams under its
-`withWatermark`. So a stream that is not aligned moves it past rows of the aligned ones, and past
-its own. If it is a Kafka stream, which could be aligned, the query is refused. With
-`other_event_time="warn"`, and for any other stream, a warning is logged instead.
+`withWatermark`. So a stream that is not aligned can move this watermark past rows of the aligned
+streams, and past its own rows. If it is a Kafka stream, which could be aligned, the query is
+refused. With `other_event_time="warn"`, and for any other stream, a warning is logged instead.
 
 **Under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no aligned
 row late. Its own rows may be late, as in plain Spark. With `multipleWatermarkPolicy=max`, Spark
-uses the highest one.
+uses the highest one. Then an unaligned stream can make aligned rows late, and a warning is logged.
 """
 
 import logging

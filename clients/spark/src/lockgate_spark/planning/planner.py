@@ -75,7 +75,8 @@ class Planner:
 
     def plan(self, positions: Mapping[int, Offsets]) -> Planned:
         """Report to the group, and return the plan for the records from `positions` on. The plan is
-        not carried out yet.
+        not carried out yet. Raises the errors of `Looker.look`, `LookAhead.take` and
+        `Membership.exchange`.
         """
         began = self._ticks()
         look = self.ahead.take(positions) or self.looker.look(positions, self._read_upto)
@@ -97,8 +98,8 @@ class Planner:
         return planned
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Carry out a plan: show it through the observer, and record it in the logs and the slices.
-        Return the offsets at which each source's batch ends.
+        """Carry out a plan: pass it to the observer, and store where its batch ends in each
+        source's `log` and in the slices. Return the offsets at which each source's batch ends.
         """
         plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
@@ -128,7 +129,7 @@ class Planner:
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
         """Begin the look for the plan that follows the last one that was carried out. Call it once
-        all sources have their ends, which are `positions`.
+        Spark has received the ends of all sources, which are `positions`.
         """
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
@@ -180,8 +181,8 @@ class Planner:
     # -- inside --
 
     def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
-        """Make the draft of a look, which shows how far the query gets without its group, and
-        report to the group. Return the draft, and the group's ceiling.
+        """Make the draft of `look`: how far the query would get without its group. Report it to the
+        group, and return it with the group's ceiling.
         """
         self._look, drafted = look, draft(look)
         return drafted, self._exchange.ceiling(look, drafted)
@@ -211,7 +212,7 @@ class Planner:
         self.observer.planned(planned.plan, look.unread, drafted, context)
 
     def _record(self, planned: Planned) -> None:
-        """Add the plan to the process's history, if the query is in a group that may limit it."""
+        """Add the plan to the process's history, if the query follows the ceiling of a group."""
         if self._membership is None or self._observes:
             return
         plan, source = planned.plan, self._membership.source

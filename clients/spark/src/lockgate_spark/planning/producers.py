@@ -6,8 +6,9 @@ with it. Otherwise each split's bound is the lag that its own producer has shown
 (`lockgate.plan.producer_lag`), after a wait at the start (`startup_grace`). The lags are kept
 beside the checkpoint for the next run.
 
-With window-aligned batches, a window is closed `idle_timeout` after its end. If the user has not
-set that, a window is closed a minute after its end, or later if a producer has shown a larger lag.
+With window-aligned batches, plans wait for records of a window until `idle_timeout` after its end.
+If the user has not set `idle_timeout`, they wait for a minute, or longer if a producer has shown a
+larger lag.
 """
 
 import logging
@@ -128,7 +129,8 @@ class Producers:
 
     def begin(self, max_drift: int) -> None:
         """Log at the start of a run how far behind the clock the query runs while a partition is
-        silent. Do nothing unless `idle_timeout` is longer than `max_drift` (ms).
+        silent. Do nothing with window-aligned batches, or unless `idle_timeout` is longer than
+        `max_drift` (ms).
         """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
@@ -227,11 +229,13 @@ class Producers:
         return backlogs
 
     def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
-        """Begin the wait for splits whose producer has not shown its lag, if such a split delays a
-        record. Call it with each plan.
+        """Begin the wait for splits whose producer has not shown its lag yet. Call it with each
+        plan. Do nothing if `idle_timeout` is set, or if batches are window-aligned.
 
-        `limit` is the reason why the plan would read no further without the group. In a group, the
-        reports may delay other queries, so the wait begins at once.
+        In a group, the wait begins at once, because the reports on these splits may delay other
+        queries. Otherwise it begins once a plan is limited by a split of this query. `limit` is the
+        reason why the plan would read no further without the group, and `now` is the wall-clock
+        time in ms.
         """
         if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
@@ -249,7 +253,7 @@ class Producers:
         true.
 
         Lags up to half of `max_drift` (ms) need not be kept, since they raise no bound. Nothing is
-        written while the wall clock and the monotonic clock disagree.
+        written if `idle_timeout` is set, or while the wall clock and the monotonic clock disagree.
         """
         if self._kept is not None and self.learns and self._clock.steady:
             self._kept.keep(self._lags, max_drift // 2, at_once)
@@ -276,8 +280,8 @@ class Producers:
         return found
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
-        """Return whether a split's first unread record is more than `bound` (ms) older than the
-        latest record that was read.
+        """Return whether `head`, a split's first unread record, is more than `bound` (ms) older
+        than the first unread record of an earlier plan.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 
@@ -348,8 +352,8 @@ class Producers:
         return before if lag.hidden_since is None else lag.hidden_since
 
     def _look_at_unknown(self, unread: Unread, now: int) -> None:
-        """Measure the lag of each split whose producer had not shown its lag, from the first record
-        that was appended after the first look at the split.
+        """Measure the lag of each split whose producer has not shown its lag yet, from the first
+        record that was appended after the first look at the split.
         """
         asked: dict[int, dict[str, tuple[int, int]]] = {}
         for (i, split), (first_end, _) in self._first.items():

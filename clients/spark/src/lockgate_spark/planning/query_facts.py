@@ -1,8 +1,9 @@
 """The reader stats that a run reports to its group besides its watermarks. They are meant for
 monitoring.
 
-All of them are known anyway, except for Kafka's timestamps that `stamps` looks up. Nothing here
-asks Kafka, counts rows or runs a job, and a query without a group makes no stats.
+All values are known from planning anyway, except for Kafka's timestamps, which `stamps` looks up.
+So this module asks Kafka nothing, counts no rows and runs no job. A query without a group makes no
+stats.
 
 **The event-time rate** is the rise of the reported watermark over the last minute. So it falls to 0
 within a minute while the query waits. If batches are longer than a minute, it is measured over the
@@ -30,7 +31,7 @@ class WatermarkPace:
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
 
     def seen(self, watermark: int, now: float) -> int | None:
-        """Note the `watermark` (ms) at the time `now` of a monotonic clock (s).
+        """Add the `watermark` (ms) at the time `now` of a monotonic clock (s) to the measurement.
 
         Return the watermark's rise in ms per second; None without a watermark, or if too little
         time has passed.
@@ -57,7 +58,7 @@ class QueryFacts:
         self._late: dict[int, int] = {}
 
     def count_late(self, index: int, total: int) -> None:
-        """Note that `total` rows of the source `index` were late in the run so far."""
+        """Set the number of late rows of the source `index` in the run so far to `total`."""
         self._late[index] = total
 
     def added(
@@ -70,8 +71,8 @@ class QueryFacts:
         """Return `statuses` with the reader stats added.
 
         `rows_saved` is an estimate for the whole query, and is added to the first source only.
-        `lags` has the lag (ms) of each split's producer, and `retained` has the time until which
-        Kafka keeps unread records, by source.
+        `lags` has the lag (ms) of each split's producer. `retained` has, by source, the time until
+        which Kafka keeps the unread records of paused splits.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():
