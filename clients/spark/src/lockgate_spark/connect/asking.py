@@ -27,7 +27,7 @@ LACKS = (
 
 
 def ask(df: Any, question: str, **given: object) -> Any:
-    """Return the extension's answer to `question` about `df`. `given` are the question's arguments.
+    """Return the extension's answer to `question` about `df`. `given` has the question's arguments.
 
     Raises the error that the extension reports, and `UnsupportedQuery` if the server has no
     extension.
@@ -41,7 +41,9 @@ def ask(df: Any, question: str, **given: object) -> Any:
 
 
 def hinted(df: Any, question: str, **given: object) -> Any:
-    """Return `df` with `question` as a hint. The server's extension replaces it by the answer."""
+    """Return `df` with `question` as a hint. The server's extension replaces the hinted DataFrame
+    by the answer.
+    """
     return df.hint(HINT, question, json.dumps(given))
 
 

@@ -2,7 +2,7 @@
 status of a query.
 
 To align a stream, its DataFrame gets a hint with the alignment as options. A token travels in the
-session's conf instead, because Spark's UI shows plans.
+session's conf instead, because Spark's UI shows plans with their hints.
 """
 
 import json

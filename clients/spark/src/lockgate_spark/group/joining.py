@@ -35,8 +35,9 @@ def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
 
 
 def check_coordinator(alignment: Alignment) -> None:
-    """Raise an error if the coordinator rejects the token, or if the group's settings do not match.
-    Call it before the query runs.
+    """Check the token and the group's settings before the query runs. Raises `AccessDenied` if the
+    coordinator rejects the token, and `ConfigurationError` if the query's settings contradict the
+    group's or another setting is wrong.
     """
     assert alignment.coordinator is not None
     agreement = agreement_of(alignment)

@@ -2,19 +2,20 @@
 read early, above the ceiling.
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
-retention is left. For `retention.ms`, its timestamp counts. For `retention.bytes`, the bytes after
-it count, estimated from the size of its log. The records in danger of a paused split are read, up
-to the first one that is not in danger, within the rest of the source's budget. There the split is
-paused again.
+retention is left. With `retention.ms`, the record's age shows how much is left. With
+`retention.bytes`, the number of bytes after the record does, estimated from the size of the log.
+The records in danger of a paused split are read, up to the first one that is not in danger, within
+the rest of the source's budget. There the split is paused again.
 
-**The trade-off.** An unread record will certainly be lost. A record that is read early can raise
-Spark's watermark, but to no more than (now − retention.ms + margin) − delay. Rows that this makes
-late are close to their own deletion, unless their topic keeps records for longer. So only
-the records in danger are read early.
+**The trade-off.** A record in danger is lost for certain if it is not read. A record that is read
+early can raise Spark's watermark, but to no more than now − (1 − margin) · retention.ms − delay.
+Other rows that become late by this are close to their own deletion, too, unless their topic keeps
+records for longer. So only the records in danger are read early.
 
-Kafka deletes whole segments, oldest first, when their last record is due. So a record is safe as
-long as an earlier one is. Kafka's look-up by time finds the first record that is safe. A
-record in danger that shares a segment with safe ones is read earlier than necessary.
+Kafka deletes whole segments, oldest first, when their last record is due. So no record is in danger
+if an earlier one of its log is not, and Kafka's look-up by time finds the first record that is not
+in danger. A record in danger that shares a segment with later ones that are not is read earlier
+than necessary.
 """
 
 import logging
@@ -42,11 +43,8 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The offsets from which records are no longer in danger, looked up at `asked_at` (wall clock
-    in ms).
-
-    `safe_from` has the first offset of each split from which no record is in danger. `kept` has the
-    logs that are bounded in size, by split.
+    """The first offset of each split from which on no record is in danger (`safe_from`), looked up
+    at `asked_at` (wall clock in ms). `kept` has, by split, the logs that are bounded in size.
     """
 
     asked_at: int
@@ -107,7 +105,7 @@ class Retention:
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
         """Return, for each split, the first offset that is not in danger. Return an empty dict if
-        the plan pauses no split.
+        the plan pauses no split, or if `margin` is 0.
 
         `plan` was cut at the ceiling. `now` is the wall-clock time in ms.
         """
@@ -231,8 +229,8 @@ class Retention:
 
 
 def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Set the entry of source `i` in `found` to this split if `until` is earlier than the present
-    entry. A time of MAX or later does not count.
+    """Set the entry of source `i` in `found` to this split if its time `until` (ms) is earlier than
+    that of the present entry. A time of MAX or later does not count.
     """
     if until < MAX and (i not in found or until < found[i].until):
         found[i] = Retained(max(0, until), split)

@@ -1,5 +1,5 @@
 """The window-aligned batches of one run: where they end, and which windows each batch contains. The
-rule is in `lockgate.plan.slices`.
+rule is in `lockgate.plan.slices`, which calls these windows the batch's slice.
 
 A batch that Spark replays from the checkpoint was planned by an earlier run, and must get the same
 slice again. So the last two slices are kept beside the checkpoint. Each has the offsets at which

@@ -1,11 +1,12 @@
-"""The search for the oldest Kafka timestamp of the first unread records of a source's splits, for
-a source whose event time is in the payload.
+"""The search for the oldest Kafka timestamp of the first unread records of a source's splits, for a
+source whose event time is in the payload.
 
-Retention uses Kafka's timestamp, and a plan uses the payload. Reading the records again for their
-timestamps would cost a read for each split. Kafka's look-up by time answers for all splits in one
-request: it gives the first record of each with at least that timestamp, so any earlier record has a
-lower one. The oldest timestamp is found by bisection. Each call of `look` makes only a few look-ups
-and continues where the previous call ended. The result is never later than the real timestamp.
+Retention uses Kafka's timestamp, and a plan uses the event time in the payload. Reading the records
+again for their timestamps would cost a read for each split. Kafka's look-up by time takes one
+request for all splits. It returns the first record of each split with at least the given timestamp,
+so all earlier records have lower ones. The oldest timestamp is found by bisection. Each call of
+`look` makes only a few look-ups and continues where the previous call ended. The result is never
+later than the real timestamp.
 """
 
 from collections.abc import Mapping
@@ -53,8 +54,8 @@ class OldestStamp:
         """Continue the search with the new first unread records, `heads`.
 
         Later records of a split are stamped no earlier, so the lower bound still holds, unless a
-        split is new or was set back. The upper bound only holds while the split that has shown it
-        has the same first record.
+        split is new or was set back to an earlier offset. The upper bound only holds while the
+        split that has shown it has the same first record.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0

@@ -30,7 +30,7 @@ class DelayCheck:
 
     def warn(self, delay: int | None, bounds: Bounds, in_payload: bool) -> None:
         """Warn if the delay is shorter than needed. `delay` is in ms, None without a watermark.
-        `in_payload` says whether an event time is in the payload.
+        `in_payload` says whether the event time of a source is in the payload.
         """
         needed = needed_delay(bounds, in_payload)
         if delay is not None and delay < needed and needed >= 2 * self._logged:
@@ -39,8 +39,9 @@ class DelayCheck:
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
-    """Log a warning if the checkpoint's watermark has already passed unread rows. If the query has
-    several watermarks over aligned sources, log that it can use the highest one.
+    """Log a warning if the checkpoint's watermark has already passed unread rows. If all streams of
+    a query with several watermarks are aligned, and its delays are long enough, log that Spark can
+    use the highest watermark.
     """
     stored = run.logged_watermark()
     lost = 0 if stored is None else rows_below(unread, stored)
@@ -85,8 +86,9 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
     """Check that the query's watermarks use the aligned event time. `payloads` says of each source
     whether its event time is in the payload.
 
-    Raises `UnsupportedQuery`. In observe mode and with `other_event_time="warn"`, it logs a warning
-    instead.
+    Raises `UnsupportedQuery` if a watermark uses another event time, or is shared with a Kafka
+    stream that is not aligned (`check_origins`). In observe mode and with
+    `other_event_time="warn"`, a warning is logged instead.
     """
     kinds = set(payloads)
     for each in run.watermarks():

@@ -2,10 +2,11 @@
 
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
 the clock, while the producer of another one is half an hour behind. Then rows of that half hour are
-lost, no matter how soon the producer shows its lag. So the first time that such a split would delay
-a record, the query waits *inside* its plan and watches whether the split's log grows.
-`processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still read
-everything. After the wait, the split counts as silent, and this is kept beside the checkpoint.
+lost, no matter how soon the producer shows its lag. So the first time that a split with an unknown
+lag would delay a record, the query waits *inside* its plan and watches whether the split's log
+grows. `processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still
+read everything. If the producer has not shown its lag by the end of the wait, the split counts as
+silent, and this is kept beside the checkpoint.
 
 **The length of the wait** depends on when the split was last appended to, which an event time does
 not show, because a producer may be hours behind. The wait is short if nothing was appended lately,
@@ -40,7 +41,7 @@ class Traces:
 
     Attributes:
         newest: The highest event time; None in an empty log.
-        still_since: Time since which the log is known to have the same end.
+        still_since: Time since which the log is known to have had its present end.
         stamped_at: Time at which Kafka stamped the newest record; None if producers stamp records.
         apart_ms: The average time between two records; 0 if too few are known.
     """
@@ -70,7 +71,7 @@ def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLa
 
     Kafka shows when records were last appended if it stamps them itself
     (`message.timestamp.type=LogAppendTime`), even if event time is in the payload. Otherwise, only
-    a move of the log's end shows it.
+    the growth of the log shows when records were appended.
     """
     wanted = set(keys)
     newest, heads = unread.highest(), unread.heads()
@@ -92,7 +93,9 @@ def traces_of(keys: Iterable[Key], unread: Unread, lags: Mapping[Key, ProducerLa
 
 
 def _apart_ms(first: Head | None, last: Head | None) -> float:
-    """Return the average time (ms) between the records from `first` to `last`."""
+    """Return the average time (ms) between the records from `first` to `last`; 0 if they are too
+    few.
+    """
     if first is None or last is None or last.offset - first.offset < _ENOUGH:
         return 0.0
     return (last.event_time - first.event_time) / (last.offset - first.offset)

@@ -49,17 +49,21 @@ class Look:
 
     def holds(self, unread: Unread, now: float) -> bool:
         """Return whether a new look would lead to the same draft. `unread` has the new positions
-        and ends, and `now` is the wall-clock time in seconds. This is false if the horizon limits
-        the draft, because the horizon changes with the clock.
+        and ends, and `now` is the wall-clock time in seconds.
+
+        A look holds for `FRESH_S` if no position and no end has moved. It does not hold if the
+        clock limits its draft (`Limit.HORIZON`), because that limit rises with the clock.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
 
     def holds_unseen(self, budgets: Mapping[int, int | None], now: float) -> bool:
         """Return whether a plan may still be made from this look at `now` (wall clock in seconds),
-        although records may have come since. This is true for a few seconds if the same `budgets`
-        limit the batch, because the batch is then full without the new records. None of these will
-        be late, since the horizon allows for records still to come.
+        although records may have come since.
+
+        This is true for `AHEAD_S` if a budget limits the batch and the `budgets` have not changed,
+        because the batch is then full without the new records. None of these will be late, because
+        the plan allows for records still to come.
         """
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
@@ -149,7 +153,7 @@ class Planned:
         plan: The plan.
         basis: The values that the filters used.
         cut: The plan before the filters.
-        put_off: Whether it reads nothing because the batch is still too small.
+        put_off: Whether the plan reads nothing because the batch is still too small.
         seconds: Time that it took to make the plan.
     """
 

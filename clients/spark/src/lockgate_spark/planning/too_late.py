@@ -1,13 +1,13 @@
 """Records that came too late: their producer was further behind the clock than the plans had
 allowed for, and Spark's watermark had passed them.
 
-The first of them shows the lag, and from then on the other splits wait. The records behind it are
-late all the same, until the producer has caught up with Spark's watermark. Each of them is counted
-once.
+The first such record of a split shows the lag, and from then on the other splits wait. The records
+behind it are late all the same, until the producer has caught up with Spark's watermark. Each late
+record is counted once.
 
-Spark's watermark outlives a run, and so do late records. After a restart they show no lag, because
-they came between two runs, or because the kept bound covers their lag. So the first record that a
-run finds in a partition is compared with Spark's watermark itself. Records that the run before has
+Spark's watermark outlives a run, so a restarted run can find late records, too. They show no lag if
+they came between two runs, or if the kept bound covers their lag. So the first record that a run
+finds in a partition is compared with Spark's watermark itself. Records that the previous run has
 counted are not counted again.
 """
 
@@ -30,7 +30,8 @@ class _Late:
     Attributes:
         lag: The largest lag, ms.
         waited: The largest lag (ms) that the plans had allowed for; None if an earlier run made
-            them.
+            these
+            plans.
         upto: Offset up to which late records were counted.
         count: Number of late records.
         logged: The number in the last warning.
@@ -60,8 +61,8 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Note that the split `key` has brought a record `lag` ms behind the clock, while the plans
-        allowed for lags up to `waited` ms. `look` then counts the split's late records.
+        """Let `look` count the late records of the split `key`, in which a record came `lag` ms
+        behind the clock, while the plans allowed for lags up to `waited` ms.
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -69,16 +70,18 @@ class TooLate:
         late.lag, late.ended = max(lag, late.lag), False
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
-        """Note that Spark's watermark from an earlier run has passed the first record that this run
-        has found in the split `key`.
+        """Let `look` count the late records of the split `key`, because the first record that this
+        run has found there is at or below Spark's watermark from an earlier run.
 
-        `lag` is in ms. `upto` is the offset up to which the earlier run has counted.
+        `lag` is that record's lag in ms. `upto` is the offset up to which the earlier run has
+        counted late records.
         """
         self._splits.setdefault(key, _Late(lag, None, upto))
 
     def look(self, unread: Unread, spark_watermark: int) -> None:
-        """Count the unread records at or below `spark_watermark` (ms) in the splits that `came` or
-        `still_comes` has noted. Log a warning each time that a split's count has doubled.
+        """Count the unread records at or below `spark_watermark` (ms) in the splits for which
+        `came` or `still_comes` was called. Log a warning each time that a split's count has
+        doubled.
         """
         heads, late = unread.heads(), {key: late for key, late in self._splits.items() if not late.ended}
         for key in [key for key in late if key in heads and heads[key].event_time > spark_watermark]:

@@ -17,8 +17,9 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split that limits a plan's horizon. If the paused split with the oldest next
-    record is stopped by a record ahead of the clock, return that split instead.
+    """Return the split with the lowest partition watermark, for which the others wait. If the
+    paused split with the oldest next record is stopped by a record ahead of the clock, return that
+    split instead. Return None without splits.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
