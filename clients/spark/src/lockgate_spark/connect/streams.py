@@ -22,7 +22,8 @@ def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
     """Return aligned copies of the streaming DataFrames `dfs` of a Connect session. It implements
     the public `align_all`.
 
-    The server checks them at once, so that errors are raised here and not when the query starts.
+    The server checks the copies at once, so that errors are raised here and not when the query
+    starts. Raises `UnsupportedQuery` if the server has no extension.
     """
     ask(dfs[0].sparkSession.range(1), "hello")
     options = json.dumps(_options(dfs[0].sparkSession.conf, alignment))
@@ -46,7 +47,7 @@ def slice_of(batch: Any) -> BatchSlice | None:
 
 
 def status_of(query: Any) -> Any:
-    """Return the status of a query from the server, as JSON."""
+    """Return the status of a query from the server, as parsed JSON."""
     return ask(query._session.range(1), "status", query_id=str(query.id))
 
 

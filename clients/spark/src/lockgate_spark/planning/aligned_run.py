@@ -6,9 +6,9 @@ parts of a batch come from one plan.
 
 A plan begins where the last batch ended. For the leader, this is the `start` that Spark passes.
 Spark has not passed the `start` of the other sources yet, so the offsets of their last answers are
-used. After a restart, it is the end of the last batch in the checkpoint's offset log.
+used. After a restart, the plan begins at the end of the last batch in the checkpoint's offset log.
 
-While nothing may be read, each source answers with its `start`, and Spark asks again (`idle_wait`,
+While nothing may be read, the answer to Spark is `start`, and Spark asks again (`idle_wait`,
 `held_plan`).
 """
 
@@ -144,7 +144,7 @@ class AlignedRun:
 
     @property
     def view(self) -> BatchAlignment | None:
-        """The view of the last plan; None before the first."""
+        """The view of the last plan that was carried out; None before the first one."""
         return self._planner.observer.view
 
     @property
@@ -244,8 +244,8 @@ class AlignedRun:
             self._gauges.show_late(index, total)
 
     def tell_batch(self, index: int, batch: BatchLoss | None) -> None:
-        """Tell the report that a batch of source `index` is done. `batch` has its late rows; it is
-        None if they are not counted.
+        """Tell the report that a batch of source `index` is done. `batch` has the counts of its
+        late rows; it is None if they are not counted.
         """
         self._tell_report(lambda report: report.after_batch(index, batch))
 

@@ -78,7 +78,9 @@ def own_bounds(
 
 
 class QueryBounds:
-    """The present bounds of one run. Spark must have planned the query before the first call."""
+    """The present bounds of one run. Spark must have planned the query before they are first
+    used.
+    """
 
     def __init__(
         self, alignment: Alignment, run: Checkpointed, membership: Membership | None, sources: Mapping[int, Source]
@@ -87,7 +89,7 @@ class QueryBounds:
         self._seen = 0
 
     def measure(self) -> None:
-        """Update the measured out-of-orderness with the largest one that the logs have shown."""
+        """Set the measured out-of-orderness to the largest one that the logs have shown."""
         logs = (source.log for source in self._sources.values())
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 

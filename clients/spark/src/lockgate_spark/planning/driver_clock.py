@@ -1,5 +1,5 @@
-"""The clock of one run's plans. It follows the driver's clock, unless that is found to be wrong,
-which is logged. The rule is in `lockgate.plan.clock`.
+"""The clock of one run's plans. It follows the driver's clock, unless a jump or new records show
+that the driver's clock is wrong, which is logged. The rule is in `lockgate.plan.clock`.
 """
 
 import logging

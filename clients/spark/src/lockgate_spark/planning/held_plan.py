@@ -46,8 +46,8 @@ class HeldPlans:
 
     def holds(self, planned: Planned) -> bool:
         """Return whether the query waits instead of carrying out `planned`. It waits if the plan
-        reads nothing and pauses splits. It does not wait in observe mode, after it was stopped, for
-        a larger batch, or for the end of a window that is still open.
+        reads nothing and pauses splits. It does not wait in observe mode or after it was stopped,
+        nor if the plan was put off for a larger batch or for the end of a window.
         """
         plan = planned.plan
         waits = bool(plan.paused) and plan.limit is not Limit.SLICE and not planned.put_off

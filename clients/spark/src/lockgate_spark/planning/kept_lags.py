@@ -54,8 +54,8 @@ class KeptLags:
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
         """Write the lags if they exceed those written last, or in any case if `at_once` is true.
 
-        Lags up to `slack` (ms) need not be kept. Errors are only logged. After an error, nothing is
-        written any more.
+        A lag of `slack` (ms) or less is no reason to write. Errors are only logged. After an error,
+        nothing is written any more.
         """
         if self._failed or not (at_once or any(not self.of(key).covers(lag.state, slack) for key, lag in lags.items())):
             return

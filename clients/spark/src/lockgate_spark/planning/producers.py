@@ -252,7 +252,7 @@ class Producers:
         """Write the lags beside the checkpoint if they have grown, or in any case if `at_once` is
         true.
 
-        Lags up to half of `max_drift` (ms) need not be kept, since they raise no bound. Nothing is
+        Lags up to half of `max_drift` (ms) need not be kept, since no bound is shorter. Nothing is
         written if `idle_timeout` is set, or while the wall clock and the monotonic clock disagree.
         """
         if self._kept is not None and self.learns and self._clock.steady:

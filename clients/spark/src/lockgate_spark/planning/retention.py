@@ -43,8 +43,8 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The first offset of each split from which on no record is in danger (`safe_from`), looked up
-    at `asked_at` (wall clock in ms). `kept` has, by split, the logs that are bounded in size.
+    """For each split, the offset from which on no record is in danger (`safe_from`), looked up at
+    `asked_at` (wall clock in ms). `kept` has, by split, the logs that are bounded in size.
     """
 
     asked_at: int

@@ -130,8 +130,8 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the checkpoint's last batch, if it is known. It is incomplete if records
-        were deleted since it was planned.
+        """The slice of the checkpoint's last batch; None if it is not known. It is incomplete if
+        records of the batch were deleted since the batch was planned.
         """
         if self._last is not None and self._replayed is None:
             gone = tuple(

@@ -80,7 +80,7 @@ class CanLook(Protocol):
 
 def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
     """Return the result of a pure step. If the step needs an answer that `look` does not have, ask
-    for it and begin the step again.
+    Kafka for the answer and begin the step again.
     """
     while True:
         try:

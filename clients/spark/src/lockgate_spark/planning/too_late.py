@@ -29,8 +29,7 @@ class _Late:
 
     Attributes:
         lag: The largest lag, ms.
-        waited: The largest lag (ms) that the plans had allowed for; None if an earlier run made
-            these
+        waited: The largest lag (ms) that plans had allowed for; None if an earlier run made the
             plans.
         upto: Offset up to which late records were counted.
         count: Number of late records.
