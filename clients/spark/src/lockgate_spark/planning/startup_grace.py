@@ -54,8 +54,9 @@ class Traces:
     def watch_s(self, now: int, recent_ms: int, far_ms: int) -> float:
         """Return how long (s) to watch the split from `now` on.
 
-        The wait is short if the last append is more than `recent_ms` ago, or if the last record is
-        more than `far_ms` old, because no other split waits for such a producer.
+        The wait is short if the log is empty or the last append is more than `recent_ms` ago. It is
+        also short if the last record is more than `far_ms` old, because no other split waits for
+        such a producer.
         """
         silent = self.still_since < now - recent_ms
         stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms
