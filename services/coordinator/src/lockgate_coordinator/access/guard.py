@@ -1,8 +1,8 @@
 """The guard, which checks the token of each request. A request that its token does not permit never
 reaches the application.
 
-The guard also runs before the routes that bypass FastAPI. It is cheap, because every request passes
-through it: it only looks up and compares values, and parses nothing twice.
+The guard also runs before the routes that bypass FastAPI. Every request passes through the guard,
+so it has to be cheap: it only looks up and compares values, and parses nothing twice.
 """
 
 from collections.abc import Callable, Collection

@@ -63,7 +63,7 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group that its path names, if it names one."""
+    """Return the rule of a request, and the group that its path names, or None without one."""
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
     rule = RULES.get(_ROUTES.get(_shape(method, parts), ""), _UNKNOWN)
@@ -93,7 +93,7 @@ def _shape_of_rule(rule: str) -> _Shape:
 
 
 def _is_forced(name: str, query: bytes) -> bool:
-    """Return whether the query sets the parameter to anything but `false`."""
+    """Return whether the query sets the parameter `name` to anything but `false`."""
     return any(
         key == name and value != "false" for key, value in parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     )

@@ -23,7 +23,9 @@ _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """Return the tokens of a file. Raises `InvalidTokens`, whose text never quotes a value."""
+    """Return the tokens of a file. Raises `InvalidTokens` if the file is missing or invalid. The
+    text of the error never quotes a value.
+    """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -43,7 +45,7 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
     """Return the tokens in `text`, which is `role=token,role=token`. Each is valid for all groups.
-    Raises `InvalidTokens`, whose text names `variable`.
+    Raises `InvalidTokens`, whose text names `variable`, if an entry is invalid.
     """
     return tuple(
         _listed(f"{variable}, entry {number}", entry.strip()) for number, entry in enumerate(text.split(","), 1)

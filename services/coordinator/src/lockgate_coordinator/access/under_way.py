@@ -1,9 +1,9 @@
 """The limits on the requests that a token has in progress, especially on streams, long polls and
 large bodies.
 
-A client can make these last as long as it likes, and each of them occupies a subscriber's slot or
-the memory of a body. So their number is limited for each token, and a stream or a long poll ends
-when its token is no longer valid.
+A client can make each of these requests last as long as it likes. Meanwhile the request occupies a
+subscriber's slot or the memory of a body. So the number of requests is limited for each token, and
+a stream or a long poll ends when its token is no longer valid.
 """
 
 import asyncio

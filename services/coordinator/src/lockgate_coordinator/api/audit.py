@@ -1,8 +1,9 @@
 """Audit lines: one log line for each act of an operator, with the operator's name and the changes.
 
 An act is a request to configure or delete a group, to pause or resume a source, to evict a reader,
-to take a reader over, or to list a source's splits. A refused act gets a line too. The line has the
-name of the token, but never the token itself. Theory: docs/monitoring.md, "Journal and audit".
+to take a reader over, or to set the list of a source's splits. A refused act gets a line too. The
+line has the name of the token, but never the token itself. Theory: docs/monitoring.md, "Journal and
+audit".
 """
 
 import logging

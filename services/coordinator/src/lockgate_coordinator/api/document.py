@@ -41,8 +41,8 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
     `problems` are the types of the route's own problems. Those that all routes share are added.
     `body` names the schema of the request body, if there is one, and adds the problems of an
-    invalid body. `names` says whether the path contains names, such as that of a group. Then the
-    router's answer 404 is added, which a request gets if a name in its path contains a slash.
+    invalid body. `names` is true if the path contains names, such as that of a group. In that case
+    the router's answer 404 is added, because a path matches no route if a name in it has a slash.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]

@@ -20,7 +20,9 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield a frame for each value in `found` that has changed, and a heartbeat for each None."""
+    """Yield the frames of the stream of `reader`: one for each alignment event in `found`, one for
+    each changed value of an enumerator in `found`, and a heartbeat for each None.
+    """
     levels = Levels(reader)
     async with aclosing(found):
         async for news in found:
