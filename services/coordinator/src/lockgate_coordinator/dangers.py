@@ -1,5 +1,5 @@
-"""Repeated checks that log a warning if a setting of the store may lose groups, or if few file
-descriptors are left.
+"""Repeated checks that log a warning if the settings of the store allow it to lose groups, or if
+few file descriptors are left.
 
 The checks are repeated because an operator may change a setting of Redis at any time, and because
 after a failover another server with its own settings answers.
@@ -51,8 +51,8 @@ class Dangers:
 
 
 async def few_descriptors() -> list[str]:
-    """Return a list with a warning if few file descriptors are left, otherwise an empty list. Only
-    Linux shows how many are in use.
+    """Return a list with a warning if few file descriptors are left, otherwise an empty list. It is
+    always empty on systems that do not show the number in `/proc`, such as macOS and Windows.
     """
     if sys.platform == "win32":
         return []

@@ -49,8 +49,8 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if the number of the source's `splits` is over the limit and has
-        increased. `before` is the previous number.
+        """Raise `LimitReached` if the source has more `splits` than the limit allows, and more than
+        `before`, their previous number.
         """
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"

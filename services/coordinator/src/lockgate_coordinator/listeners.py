@@ -11,17 +11,20 @@ from lockgate_coordinator.pauses import with_pauses
 
 
 class TurnListener:
-    """The base class of listeners. Its methods run on the event loop. A method with long work
-    returns it as steps, which the caller runs.
+    """The base class of listeners. Its methods run on the event loop. A method that has long work
+    to do returns the steps of the work, which the caller runs.
     """
 
     def stored(self, turn: Turn, versions: tuple[int, int], *, lost: bool) -> None:
-        """Handle a turn that has changed the stored group, before `turned`. `versions` are the
-        store's before and after it, and `lost` is whether the store had lost commits before.
+        """Handle a turn that has changed the stored group. This method is called before `turned`.
+        `versions` are the versions of the stored group before and after the turn. `lost` is true if
+        the store had lost commits before the turn.
         """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Handle a turn after it is stored and before its commands are answered."""
+        """Handle any turn, whether or not it has changed the group. The group is stored by then,
+        but the commands are not answered yet.
+        """
         return None
 
     def splits_changed(
@@ -33,14 +36,18 @@ class TurnListener:
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Handle the deletion of a group by this process, on request or by expiry."""
+        """Handle the deletion of a group by this process, on request or by expiry. `readers` is the
+        number of the group's readers.
+        """
 
     async def close(self) -> None:
         """Finish the remaining work before the service ends."""
 
 
 class Listeners:
-    """Calls the listeners in `all`, in this order, and runs the steps that they return."""
+    """The listeners in `all`. Each method calls them in this order, and runs the steps that they
+    return.
+    """
 
     def __init__(self) -> None:
         self.all: Sequence[TurnListener] = ()

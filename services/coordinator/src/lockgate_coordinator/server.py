@@ -55,7 +55,7 @@ class ListenError(Exception):
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
-    """Run `serve(…)` to its end, with uvloop except on Windows."""
+    """Run `serving`, the coroutine of `serve`, to its end. Use uvloop, except on Windows."""
     if sys.platform == "win32":
         asyncio.run(serving)
     else:

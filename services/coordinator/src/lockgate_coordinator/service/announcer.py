@@ -85,15 +85,15 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether a newer epoch of the reader's subtask has exchanged its splits."""
+        """Return whether the subtask of `reader` has exchanged its splits under a newer epoch."""
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
         return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
 
 
 class Announcer(TurnListener):
-    """A listener that wakes the watchers of a group when it changes. It checks watched groups with
-    `Refresh` commands to `queue`, and accepts at most `limit` watchers.
+    """A listener that wakes the watchers of a group when the group changes. The announcer checks
+    watched groups with `Refresh` commands to `queue`, and accepts at most `limit` watchers.
     """
 
     def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:
@@ -160,7 +160,8 @@ class Announcer(TurnListener):
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
         """Yield each new event above revision `after`, and None for heartbeats, until the group is
-        deleted or the service stops. Continue through outages of the store.
+        deleted or the service stops. Continue through outages of the store. Raises
+        `TooManyWatchers`.
 
         `of_reader` names a source and one of its readers, by subtask and epoch. If it is set, also
         yield the source's enumerator, at once and after each change, and end once a newer epoch of
@@ -227,7 +228,9 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Check a group at each of its deadlines until it no longer exists, and send heartbeats."""
+        """Check the group whenever it is due, and send heartbeats to its watchers. Return once the
+        group no longer exists.
+        """
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
         while True:

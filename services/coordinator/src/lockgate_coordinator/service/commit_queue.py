@@ -45,7 +45,7 @@ class CommitQueue:
 
     async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
         """Execute `command` on the group `name`, and return its turn and its outcome. If the
-        outcome is an error, raise it.
+        outcome is an error, raise it. Raises `StoreUnavailable` if the turn cannot be stored.
         """
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
@@ -95,7 +95,8 @@ class CommitQueue:
 
     async def _committed(self, name: str, commands: list[Command]) -> Turn:
         """Execute the commands in one turn, store it, call the listeners, and return the turn.
-        Repeat the turn as long as the store refuses it.
+        Repeat the turn while the store refuses it. Raises `StoreUnavailable` if the store still
+        refuses it after `persistence.WITHIN_S` seconds.
         """
         self.commits, self.commands = self.commits + 1, self.commands + len(commands)
         loaded = self._store.cached(name) or await self._store.load(name)

@@ -68,13 +68,13 @@ class Stopping(Exception):
 
 
 class Coordinator:
-    """Executes the commands of all groups. All methods raise `Refused` if the core's rules refuse a
-    command, and `StoreUnavailable` if the store does not answer.
+    """The service that executes the commands of all groups. All methods raise `Refused` if the
+    core's rules refuse a command, and `StoreUnavailable` if the store does not answer.
 
     An `act` is an id that makes a command take effect only once. A command that is repeated with
     the same `act` gets the same answer, for as long as the group remembers the act. The commit
     queue repeats a command if the store's answer was lost, so the coordinator generates an `act`
-    for each command that comes without one.
+    for each command that comes without one. `by` is the name of the operator's token, or None.
 
     `listeners` are called before the coordinator's announcer and sampler. `in_turn` is the queue
     for long work on the bodies of requests and on splits, and `streams_in_turn` is the queue for
@@ -182,8 +182,9 @@ class Coordinator:
         return turn.event, sorted(refused.items())
 
     async def progress(self, name: str, source: str, event: ProgressEvent) -> WatermarkAlignmentEvent:
-        """Record a task's progress within a batch, and return the group's event. Very many splits
-        are recorded by several commits, which is safe because watermarks only rise.
+        """Record a task's progress within a batch, and return the group's event. More than
+        `COMMANDS_OF_A_TURN` splits take several commits. Other commands may run between these
+        commits, which is safe because watermarks only rise.
         """
         splits = list(event.splits.items())
         for first in range(0, max(1, len(splits)), COMMANDS_OF_A_TURN):

@@ -59,7 +59,7 @@ class Listed:
 
 
 class Enumerators:
-    """Executes commands on enumerators. All methods raise `Refused` and `StoreUnavailable`."""
+    """The commands on enumerators. All methods may raise `Refused` and `StoreUnavailable`."""
 
     def __init__(
         self,
@@ -83,8 +83,8 @@ class Enumerators:
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
         """Exchange the splits of a reader whose epoch `turn` has confirmed. Return the answer, and
-        the changed arrivals, which are the splits on their way to a reader. The caller must record
-        these in the group.
+        the `Arrivals` that the exchange has changed. The caller must record the arrivals in the
+        group.
         """
         group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
@@ -134,8 +134,8 @@ class Enumerators:
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """Free the splits of a reader that leaves the group. Return the changed arrivals, which are
-        the splits on their way to another reader. The caller must record these in the group.
+        """Free the splits of a reader that leaves the group. Return the `Arrivals` that this has
+        changed. The caller must record the arrivals in the group.
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
@@ -160,7 +160,8 @@ class Enumerators:
         return Listed(after, len(set(after.ids()).difference(known)), len(after.missing))
 
     async def mail(self, name: str, source: str, event: SourceEventToReaders) -> int:
-        """Queue a SourceEvent for the readers, and return its number. Raises `UnknownSource` if the
+        """Queue a SourceEvent for the readers, and return its number. If an event with the same
+        `id` is queued already, return the number of that event. Raises `UnknownSource` if the
         source has no enumerator.
         """
 

@@ -1,8 +1,8 @@
 """The figures of all groups for one Prometheus scrape.
 
 Counting all readers and splits of a large group without a break would delay reports. So other
-requests are served after each `COUNTED_AT_ONCE` of them. All figures of a group still describe the
-same moment, because the counted `Group` is immutable.
+requests are served after every `COUNTED_AT_ONCE` readers and splits. All figures of a group still
+describe the same moment, because the counted `Group` is immutable.
 """
 
 import asyncio

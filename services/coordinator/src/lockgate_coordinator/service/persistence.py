@@ -53,8 +53,8 @@ class Persistence:
 
 
 class Attempts:
-    """The attempts at one commit. The next attempt reserves the group for `reserve_ms`. `what`
-    describes the committed data in errors.
+    """The attempts at one commit. The next attempt asks the store for a reservation of
+    `reserve_ms`. `what` describes the committed data in errors.
     """
 
     def __init__(self, persistence: Persistence, what: str) -> None:

@@ -2,8 +2,8 @@
 seconds, and kept in the store.
 
 A turn of a group makes a sample if the last one of this process is ten seconds old. The store
-ignores a sample that comes too soon after one of another process. So most reports cost only one
-more dict look-up, and a group without reports has no samples.
+ignores a sample that comes too soon after one of another process. So sampling costs most reports
+only one dict look-up, and a group without reports has no samples.
 """
 
 import asyncio

@@ -18,8 +18,8 @@ UP_MS = 60_000
 
 def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
     """Return a sentence that names the readers for which the group waits, and the read limit.
-    `missing` names the expected sources that have not reported. `observes` is true if the limit is
-    shown, but not enforced.
+    `event` is the JSON of the group's event. `missing` names the expected sources that have not
+    reported. `observes` is true if the limit is shown, but not enforced.
     """
     if missing:
         return f"All readers wait for the first report of {_listed(missing)}, expected by the configuration."
@@ -48,7 +48,8 @@ def _listed(names: Sequence[str]) -> str:
 def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
     """Return a sentence that explains why a reader that blocks its group is behind. `reader` is the
     reader's JSON in the inspection, to which the caller adds `behind_ms`, the difference between
-    the clock and the reader's watermark. `name` is the reader's name.
+    the clock and the reader's watermark. `name` is the reader's name, and `lease_ms` is the lease
+    of its group.
     """
     name, age = f"Reader {name}", reader["progress_age_ms"]
     if reader["state"] == "lost":

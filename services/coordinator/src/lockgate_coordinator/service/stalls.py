@@ -1,7 +1,7 @@
 """The detection of event-loop stalls, so that no lease ends because of them.
 
 A timer fires every `BEAT_S` seconds. If it is late, the event loop was busy with one request, or
-the system had stopped the process. The detector also checks the clock when a turn asks it for the
+the system had stopped the process. The detector also checks for a stall when a turn asks it for the
 time, because after a stall a turn may run before the timer.
 
 After a stall, it takes some time to read the reports that have arrived during it. So a stall counts
