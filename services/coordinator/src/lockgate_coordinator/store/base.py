@@ -12,9 +12,9 @@ meanwhile (compare-and-set). The group's rules are in the core, and run in the s
                           name must begin with a higher one
 
 Each command takes the group from `cached` or `load`, applies its rule, and commits the result. If
-the store refuses the commit, the command repeats this with the state that the store returned. A
-cached group may be outdated, so a commit that is based on one may be refused. The store also
-refuses it if the time of the cached group differs from the store's own by more than
+the store refuses the commit, the rule is applied again to the state that the store returned. A
+commit that is based on a cached group may be refused, because that group may be outdated. The store
+also refuses such a commit if the time of the cached group differs from the store's own by more than
 `CACHED_WITHIN_MS`.
 
 A process whose commits were refused several times reserves the group for its next commit
@@ -95,7 +95,7 @@ class State(Generic[V]):
     """A stored value at one moment of the store's clock.
 
     Attributes:
-        confirmed: Whether it comes from the store, and not from this process's cache.
+        confirmed: Whether the value comes from the store, and not from this process's cache.
         series: The series of commits that made the version (`histories`). Empty for a store in
             memory.
         jumps: The jumps of the store's clock by which the next commit has to move the group's times
@@ -144,7 +144,7 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 class JournalSpan:
     """A range of journal entries, with ids above `after` and below `before`. An empty string sets
     no bound. An id has the form MS-NUMBER, in which MS is the store's time when the entry was
-    added.
+    added. `newest_first` sets the order in which entries are read.
     """
 
     after: str = ""
@@ -172,10 +172,12 @@ class Store(Protocol):
         ...
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Delete the group, even if it cannot be read, and return the number of its readers. With
-        `only`, delete it only if it still has the version of that state. `act` identifies the
-        request. If the same request has already deleted a group of this name, a newer group is not
-        deleted. If nothing was deleted, return the reason.
+        """Delete the group, even if it cannot be read, and return the number of its readers. If
+        nothing was deleted, return the reason.
+
+        If `only` is given, delete the group only if it still has the version of that state. `act`
+        identifies the request. If the same request has already deleted a group of this name, do not
+        delete a newer group.
         """
         ...
 
@@ -199,7 +201,9 @@ class Store(Protocol):
         ...
 
     async def append_sample(self, name: str, text: str) -> None:
-        """Add a sample to each of the group's `SAMPLE_LEVELS` whose newest sample is old enough."""
+        """Add a sample to those of the group's `SAMPLE_LEVELS` that are empty, or whose newest
+        sample is at least one interval old. Do nothing if the group does not exist.
+        """
         ...
 
     async def read_samples(self, name: str) -> list[tuple[int, str]]:
@@ -219,8 +223,8 @@ class Store(Protocol):
         ...
 
     async def dangers(self) -> list[str] | None:
-        """Return a sentence on each setting that may lose groups, or None if the store does not
-        answer.
+        """Return a sentence for each setting that allows the store to lose groups, or None if the
+        settings cannot be read.
         """
         ...
 

@@ -64,6 +64,6 @@ def reader_field(key: ReaderKey) -> str:
 
 
 def reader_key(field: str) -> ReaderKey:
-    """Return the key of the reader in `field`. The name of its source may contain colons."""
+    """Return the reader that `field` names. The name of its source may contain colons."""
     _, subtask, source = field.split(":", 2)
     return source, int(subtask)

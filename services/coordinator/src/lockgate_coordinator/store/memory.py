@@ -59,9 +59,9 @@ class MemoryStore:
         return None
 
     def _forget_old_names(self) -> None:
-        """Remove the versions of groups that were deleted at least `REMEMBERED_MS` ago. Versions
-        are times (ms) that may be ahead of the clock, and a version that is not as old is kept.
-        Each call checks ten groups at most.
+        """Remove the versions of groups that were deleted at least `REMEMBERED_MS` ago. A version
+        is a time (ms) that may be ahead of the clock. So a version is kept if it is less than
+        `REMEMBERED_MS` old itself. Each call checks ten groups at most.
         """
         until = self._clock() - REMEMBERED_MS
         for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):

@@ -1,11 +1,11 @@
 """Groups in Redis, for any number of coordinators. The clock and the versions in Redis keep the
 groups consistent.
 
-Every operation is one script over the keys of one group, so it is atomic and takes one round trip.
-A refused commit returns the state that Redis has instead, with Redis's time. `states` loads and
-commits groups and the enumerators of their sources. Enumerators are loaded before each commit, and
-not taken from the cache, because the time at which the leases of splits are checked must not be
-later than the time of the commit.
+A load or a commit is one script over the keys of one group, so it is atomic and mostly takes one
+round trip. A refused commit returns the state that Redis has instead, with Redis's time. `states`
+loads and commits groups and the enumerators of their sources. Enumerators are loaded before each
+commit, and not taken from the cache. Otherwise the leases of splits could be checked at a time that
+is later than the commit.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
-"""The clocks of a store's servers. A comparison with this machine's monotonic clock shows whether
-one of them has jumped. `lockgate.group.clock_jumps` has the rule.
+"""The clocks of a store's servers. A comparison with this machine's monotonic clock shows whether a
+server's clock has jumped. `lockgate.group.clock_jumps` has the rule.
 """
 
 import logging

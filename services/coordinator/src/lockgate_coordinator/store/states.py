@@ -1,4 +1,5 @@
-"""Loads, caches and commits values in Redis. Only the changes of a value are transferred.
+"""Values in Redis: how they are loaded, cached and committed. Only the changes of a value are
+transferred.
 
 A group is one value. The enumerators of its sources are another one, which has the same kinds of
 keys and the same scripts, but a version and a series of its own. A value is stored in a hash, as a
@@ -162,8 +163,8 @@ class States(Generic[V, S]):
 
     async def commit(self, state: S, value: V, reserve_ms: int) -> S | None:
         """Commit `value` as the successor of `state`, and return None. If Redis has another state,
-        return that one. Raises `UnknownGroup` if `value` is a group's enumerators, and the group
-        was deleted.
+        return that one, and make the commits of other processes wait for `reserve_ms`. Raises
+        `UnknownGroup` if `value` is a group's enumerators, and the group was deleted.
         """
         name, records, series = state.name, self._records, self._series_after(state)
         removed, written = await self._in_turn.work(records.changed(state.value, value))
@@ -227,7 +228,9 @@ class States(Generic[V, S]):
             del self._seen[next(iter(self._seen))]
 
     async def _merged(self, name: str, answer: Sequence[Any], base: S | CachedState[V] | None, sent_ms: float) -> S:
-        """Return `base` updated with an answer of since_version.lua, and cache the state."""
+        """Return `base` updated with an answer of since_version.lua, and cache the state. The
+        script was called at `sent_ms` (monotonic).
+        """
         ahead_ms = self._clocks.answered(name, int(answer[1]), sent_ms)
         value, lost = (self._records.nothing, False) if base is None else (base.value, base.lost)
         if len(answer) > 2:
