@@ -97,7 +97,9 @@ class RenewedTls:
         self.context.sslobject_class = self._heard()
 
     def look(self) -> None:
-        """Load the files if one of them has changed, and log the outcome. Ignore invalid ones."""
+        """Load the files if one of them has changed, and log the outcome. If a file is invalid,
+        new connections use the previous files.
+        """
         if not self._watched.have_changed():
             return
         try:

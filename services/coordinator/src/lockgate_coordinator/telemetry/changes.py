@@ -4,8 +4,8 @@ the readers that changed.
 
 Each change gets a log line, for example when a reader comes, stops, is lost or no longer waits, or
 when a group is created, configured or deleted. Watermarks are not state, because they move with
-every report. For the same reason, a change of the reader that has the lowest watermark is not a
-change of state.
+every report. For the same reason, it is not a change of state if another reader becomes the
+slowest.
 """
 
 from collections.abc import Iterator, Mapping
@@ -62,8 +62,9 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of state. `source` and `subtask` are None if it concerns the whole group. `details`
-    holds figures and free text, such as owners.
+    """A change of state. `subtask` is None if the change concerns a whole source, and `source` is
+    None too if the change concerns the whole group. `details` holds figures and free text, such as
+    owners.
     """
 
     kind: Kind
@@ -84,8 +85,8 @@ def moved(before: Group | None, after: Group) -> list[Moved]:
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
     """Return whether the group's readers have only reported watermarks, so that there is nothing to
-    record. This is not so if one of them was waiting, lost or passed over before its report, or is
-    idle now. `readers` is the result of `moved`.
+    record. Return False if one of them was waiting, lost or passed over before its report, or is
+    idle now, because `Totals` may then change. `readers` is the result of `moved`.
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False

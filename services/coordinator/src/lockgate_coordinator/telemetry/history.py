@@ -1,9 +1,10 @@
 """The history of all turns that this process has stored, for `lockgate verify`.
 
 Each stored turn is a line of JSON: the versions before and after it, the commands that it has
-accepted, and what it has announced. The line is written before the commands are answered, so no
-answer is missing in the history after a kill. `at` is the store's time, and `t` this process's,
-which does not jump with the clock. Both are in ms.
+accepted, and what it has announced. The line is written before the commands are answered. So the
+history has the turn of each answer, even if the process is killed. In a line, `at` is the store's
+time (ms), and `t` is the time (ms) of this process, which does not jump when the machine's clock
+is set.
 
 If a line cannot be written, the coordinator goes on. The versions of the next line then show the
 gap.
@@ -46,7 +47,9 @@ _REPORTED = ("reach", "park_ms", "idle", "finished")
 
 
 class TurnHistory(TurnListener):
-    """A listener that appends each stored turn to a new file in `folder`. `now_ms` returns `t`."""
+    """A listener that creates a file in `folder`, and appends a line for each stored turn. `now_ms`
+    returns the time (ms) for the field `t` of a line.
+    """
 
     def __init__(self, folder: Path, now_ms: Callable[[], int] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +60,7 @@ class TurnHistory(TurnListener):
         self._torn = False
 
     def stored(self, turn: Turn, versions: tuple[int, int], *, lost: bool) -> None:
-        """Append the turn."""
+        """Append a line for the turn."""
         group, event = turn.group, turn.event
         fields: dict[str, Any] = {
             "k": "turn",
@@ -83,7 +86,7 @@ class TurnHistory(TurnListener):
         self._append(fields)
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Append that the group was deleted."""
+        """Append a line for the deletion of the group."""
         self._append({"k": "deleted", "t": self._now_ms(), "group": group})
 
     def _append(self, fields: Mapping[str, Any]) -> None:
@@ -98,7 +101,10 @@ class TurnHistory(TurnListener):
 
 
 def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yield what the command has changed, or nothing if it was refused."""
+    """Yield the entries of a command in the line of its turn: one for each accepted report or
+    removed reader, or one for another command of a reader. Other commands and refused ones have
+    none.
+    """
     if isinstance(outcome, Exception):
         return
     if isinstance(command, Reports) and isinstance(outcome, Taken):
@@ -124,8 +130,8 @@ def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[s
 
 
 def _of(kind: str, source: str, event: Any, turn: Turn) -> dict[str, Any]:
-    """Return the fields of a command of one reader. `counts` is the watermark with which the reader
-    counts after the turn, if tasks have raised it.
+    """Return the fields of a command of one reader. If tasks have raised the reader's watermark,
+    the field `counts` has the raised watermark (ms) after the turn.
     """
     reader = turn.group.readers.get((source, event.subtask))
     raised = None if reader is None or not reader.attempts or reader.reported is None else reader.reported.watermark

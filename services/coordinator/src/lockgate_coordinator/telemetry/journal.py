@@ -2,7 +2,7 @@
 made the change writes the line.
 
 A commit writes at most `LINES_OF_ONE_COMMIT` lines, and one more line that counts the other
-changes. Otherwise 10,000 readers that are lost at once would write 10,000 lines while reports wait.
+changes. Otherwise the loss of 10,000 readers at once would cause 10,000 lines, while reports wait.
 """
 
 import logging

@@ -65,7 +65,9 @@ class KeptChanges:
 
 
 def entry(change: Change, by: str | None) -> str:
-    """Return the change as a journal entry in JSON. `by` is the name of the operator's token."""
+    """Return the change as a journal entry in JSON. `by` is the name of the operator's token, or
+    None. If the entry exceeds `ENTRY_SIZE`, shorten its details, or leave them out.
+    """
     fields: dict[str, Any] = {"kind": change.kind.value}
     if change.source is not None:
         fields["source"] = change.source

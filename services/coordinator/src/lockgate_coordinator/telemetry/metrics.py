@@ -1,9 +1,8 @@
 """The metrics in Prometheus's format. Each scrape builds them from plain numbers, not a registry.
 
 Names, units and help follow Prometheus's guide: base units, `_total` for counters,
-`_timestamp_seconds` for moments. A value that is not a number is left out, so a group without a
-watermark (MIN, MAX) has no such series, rather than one far in the future. A deleted group has no
-series either.
+`_timestamp_seconds` for moments. If a group has no watermark (MIN, MAX), its watermark series is
+left out, so that it does not show a moment far in the future. A deleted group has no series.
 """
 
 from asyncio import Lock

@@ -1,6 +1,7 @@
 """The changes of a source's split assignments, found by comparing its enumerator before and after
-an exchange. All functions are pure, and their cost depends only on the splits of the readers that
-changed. Positions are not compared, because they move with every exchange.
+an exchange. All functions are pure. They visit all readers, but only the splits of readers that
+changed, and all splits only if the list of splits has changed. Positions are not compared, because
+they move with every exchange.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -56,7 +56,9 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """Return `app` in ASGI middleware that makes a span for each request, except `_NOT_TRACED`."""
+    """Return `app` in ASGI middleware that makes a span for each request, except for the paths in
+    `_NOT_TRACED`.
+    """
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
     from opentelemetry.metrics import NoOpMeterProvider
 
