@@ -110,8 +110,8 @@ def _raise_descriptor_limit() -> None:
 def collect_garbage_seldom() -> None:
     """Make Python collect garbage less often. A large group has hundreds of thousands of objects,
     none of them in a cycle. A full collection would visit all of them, which takes 0.1 s, and free
-    nothing. The smaller collections visit at most 10,000 and 60,000 objects in about 10 ms, while
-    requests wait.
+    nothing. The collections of the two younger generations visit at most 10,000 and 60,000 objects,
+    and make requests wait for about 10 ms.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process

@@ -44,7 +44,9 @@ class Keyring:
         self._recognised_headers: dict[bytes, Token] = {}
 
     def find(self, authorization: bytes) -> Token | None:
-        """Return the token in an `Authorization` header, or None if it has no valid one."""
+        """Return the token in an `Authorization` header, or None if it has no valid one. Before
+        that, read the file again if it has changed, but check at most every `LOOK_EVERY_S` seconds.
+        """
         if self._file is not None and self._clock() >= self._next_check:
             self._read_again(self._file)
         header = digest_of(authorization)

@@ -23,8 +23,8 @@ _FIELDS = ("name", "sha256", "role", "groups")
 
 
 def tokens_of_file(path: Path) -> tuple[Token, ...]:
-    """Return the tokens of a file. Raises `InvalidTokens` if the file is missing or invalid. The
-    text of the error never quotes a value.
+    """Return the tokens of a file. Raises `InvalidTokens` if the file cannot be read or is
+    invalid. The text of the error never quotes a value.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -30,7 +30,9 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """Tokens are invalid. The text names place, field and expected form, and quotes no value."""
+    """Tokens are invalid. The text names the place, the field and the expected form of its value,
+    and does not quote the value.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def _reader(after: str) -> ReaderKey:
 
 
 async def _visible_names(coordinator: Coordinator, token: Token | None, after: str, wanted: int) -> list[str]:
-    """Return the first `wanted` names above `after` that the token may see."""
+    """Return the first `wanted` group names that sort after `after` and that the token may see."""
     found = list[str]()
     while True:
         names = await coordinator.store.names(after, max(wanted, NAMES_AT_ONCE))

@@ -122,7 +122,9 @@ REJECTED_IN_FULL = 20
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
-    """Return a JSON list of the rejected reports of a batch, each with its index and problem."""
+    """Return a JSON list of the rejected reports of a batch, each with its index and problem. After
+    the first `REJECTED_IN_FULL` reports, a problem has only its first fault.
+    """
     texts = list[bytes]()
     for place, (index, error) in enumerate(rejected):
         told = error if place < REJECTED_IN_FULL else _shortened(error)

@@ -201,8 +201,9 @@ class Coordinator:
         await self._once(name, Leave(source, subtask, epoch, act))
 
     async def exchange(self, name: str, source: str, subtask: int, event: SplitExchange) -> SplitAnswer:
-        """Record the report in `event`, or only renew the reader's lease if there is none. Then
-        exchange the reader's splits, and return the splits that it must add, give back and stop.
+        """Record the report in `event`, or renew the reader's lease if `event` has no report. Then
+        exchange the reader's splits, and return the splits that the reader must add, give back and
+        stop.
         """
         if event.report is None:
             turn, _ = await self.queue.submit(name, Renew(source, subtask, event.epoch))

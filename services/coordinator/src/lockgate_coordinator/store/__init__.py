@@ -18,7 +18,7 @@ def open_store(address: str, environment: Mapping[str, str] = os.environ) -> Sto
     """Return the store at `address`. The module `addresses` describes the forms of a Redis address.
     The password may come from `environment`.
 
-    Raises `InvalidStoreAddress`, whose text quotes no part of the address.
+    Raises `InvalidStoreAddress` if the address is invalid. The text quotes no part of the address.
     """
     scheme, colon, _ = address.partition("://")
     if not colon:

@@ -75,7 +75,7 @@ class RedisAddress:
 
 def parse(address: str, environment: Mapping[str, str]) -> RedisAddress:
     """Parse `address`. A password that it does not contain is taken from `environment`. Raises
-    `InvalidStoreAddress`, which names the invalid part.
+    `InvalidStoreAddress` if a part is invalid. The error names that part.
     """
     scheme, _, rest = address.partition("://")
     form = SCHEMES[scheme]
@@ -122,8 +122,8 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Return the error for an unknown option. It names the option, unless that text may be part of
-    a password that contains a `?`.
+    """Return the error for an unknown option. The error names the option, unless the name may be
+    part of a password that contains a `?`.
     """
     return _wrong(
         "options",

@@ -48,8 +48,8 @@ class ServerClocks:
         return tuple(jump for jump in jumps if jump.number > made_up)
 
     def made_up(self, name: str, jumps: tuple[ClockJump, ...], part: str = "") -> None:
-        """Record that this process has stored the group with its times moved by these jumps. `part`
-        is as in `jumps`.
+        """Record that this process has stored the group with its times moved by `jumps`. `part` is
+        as in the method `jumps`.
         """
         if jumps:
             if len(self._made_up) >= MOST_GROUPS:

@@ -1,6 +1,6 @@
-"""The records of a group's enumerators in Redis. Each source has one record with its own values,
-one with the splits that have no reader, and one for each reader. So an exchange writes two small
-records, however many splits the source has.
+"""The records of a group's enumerators in Redis. Each enumerator has one record of its own
+values, one of the splits that have no reader, and one for each reader. So an exchange writes two
+small records, however many splits the source has.
 
 The enumerators of a group share one head, which has the format. A coordinator refuses enumerators
 of a newer format than its own, because it could assign a split to two readers if it misread them.

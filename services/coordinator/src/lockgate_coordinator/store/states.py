@@ -151,7 +151,9 @@ class States(Generic[V, S]):
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
-        """Return the cached state with an estimate of Redis's time, or None if there is none."""
+        """Return the cached state with an estimate of Redis's time. Return None if the cache has no
+        state of the group.
+        """
         seen = self._seen.get(name)
         return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
 

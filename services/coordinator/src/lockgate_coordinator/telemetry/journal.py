@@ -50,8 +50,8 @@ _log = logging.getLogger(LOGGER)
 
 class Journal(TurnListener):
     """A listener that records the changes of each stored turn of this process. It writes them to
-    the log and to `kept`, which operators can read. It counts them in `counts` by kind, and in the
-    `totals` of each source.
+    the log and to `kept`, which operators can read. It counts them in `counts` by kind, and updates
+    the `totals` of the sources.
     """
 
     def __init__(self, totals: Totals, kept: KeptChanges) -> None:

@@ -1,7 +1,7 @@
 """The log on standard output, with one line for each record of any logger, as text or as JSON.
 
 Control characters are escaped and long texts are cut, so no record can forge a second line. Times
-are in UTC, to the millisecond. A logger adds fields to a record by `extra={"fields": {…}}`.
+are in UTC, to the millisecond. A logger adds fields to a record with `extra={"fields": {…}}`.
 """
 
 import json
@@ -62,8 +62,8 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line. JSON escapes control characters and all that are not ASCII, so no
-        character of a field can end the line.
+        """Return the line. JSON escapes control characters and all characters that are not ASCII,
+        so no character of a field can end the line.
         """
         line: dict[str, object] = {
             "time": _time(record),

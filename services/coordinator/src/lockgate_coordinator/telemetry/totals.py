@@ -56,8 +56,8 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drop the totals of all groups except `groups`. A group that another coordinator has
-        deleted is dropped only in this way.
+        """Drop the totals of all groups except `groups`. The totals of a group that another
+        coordinator has deleted are dropped only in this way.
         """
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
