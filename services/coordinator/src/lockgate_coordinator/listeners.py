@@ -22,8 +22,8 @@ class TurnListener:
         """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Handle any turn, whether or not it has changed the group. The group is stored by then,
-        but the commands are not answered yet.
+        """Handle a turn, even if it has not changed the group. The group is stored by then, but the
+        commands are not answered yet.
         """
         return None
 

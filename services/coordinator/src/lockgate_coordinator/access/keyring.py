@@ -44,8 +44,8 @@ class Keyring:
         self._recognised_headers: dict[bytes, Token] = {}
 
     def find(self, authorization: bytes) -> Token | None:
-        """Return the token in an `Authorization` header, or None if it has no valid one. Before
-        that, read the file again if it has changed, but check at most every `LOOK_EVERY_S` seconds.
+        """Return the token in an `Authorization` header, or None if the header has no valid token.
+        At most every `LOOK_EVERY_S` seconds, read the file again first if it has changed.
         """
         if self._file is not None and self._clock() >= self._next_check:
             self._read_again(self._file)
