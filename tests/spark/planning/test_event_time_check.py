@@ -42,6 +42,14 @@ def test_a_partition_without_event_times_beside_others_ends_nothing() -> None:
     assert source.looks == 0
 
 
+def test_partition_read_to_its_end_shows_an_event_time_after_a_restart() -> None:
+    source = in_payload(p0=[NONE] * 3, p1=[5])
+    run = AlignedRun(Alignment(), RunInMemory(), clock=lambda: 1000.0)
+    run.add(0, source)
+    run.latest_offset(0, {"a-0": 0, "a-1": 1}, None)
+    assert source.looks == 1
+
+
 def test_an_empty_topic_ends_nothing() -> None:
     source = in_payload(p0=[], p1=[])
     planned(source)
@@ -93,8 +101,8 @@ def test_kafkas_own_timestamp_is_not_looked_at() -> None:
             '{"ts": "2026", "order": {"id": 5, "at": 1}, "empty": {}}',
             "a value there has the fields ts, order.id, order.at, empty",
         ),
-        ("?", "no text (Avro or Protobuf?)"),
-        ("2026-01-01,5", "text, but no JSON"),
+        ("?", "not text (Avro or Protobuf?)"),
+        ("2026-01-01,5", "text, but not JSON"),
         ("[1]", "JSON without fields"),
         ("{" + ", ".join(f'"f{n}": 1' for n in range(30)) + "}", "f19 and 10 more"),
     ],

@@ -11,7 +11,7 @@ time are left out with a warning (`left_out`).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lockgate_http.errors import ConfigurationError
 from lockgate_spark.logs.topics import topic_of
@@ -20,7 +20,7 @@ from lockgate_spark.logs.unread import Source, Unread
 LOOKED = 100
 """The number of records to inspect at the end of each split."""
 MOST_SPLITS = 64
-"""The maximum number of splits to inspect."""
+"""The maximum number of splits to inspect. Those with unread records come first."""
 _MOST_NAMES = 20
 
 
@@ -43,11 +43,11 @@ class EventTimeCheck:
                 self._shown.add(i)
             elif self._looked.get(i) != ends and any(positions[split] < end for split, end in ends.items()):
                 self._looked[i] = ends
-                self._look(i, source, {split: end for split, end in ends.items() if positions[split] < end})
+                # a restart may find the splits with event times read to their ends
+                self._look(i, source, ends, sorted(ends, key=lambda split: (positions[split] >= ends[split], split)))
 
-    def _look(self, i: int, source: Source, ends: Mapping[str, int]) -> None:
-        begins = source.log.requests.begins()
-        splits = sorted(ends)[:MOST_SPLITS]
+    def _look(self, i: int, source: Source, ends: Mapping[str, int], order: Sequence[str]) -> None:
+        begins, splits = source.log.requests.begins(), order[:MOST_SPLITS]
         seen = source.sampled(
             {split: (max(begins.get(split, 0), ends[split] - LOOKED), ends[split]) for split in splits}
         )
@@ -69,11 +69,11 @@ def _text_of(source: Source) -> str:
 def _described(value: str) -> str:
     """Describe a value by the names of its fields, because its content may be secret."""
     if value == "?":
-        return "their values are no text (Avro or Protobuf?)"
+        return "their values are not text (Avro or Protobuf?)"
     try:
         found = json.loads(value)
     except ValueError:
-        return "their values are text, but no JSON"
+        return "their values are text, but not JSON"
     if not isinstance(found, dict) or not found:
         return "their values are JSON without fields"
     names = [
