@@ -1,9 +1,9 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
 read. Windows that begin at or below that time may have records that the query does not read.
 
-The last record before such an offset is enough, because no earlier record of the split, deleted or
-not, is later than it by more than `disorder`. The thousand offsets before the position are
-inspected as well, in case records are further out of order than the user has promised.
+For each split, the last record before its offset gives that time: no earlier record, deleted or
+not, is more than `disorder` above it. The thousand offsets before the position are inspected as
+well, in case records are further out of order than the user has promised.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from lockgate_spark.logs.requests import Offsets
 def highest_before(
     log: KafkaSplitLog, begins: Offsets, positions: Offsets, disorder: int, round_up: Callable[[int], int]
 ) -> dict[str, int | None]:
-    """Return an event time for each split. No record before a split's position is later than the
-    highest of these times by more than `disorder` (ms).
+    """Return the event time (ms) that each split had reached before its position. No record before
+    a position is above the highest of these times by more than `disorder` (ms).
 
-    It is None for a split whose log has no record before the position. A split is left out if its
-    last record lies too far back. To save reads, `round_up` may replace an event time by a later
-    one that means the same to the caller, such as the end of its window.
+    The time is None if the log has no credible record before the position. A split is left out if
+    its last credible record lies too far back. To save reads, `round_up` may replace an event time
+    by a later one that means the same to the caller, such as the end of its window.
     """
     tails = {split: Tail(position) for split, position in positions.items()}
     while open_ := {split: tail for split, tail in tails.items() if not tail.done and tail.blank > begins[split]}:
@@ -41,8 +41,8 @@ def highest_before(
 
 
 def _later(log: KafkaSplitLog, stretches: dict[str, tuple[int, int]], event_time: int) -> dict[str, int]:
-    """Return, for each stretch of offsets, the first event time above `event_time`. Splits without
-    one are left out.
+    """Return the first event time above `event_time` (ms) in each stretch of offsets. Splits
+    without one are left out.
     """
     if not stretches or event_time >= log.credible.latest:
         return {}

@@ -1,9 +1,9 @@
-"""The check that a split's log is in order around the end of a batch, so that a window that ends
-there is complete.
+"""The check that no record of a window comes after the batch that ends at the window's end.
 
-The batch contains all records before its end. If the log is out of order by at most `disorder`, no
-record of the window comes after the first record that is `disorder` above the window's end. So the
-log is searched from the batch's end to that record, and over at least a thousand offsets.
+The check searches each split's log from the end of the batch. If the log is out of order by at most
+`disorder`, no record of the window comes after the first record that is `disorder` above the
+window's end. So the search ends at that record. It covers at least a thousand offsets, in case the
+log is further out of order.
 """
 
 from lockgate.plan.model import Head
@@ -16,11 +16,11 @@ AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 
 def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
-    """Return the splits that have a record below `event_time` (ms) after the end of the batch. Also
-    return those in which too many records would have to be read to find out.
+    """Return the splits that have a record below `event_time` (ms) after the end of the batch. A
+    split is also returned if its search gives up, after many records without a credible event time.
 
-    `cuts` has the offset at which the batch ends for each split, and `ends` the end of its log. The
-    log is assumed to be out of order by at most `disorder` (ms).
+    `cuts` maps each split to the offset at which its batch ends, and `ends` to the end of its log.
+    Each log is assumed to be out of order by at most `disorder` (ms).
     """
     open_ = {split: (cut, ends[split]) for split, cut in cuts.items() if cut < ends[split]}
     if not open_:

@@ -1,16 +1,19 @@
 """The search for the offset at which a split's log passes an event time. It reads a few records,
 and is used if Kafka's look-ups by time do not help.
 
-The search keeps one offset that is known to be at or below the time and one that is known to be
-above it. The next offset to read is guessed by linear interpolation between the two, or by the rate
-at which the log grew recently. If a guess does not halve the interval, the next step does. Kafka
-sends some more records along with each one that is requested (a window), and the JVM inspects
-these, too. So a guess only has to be near, and aims half a window too low. Records without a
-credible event time are skipped, and count with the next credible record. So a crossing takes at
-most 2 · log2(offsets) reads, and one or two in a log whose event times rise evenly.
+The search keeps one record that is known to be at or below the event time, and one that is known to
+be above it. The next offset to read is guessed by linear interpolation between the two, or from the
+rate at which the log grew recently. If a guess does not halve the interval, the next step does. So
+a crossing takes at most 2 · log2(offsets) reads, and one or two in a log whose event times rise
+evenly.
 
-The search assumes that the log is sorted. If it is out of order by `disorder`, the records read may
-go up to `disorder` beyond the time, and those left may begin up to `disorder` below it.
+Kafka sends some more records along with each one that is requested (a window), and the JVM inspects
+these, too. So a guess only has to be near, and aims half a window too low. Records without a
+credible event time are skipped: they are read together with the next credible record.
+
+The search assumes that the log is sorted. If the log is out of order by `disorder`, records before
+the offset that was found may be up to `disorder` above the event time, and records after it may be
+up to `disorder` below.
 """
 
 from collections.abc import Sequence
@@ -24,19 +27,19 @@ FURTHEST_BACK = 4_096
 
 
 class Reading(NamedTuple):
-    """The result of reading a split from an offset on. If `found` is at or below the event time
-    that is searched for, the fields from `below` on describe the records that Kafka sent along with
-    it.
+    """The result of reading a split from an offset on, in the search for an event time. `below` and
+    `above` are known only if `found` is at or below that event time.
 
     Attributes:
-        found: The first credible record.
-        passed: The number of records before it, none of which is credible.
-        first_passed: The first of these records.
-        until: Offset below which no record except `found` is credible.
+        found: The first credible record; None if there is none.
+        passed: The number of records skipped before `found`. None of them is credible.
+        first_passed: The first skipped record.
+        until: The offset below which no record except `found` is credible.
         below: The last record known to be at or below the event time.
-        above: The first record above it, with no credible record in between.
-        seen: The offset after the last record that was sent along, markers included.
-        highest: The record with the highest event time among those sent along.
+        above: The next credible record after `below`, if it is above the event time.
+        seen: The offset after the last record that Kafka sent along with `found`, markers included;
+            -1 without `found`.
+        highest: The record with the highest event time among those that were inspected.
     """
 
     found: Head | None
@@ -50,9 +53,7 @@ class Reading(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
-        """Return the reading from `row`, the numbers that `KafkaLog.read` has returned for one
-        split.
-        """
+        """Unpack `row`, the numbers that `KafkaLog.read` has returned for one split."""
         return cls(
             _head(*row[:2]),
             row[2],
@@ -65,12 +66,13 @@ class Reading(NamedTuple):
         )
 
     def heads(self) -> list[Head]:
-        """Return the credible records that were found."""
+        """Return the credible records of this reading."""
         return [head for head in (self.found, self.below, self.above, self.highest) if head is not None]
 
     def head(self) -> Head | None:
-        """Return the first credible record. If records were skipped before it, return its event
-        time at the offset of the first of them.
+        """Return the first credible record; None if there is none. If records were skipped before
+        it, the result has the offset of the first skipped one, because they are read together with
+        it.
         """
         if self.found is None or self.first_passed is None:
             return self.found
@@ -86,8 +88,8 @@ class Crossing:
     Attributes:
         end: End of the log.
         below: The last record known to be at or below `event_time`.
-        above: The first record known to be above it.
-        pace: Offsets per ms at which the log grew, if known.
+        above: The first record known to be above `event_time`.
+        pace: Offsets per ms of event time at which the log grew; None if not known.
         window: The number of records that one read is likely to show.
     """
 
@@ -137,8 +139,8 @@ class Crossing:
         return self.low + min(width - 1, max(0, ahead))
 
     def _ahead_by_pace(self) -> int | None:
-        """Return how many offsets beyond `low` the log passes the event time if it continues at the
-        same rate; None if the rate is not known.
+        """Return how far beyond `low` (offsets) the log passes the event time if it continues to
+        grow at `pace`; None if this is not known.
         """
         if self.below is None or self.pace is None:
             return None
@@ -179,8 +181,8 @@ class Tail:
 
     @property
     def done(self) -> bool:
-        """Whether the search is over, with `last` as its result. `last` is None if there is no such
-        record or if it lies too far back.
+        """Whether the search is over, with `last` as its result. `last` is None if there is no
+        credible record, or if the search has given up after `FURTHEST_BACK` offsets.
         """
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 

@@ -1,11 +1,12 @@
-"""The highest event time below the end of each split. The horizons of a plan are based on it.
+"""The highest event time among the records below the end of each split. The partition watermarks of
+a plan are based on it.
 
 Kafka's look-up of the highest timestamp returns an offset and a time. These may belong to the
 marker at the end of a transaction, which has the broker's time, to an aborted record, or to a
-record beyond the end. So the result is only a claim, and **only a record that was read counts**.
-`Highest.learn` also uses the records that Kafka sends along with each read of the log. A plan that
-reads its first unread records usually sees a live log to its end, and then nothing else is
-requested. If something is still unknown, these records are read:
+record beyond the end. So the result is only a claim, and **only a record that lockgate has read
+counts**. `Highest.learn` also uses the records that Kafka sends along with each read of the log. A
+plan reads its first unread records, and with them it usually sees a live log to its end. Then
+nothing else is requested. Otherwise, these records are read:
 
 * the record at the offset of a claim above all records read so far, together with the records just
   before the end;
@@ -31,8 +32,8 @@ _CLOSE = 64  # offsets that one read is likely to show, however large the record
 
 @dataclass(slots=True)
 class Highest:
-    """The highest event time of one split, as far as it is known. `record` is the highest record
-    that was read.
+    """The highest event time of one split, as far as it is known. `record` is the record with the
+    highest event time that lockgate has read; None before the first one.
     """
 
     record: Head | None = None
@@ -45,14 +46,15 @@ class Highest:
     _tail_of: int = -1  # the end below which it was looked for last
 
     def name(self, head: Head | None) -> None:
-        """Note `head`, the result of a look-up of the highest timestamp. It may lie at or beyond
+        """Set the result of the last look-up of the highest timestamp. `head` may lie at or beyond
         the end, and need not be a record.
         """
         self._named = head
 
     def ends_at(self, end: int, credible: Credible) -> None:
-        """Note the `end` of the log. Results of look-ups count only below it, and only if they are
-        credible. If the end has moved back, forget the records.
+        """Set the `end` of the log. The result of the last look-up becomes the claim if it lies
+        below `end` and is credible. If the end has moved back, the topic was created again, and its
+        records are forgotten.
         """
         if end < self._looked[1]:  # the topic was created again
             self.record = self._claim = self._false = None
@@ -62,8 +64,8 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Update the highest record from a read that began at the offset `start`, and decide
-        whether the claim is true.
+        """Update the highest record from a read that began at the offset `start`. Drop the claim if
+        the read has confirmed or refuted it.
         """
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
@@ -76,8 +78,8 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Drop the claim if a record at least as high is known. If all records from `start` up to
-        `stop` were read and the claim lies among them, it is no record.
+        """Drop the claim if a record at least as high is known. Also drop it if it lies between the
+        offsets `start` and `stop`: all records there were read, so the claim is no record.
         """
         if self._claim is None:
             return
@@ -107,8 +109,8 @@ class Highest:
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
-        """Return the search for the last record below the end; None if that record, or a higher
-        one, is known.
+        """Return the search for the last record below `end`. Return None if this search was made
+        before, or if the last record or the highest one is known.
         """
         if self._tail_of == end or (
             self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)
@@ -121,8 +123,8 @@ class Highest:
         return None if known else Tail(low, 0, self._back)
 
     def looked_for(self, end: int, tail: Tail) -> None:
-        """Note that `tail` has searched for the last record below `end`, and choose how far back
-        the next search begins.
+        """Remember that `tail` has searched below `end`, and choose how far below the end the next
+        search begins.
         """
         self._tail_of = end
         if tail.last is not None:
@@ -130,8 +132,8 @@ class Highest:
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Update `splits` so that each `Highest` has the highest record below the end of its split.
-    This reads the records that are still unknown.
+    """Find the highest record below the end of each split, and store it in the split's `Highest`.
+    `read` is called only for records that are still unknown.
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)

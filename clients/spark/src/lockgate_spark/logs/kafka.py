@@ -1,24 +1,27 @@
 """The split logs of one Kafka source: Kafka's look-ups by time, and the findings from them so far.
 
-Event time is Kafka's record timestamp. One look-up (ListOffsets by time) returns, for all splits at
-once, the first record of *at least* a time, from the log's beginning. If this record lies below the
-position, a record with a later time was read already. Then either the split is ahead of that time,
-which its first unread record shows, or its log is out of order there. A record from 2099 hides all
-records behind it from each later look-up. If a look-up cannot find a record, it is found by reading
-single records (`crossing`) of all such splits at once, and is kept (`points`).
+Event time is Kafka's record timestamp. One look-up (ListOffsets by time) covers all splits at once.
+For each split, it returns the first record of the whole log with a timestamp at or above a given
+time. If this record lies below the position, it has been read already. Then either the split is
+ahead of the given time, or its log is out of order at this record. The first unread record shows
+which. A look-up never goes beyond a record stamped 2099, so this record hides all records after it.
 
-To a look-up, the marker at the end of a transaction is a record with the broker's time, and an
-aborted record is like any other. If records have times from long ago, such a marker hides all
-records behind it, like a record from 2099. Therefore the first unread records and the highest ones
-(`highest`) are read, and the records at which a plan would stop are checked (`confirm`) and
-remembered. The results of look-ups are also compared with samples of consecutive records. Once
-look-ups have returned markers that hide older records (`_distrust_look_ups`), a look-up's result
-is only the offset at which reading begins.
+If a look-up cannot find the first unread record above a time, the split is searched by reading
+single records (`crossing`). Each step of the search is one request for all splits that need it. The
+records read are kept (`points`).
 
-**Bound.** After `MOST_READS` such reads, a plan ends its search (`read_budget_spent`) and uses a
-smaller batch if it has one. It may still have to find up to four event times in each log: the one
-that it was searching for, the horizon, the ceiling and the target. Each takes at most
-2 · log2(unread offsets) reads.
+For a look-up, the marker at the end of a transaction is a record with the broker's time, and an
+aborted record is like any other. In a replay of old records, a marker hides all records after it,
+as a record stamped 2099 does. Therefore lockgate reads the first unread records, and those with the
+highest event times (`highest`). It also reads the records at which a plan would stop (`confirm`),
+and compares the results of look-ups with samples of consecutive records. Once look-ups have
+returned markers that hide older records (`_distrust_look_ups`), a look-up's result is only the
+offset at which reading begins.
+
+**Bound.** After `MOST_READS` reads of single records, a plan ends its search (`read_budget_spent`)
+and uses a smaller batch if it has one. It may still have to find up to four event times in each
+log: the one that it was searching for, the limit that the query has without its group, the ceiling
+and the target. Each takes at most 2 · log2(unread offsets) reads.
 
 `requests` makes all calls to Kafka, with the source's own `kafka.*` options.
 """
@@ -55,7 +58,7 @@ _MARKER_LAG_MS = 1_000
 
 @dataclass
 class KafkaSplitLog:
-    """The logs of one source's splits. Not thread-safe, since a query plans on one thread.
+    """The logs of one source's splits. Not thread-safe: only one thread at a time may plan a query.
 
     `learned` has the findings about each split so far. Only this class changes it.
     """
@@ -111,8 +114,8 @@ class KafkaSplitLog:
         return self._highest_was_needed
 
     def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
-        """Ask where the logs end by calling `ends`, after `now` (wall clock in ms). All further
-        calls refer to the splits that it returns.
+        """Ask where the logs end by calling `ends`, and return the answers. All further calls refer
+        to the splits that `ends` returns. `now` is the wall clock (ms) before the call.
 
         Two values must not be newer than the ends, so they are requested first: the highest event
         times, if the last plan used them, and the uncommitted ends, if `live`.
@@ -131,12 +134,17 @@ class KafkaSplitLog:
         """Update what is known about each split from the broker's end offsets. This includes
         `known_until`, the time (ms) up to which all appends to the split are below its end.
 
-        `asked.ends` exclude open transactions and, under Trigger.AvailableNow, records that were
-        appended after the ends were fixed (at `fixed_at`). `asked.live` include both. If a split's
-        live end is higher, some appends are not below its end. Then `known_until` does not change
-        for a source that reads only committed records. For any other source, and if live ends were
-        not requested, it rises to `fixed_at`, or to `asked.now` if the ends are not fixed. If the
-        live end is not higher, it rises to `asked.now`. It never falls.
+        If the source reads only committed records, `asked.ends` exclude open transactions. Under
+        Trigger.AvailableNow, they also exclude records that were appended after the ends were
+        fixed, at the wall-clock time `fixed_at` (ms). `asked.live` include both. `known_until`
+        never falls, and rises as follows:
+
+        * If the live end of a split is not above its end, all appends are known, and `known_until`
+          rises to `asked.now`.
+        * If the live end is above it and the source reads only committed records, `known_until`
+          does not change, because an open transaction may be older than `fixed_at`.
+        * Otherwise, also if live ends were not requested, `known_until` rises to `fixed_at`, or to
+          `asked.now` if the ends are not fixed.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -155,8 +163,8 @@ class KafkaSplitLog:
             learned.caught_up_since = None if learned.caught_up_since is None else learned.caught_up_since + by
 
     def highest(self, ends: Offsets) -> dict[str, int]:
-        """Return, for each split, the highest known event time (ms) below its end. It may be too
-        low, but never too high.
+        """Return the highest known event time (ms) among the records below each split's end. It may
+        be too low, but never too high.
         """
         self._highest_was_needed = True
         if not self._highest_is_fresh:
@@ -165,8 +173,8 @@ class KafkaSplitLog:
         return {split: head.event_time for split, head in self.last_met(ends).items()}
 
     def last_met(self, ends: Offsets) -> dict[str, Head]:
-        """Return, for each split, the record with the highest event time among the records below
-        its end that were read. This makes no request.
+        """Return, for each split, the record with the highest event time that lockgate has read. A
+        split is left out if this record is not below its end. This makes no request.
         """
         met = {split: learned.highest.record for split, learned in self.learned.items()}
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
@@ -223,11 +231,12 @@ class KafkaSplitLog:
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Return whether the records in `stops` hide no record at or below `target` (ms).
+        """Return whether the first credible record at each of the `stops` is above `target` (ms),
+        as a look-up has claimed. A look-up may have returned a marker that hides older records.
 
-        Look-ups have returned them as the first ones above `target`. Each is read once; if there
-        are very many, only those furthest above `target` are read. If one hides an older record,
-        this is remembered, and the plan has to be made again.
+        Each stop is read once. If there are more than `MOST_CONFIRMED` new ones, only those
+        furthest above `target` are read. The results are kept. If one contradicts its look-up, the
+        plan has to be made again.
         """
         if self._distrusts_look_ups:
             return True
@@ -258,9 +267,9 @@ class KafkaSplitLog:
         return min(end, learned.blank[1]) if nothing_found and learned.blank is not None else end
 
     def sample(self, positions: Offsets, ends: Offsets) -> None:
-        """Measure how far out of order some consecutive unread records of a few splits are. Each
-        call continues with the next splits. This raises nothing, and measures nothing if Kafka does
-        not answer soon.
+        """Measure the out-of-orderness of some consecutive unread records in `SAMPLED` splits. Each
+        call continues with the next splits. If Kafka fails or does not answer within a second,
+        nothing is measured.
         """
         open_ = [split for split in self.requests.order if ends[split] - positions[split] > 1]
         later = bisect_right(open_, self._last_sampled)
@@ -272,7 +281,9 @@ class KafkaSplitLog:
             self.learned[split].points.sample(positions[split], stop, disorder, lowest, highest)
 
     def remember_plan(self, next_heads: Mapping[str, Head]) -> None:
-        """Remember the records at which a plan stops, as the first unread ones of their splits."""
+        """Remember `next_heads`, the first record that a plan leaves unread in each split, so that
+        the next plan does not request them.
+        """
         self._highest_is_fresh = False
         for split, head in next_heads.items():
             there, _ = self.learned[split].named.get(head.offset, (head, head.offset))
@@ -299,7 +310,9 @@ class KafkaSplitLog:
         return not self._distrusts_look_ups and self.credible.has(head.event_time)
 
     def _distrust_look_ups(self) -> None:
-        """Stop using the results of look-ups as records, and forget the earlier ones."""
+        """Stop taking the results of look-ups for records. Forget the records found so far, because
+        some of them may be such results.
+        """
         self._distrusts_look_ups = True
         log.info(
             "Kafka's offset look-ups by timestamp return transaction markers, so lockgate reads records to find the "
@@ -326,8 +339,9 @@ class KafkaSplitLog:
         return None if known is None else known[1]
 
     def _crossing(self, split: str, event_time: int, low: int, end: int, first: Head) -> Crossing:
-        """Return a search for the first record above `event_time` (ms), which reads records. All
-        records below `low` are known to be at or below `event_time`.
+        """Return a search that reads records of `split` to find the first one above `event_time`
+        (ms). All records below `low` are known to be at or below `event_time`. `first` is the first
+        unread record.
         """
         below, above = self.learned[split].points.around(event_time, end)
         below = first if below is None or below.offset < first.offset else below
@@ -345,8 +359,8 @@ class KafkaSplitLog:
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """Return, for each range of offsets, the first record whose event time is `credible`. The
-        results are not remembered.
+        """Return the reading of the first record in each range of offsets whose event time is
+        `credible`. The readings are not kept in `learned`.
         """
         self.requests.set_credible(credible)
         try:

@@ -19,13 +19,14 @@ MOST = 256  # points kept a split
 
 @dataclass(slots=True)
 class Points:
-    """Credible records that were seen at or after the position, and stretches of other records.
+    """Credible records that lockgate has read at or after the position, and stretches of records
+    without a credible event time.
 
     Attributes:
-        first_met: The first record without a credible event time.
-        pace: Offsets per ms between the last two positions.
+        first_met: The first record found without a credible event time.
+        pace: Offsets per ms of event time between the last two positions.
         disorder: The largest time (ms) by which a record was older than one before it.
-        compared: The approximate number of records that were compared for this.
+        compared: The approximate number of records that were compared for `disorder`.
     """
 
     first_met: Head | None = None  # the first one of the others that was met
@@ -59,8 +60,8 @@ class Points:
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:
-        """Note the first unread record. If it is older than a record that was read before, update
-        `disorder`. If it is later than the previous first unread record, update `pace`.
+        """Set the first unread record. Update `disorder` if this record is older than an earlier
+        one, and `pace` if it is later than the previous first unread record.
         """
         before, self._position = self._position, head
         if before is None or before.offset < head.offset:
@@ -71,11 +72,12 @@ class Points:
             self.pace = (head.offset - before.offset) / (head.event_time - before.event_time)
 
     def sample(self, start: int, stop: int, disorder: int, lowest: int, highest: int) -> None:
-        """Note a sample of consecutive records from the offset `start` up to `stop`. Their event
-        times fall by at most `disorder`, and lie between `lowest` and `highest` (all in ms).
+        """Update `disorder` from a sample of consecutive records, from the offset `start` up to
+        `stop`. Their event times fall by at most `disorder`, and lie between `lowest` and `highest`
+        (all in ms).
 
-        If the sample lies behind the previous one, a fall from the earlier records to this sample
-        counts, too.
+        If the sample begins after the end of the previous one, a fall from earlier samples to this
+        one counts, too.
         """
         self.disorder = max(self.disorder, disorder)
         self.compared += stop - start
@@ -88,8 +90,8 @@ class Points:
         self._sampled = start, stop, max(before, highest)
 
     def lacks(self, head: Head, by_ms: int) -> bool:
-        """Return whether `head` lies in the last sample, but is more than `by_ms` later than all
-        records in it or before it.
+        """Return whether the last sample lacks `head`: its offset lies in the sample, but its event
+        time is more than `by_ms` above all sampled ones.
         """
         if self._sampled is None:
             return False
@@ -109,7 +111,9 @@ class Points:
                 self.add(head)
 
     def meet(self, first: Head, records: int = 1) -> None:
-        """Note that a stretch of `records` without a credible event time begins at `first`."""
+        """Add a stretch of `records` offsets without a credible event time, which begins at
+        `first`.
+        """
         self.first_met = self.first_met or first
         stop = first.offset + records
         for known, count in list(self._met.values()):
@@ -120,14 +124,16 @@ class Points:
         self._met[first.offset] = (first, stop - first.offset)
 
     def met(self, start: int, end: int) -> int:
-        """Return how many records without a credible event time are known from `start` up to
-        `end`.
+        """Return how many records without a credible event time are known from the offset `start`
+        up to `end`.
         """
         spans = ((max(start, first.offset), min(end, first.offset + records)) for first, records in self._met.values())
         return sum(max(0, high - low) for low, high in spans)
 
     def seen(self, start: int, end: int) -> list[Head]:
-        """Return the known records from `start` up to `end`, by offset."""
+        """Return the known credible records from the offset `start` up to `end`, in order of
+        offset.
+        """
         return self._seen[bisect_left(self._seen, Head(start, MIN)) : bisect_left(self._seen, Head(end, MIN))]
 
     def around(self, event_time: int, end: int) -> tuple[Head | None, Head | None]:
@@ -170,7 +176,9 @@ class Learned:
     """
 
     def has_read(self, head: Head) -> bool:
-        """Return whether this record, which may be the result of a look-up, was read."""
+        """Return whether lockgate has read this record. If only a look-up has returned it, it may
+        be a marker.
+        """
         return (
             head.offset in self.named
             or self.head == (head.offset, head)

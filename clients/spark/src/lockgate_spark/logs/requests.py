@@ -1,7 +1,7 @@
 """Requests to Kafka about all splits of one source at once. Each is one call to `KafkaLog.java`.
 
-Numbers travel as packed longs, in the order of the splits. This module packs and unpacks them and
-counts the requests, but remembers nothing else.
+Numbers travel as packed longs, in the order of the splits. This module packs and unpacks them, and
+counts the requests. It keeps no results.
 """
 
 import struct
@@ -29,8 +29,8 @@ class EndsAsked:
 
     Attributes:
         ends: The ends that a plan may read up to.
-        live: The ends with open transactions and with records after fixed ends, requested before
-            `ends`; None if they were not requested.
+        live: The ends including open transactions, and records after the ends that AvailableNow has
+            fixed. They were requested before `ends`; None if they were not requested.
     """
 
     now: int
@@ -39,9 +39,10 @@ class EndsAsked:
 
 
 class KafkaRequests:
-    """Requests about the splits in `order`. `made` counts the requests. Not thread-safe.
+    """Requests about the splits in `order`. `made` counts the requests for offsets and records. Not
+    thread-safe.
 
-    Each method makes one request, and raises the errors of Kafka's client.
+    Each method that asks Kafka raises the errors of Kafka's client, except `sample`.
     """
 
     def __init__(self, jvm: Any) -> None:
@@ -78,21 +79,22 @@ class KafkaRequests:
         return self._offsets(self._jvm.sizes())
 
     def first_at(self, event_time: int) -> dict[str, Head]:
-        """Return, for each log, the first record at or above a time (ms), as Kafka's look-up finds
-        it.
+        """Return the first record of each log at or above `event_time` (ms), as Kafka's look-up
+        finds it. Logs without such a record are left out.
         """
         return self._unpacked(self._jvm.firstAt(max(0, event_time)))  # below 0 the protocol has other meanings
 
     def highest(self) -> dict[str, Head] | None:
         """Return the record with the highest timestamp in each log, by Kafka's look-up. Return None
-        if the brokers do not support it.
+        if the brokers do not support this look-up.
         """
         packed = self._jvm.highest()
         return self._unpacked(packed) if packed else None
 
     def read(self, ranges: Mapping[str, tuple[int, int]], target: int) -> dict[str, Reading]:
-        """Return, for each range of offsets, the first credible record. The reading also shows
-        where the records that Kafka sent along pass `target` (ms).
+        """Read the first credible record in each range of offsets, and return the readings. If that
+        record is at or below `target` (ms), its reading also shows where the records that Kafka
+        sent along pass `target`.
         """
         self.made += 1
         packed = self._jvm.read(self._packed(ranges), target, MOST_PASSED, _PATIENCE_MS)
@@ -100,9 +102,9 @@ class KafkaRequests:
         return {split: Reading.of(row) for split, row in rows if split in ranges}
 
     def sample(self, ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, ...]]:
-        """Inspect some records in each range. Return their out-of-orderness, their lowest and
-        highest event time (all in ms), and the offset after them. Splits without a record are left
-        out.
+        """Inspect some records in each range of offsets. Return their out-of-orderness, their
+        lowest and highest event time (all in ms), and the offset after them. A split is left out if
+        Kafka fails or sends no credible record within a second.
         """
         self.made += 1
         packed = self._jvm.sample(self._packed(ranges), _SAMPLE_MS)
@@ -110,7 +112,9 @@ class KafkaRequests:
         return {split: row for split, row in rows if row[0] >= 0}
 
     def topic_configs(self, topics: Iterable[str], keys: Iterable[str]) -> list[str]:
-        """Return a line for each topic: its name and these keys' values, separated by tabs."""
+        """Return a line for each topic, with values separated by tabs: its name and the values of
+        `keys`, or its name and the error if its configuration cannot be read.
+        """
         return str(self._jvm.configs("\n".join(sorted(topics)), ",".join(keys))).splitlines()
 
     def close(self) -> None:

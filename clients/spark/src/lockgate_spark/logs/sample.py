@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A summary of some records: how many were inspected (`looked`), how many of them have a value
-    (`valued`), and how many have an event time (`timed`). `value` is the value of one record. It is
-    empty if none has one, and "?" if it is not text.
+    """A summary of some records: how many were inspected (`looked`), how many of these have a value
+    (`valued`), and how many have an event time (`timed`). `value` is the last value found, as text.
+    It is empty if no record has a value, and "?" if the value is not UTF-8.
     """
 
     looked: int
@@ -17,6 +17,6 @@ class Sampled:
 
     @classmethod
     def of(cls, line: str) -> "Sampled":
-        """Return the summary in a line of `KafkaSample.look`."""
+        """Parse `line`, the summary that `KafkaSample.look` returns."""
         looked, valued, timed, value = line.split("\t", 3)
         return cls(int(looked), int(valued), int(timed), value)

@@ -1,9 +1,10 @@
 """The configuration of a source's topics, as far as a plan depends on it: how long records are
 kept, and whether the broker's or the producer's clock stamps them.
 
-It is requested when a topic is first seen. If something depends on it, it is requested again every
-few minutes, because operators change the retention while queries run. If a topic may not be
-described, one warning is logged, and the topic is assumed to keep everything.
+The configuration is requested when a topic is first seen. While a plan needs the retention, it is
+requested again every few minutes, because operators change it while queries run. If Kafka does not
+return the configuration of a topic, lockgate logs one warning, and assumes that the topic keeps
+everything.
 """
 
 import logging
@@ -20,8 +21,8 @@ _KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp
 
 
 class TopicConfig(NamedTuple):
-    """The age in ms, and the size in bytes of a partition, beyond which Kafka deletes records. None
-    means no such limit.
+    """The age (ms) and the size of a partition (bytes) beyond which Kafka deletes records; None for
+    no limit.
     """
 
     retention_ms: int | None = None
@@ -37,8 +38,8 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Request the configuration of topics that are new among `splits`, and log warnings about
-        it. `now` is the wall clock in ms.
+        """Request the configuration of the topics in `splits` that are new. Log a warning if it
+        cannot be read, or if the broker's clock stamps the records. `now` is the wall clock in ms.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:

@@ -48,8 +48,8 @@ class Source(Protocol):
         """
 
     def ends(self, start: Offsets) -> Offsets:
-        """Return the offset at which each split ends; under AvailableNow the ends are fixed. Splits
-        that are not in `start` are new.
+        """Return the end of each split. Splits that are missing from `start` are new. Under
+        AvailableNow, the ends are fixed by the first call.
         """
 
 
@@ -158,9 +158,8 @@ class Unread:
         }
 
     def confirm(self, target: int, stops: Mapping[Key, Head]) -> bool:
-        """Return whether `stops`, the first records found above `target` (ms), hide no record at or
-        below it, as far as their logs can find out. If one does, the logs remember it, and the plan
-        has to be made again.
+        """Return whether the logs confirm `stops`, the first records found above `target` (ms). If
+        they do not, the plan has to be made again (`KafkaSplitLog.confirm`).
         """
         of_sources: dict[int, dict[str, Head]] = {}
         for (i, split), head in stops.items():
@@ -168,8 +167,8 @@ class Unread:
         return all(self.sources[i].log.confirm(target, of_source, self.ends[i]) for i, of_source in of_sources.items())
 
     def met(self, plan: Plan[Key]) -> Iterator[tuple[Key, Head]]:
-        """Yield the records in each split's batch that lockgate has read, and the known record with
-        the highest event time in each log. This makes no request.
+        """Yield the records that lockgate has read in the batch of `plan`, and the known record
+        with the highest event time of each split. This makes no request.
         """
         for (i, split), made in plan.splits.items():
             for head in self.sources[i].log.learned[split].points.seen(made.position, made.end):
@@ -179,7 +178,7 @@ class Unread:
                 yield (i, split), head
 
     def highest(self) -> dict[Key, int]:
-        """Return, for each split, the highest known event time (ms) below its end."""
+        """Return the highest known event time (ms) among the records below each split's end."""
         return {
             (i, split): time
             for i, source in self.sources.items()
