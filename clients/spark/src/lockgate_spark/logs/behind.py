@@ -17,7 +17,7 @@ AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
     """Return the splits that have a record below `event_time` (ms) after the end of the batch. A
-    split is also returned if its search gives up, after many records without a credible event time.
+    split is also returned if its search gives up after `MOST_PASSED` records.
 
     `cuts` maps each split to the offset at which its batch ends, and `ends` to the end of its log.
     Each log is assumed to be out of order by at most `disorder` (ms).

@@ -36,7 +36,8 @@ class Reading(NamedTuple):
         first_passed: The first skipped record.
         until: The offset below which no record except `found` is credible.
         below: The last record known to be at or below the event time.
-        above: The next credible record after `below`, if it is above the event time.
+        above: The next credible record after `below`, which is above the event time; None if not
+            known.
         seen: The offset after the last record that Kafka sent along with `found`, markers included;
             -1 without `found`.
         highest: The record with the highest event time among those that were inspected.

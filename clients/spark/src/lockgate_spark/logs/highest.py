@@ -8,8 +8,8 @@ counts**. `Highest.learn` also uses the records that Kafka sends along with each
 plan reads its first unread records, and with them it usually sees a live log to its end. Then
 nothing else is requested. Otherwise, these records are read:
 
-* the record at the offset of a claim above all records read so far, together with the records just
-  before the end;
+* if the time of a claim is above all event times read so far, the record at its offset, together
+  with the records just before the end;
 * if there is no record at that offset, or no claim, the last record below the end (`Tail`), once
   for each end.
 

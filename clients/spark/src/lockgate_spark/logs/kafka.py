@@ -141,10 +141,10 @@ class KafkaSplitLog:
 
         * If the live end of a split is not above its end, all appends are known, and `known_until`
           rises to `asked.now`.
-        * If the live end is above it and the source reads only committed records, `known_until`
-          does not change, because an open transaction may be older than `fixed_at`.
-        * Otherwise, also if live ends were not requested, `known_until` rises to `fixed_at`, or to
-          `asked.now` if the ends are not fixed.
+        * If the live end is above the split's end and the source reads only committed records,
+          `known_until` does not change, because an open transaction may have begun at any time.
+        * Otherwise, and also if live ends were not requested, `known_until` rises to `fixed_at`, or
+          to `asked.now` if the ends are not fixed.
         """
         now, ends, live_ends = asked.now, asked.ends, asked.live
         since_fixed = now if fixed_at is None else fixed_at
@@ -231,10 +231,11 @@ class KafkaSplitLog:
         return found | self._cross(hidden)
 
     def confirm(self, target: int, stops: Mapping[str, Head], ends: Offsets) -> bool:
-        """Return whether the first credible record at each of the `stops` is above `target` (ms),
-        as a look-up has claimed. A look-up may have returned a marker that hides older records.
+        """Read the logs at the `stops`, and return whether the first credible record at each one is
+        above `target` (ms), as a look-up has claimed. A look-up may have returned a marker that
+        hides older records.
 
-        Each stop is read once. If there are more than `MOST_CONFIRMED` new ones, only those
+        Each stop is read once. If there are more than `MOST_CONFIRMED` new stops, only those
         furthest above `target` are read. The results are kept. If one contradicts its look-up, the
         plan has to be made again.
         """

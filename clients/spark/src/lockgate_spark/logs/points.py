@@ -91,7 +91,7 @@ class Points:
 
     def lacks(self, head: Head, by_ms: int) -> bool:
         """Return whether the last sample lacks `head`: its offset lies in the sample, but its event
-        time is more than `by_ms` above all sampled ones.
+        time is more than `by_ms` above all sampled records.
         """
         if self._sampled is None:
             return False

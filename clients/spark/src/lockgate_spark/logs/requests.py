@@ -29,8 +29,8 @@ class EndsAsked:
 
     Attributes:
         ends: The ends that a plan may read up to.
-        live: The ends including open transactions, and records after the ends that AvailableNow has
-            fixed. They were requested before `ends`; None if they were not requested.
+        live: The ends including open transactions and records appended since AvailableNow fixed the
+            ends. They were requested before `ends`; None if they were not requested.
     """
 
     now: int
