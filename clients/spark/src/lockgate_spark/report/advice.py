@@ -18,7 +18,7 @@ _BATCH_S = 60.0  # a batch of about a minute
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Bounds on how many of the lost rows alignment would have kept. Each bound is None if it is
-    not known. `why` gives the reason if the bounds differ or are not known.
+    not known. `why` says why alignment might not have kept all of them; it is empty otherwise.
     """
 
     least: int | None
@@ -28,7 +28,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """An option to set, and the reason. `value` is None if the option may be left out."""
+    """An option to set, and the reason. `value` is None if no value is advised."""
 
     option: str
     value: str | None
@@ -36,7 +36,9 @@ class Advice:
 
 
 def kept(found: Findings) -> Kept:
-    """Return how many of the lost rows alignment with a fitting `max_drift` would have kept."""
+    """Return how many of the lost rows alignment would have kept with a `max_drift` that is at most
+    the watermark's delay.
+    """
     loss, delay = found.loss, found.delay_ms
     if loss.most == 0:
         return Kept(0, 0)
@@ -117,7 +119,9 @@ def _a_minute(found: Findings, offsets: int) -> float:
 
 
 def _minutes(ms: int) -> str:
-    """Return a duration, rounded up to whole minutes, in Spark's notation: `1 hour 42 minutes`."""
+    """Return a duration (ms) in Spark's notation, such as `1 hour 42 minutes`, rounded up to
+    minutes.
+    """
     return as_option(-(-ms // 60_000) * 60_000)
 
 

@@ -1,7 +1,7 @@
 """The files of a report: an HTML page and a JSON file on the driver's disk. Each is replaced as a
-whole, so a reader never sees an incomplete one.
+whole, so no program ever reads an incomplete file.
 
-They are written at most every half minute while the query runs, and once more when the query or the
+Both are written at most every half minute while the query runs, and once more when the query or the
 process ends. SIGTERM counts as an end, too, unless the process has its own handler for it.
 """
 
@@ -57,9 +57,9 @@ def folder_of(option: str | None) -> Path | None:
 class ReportFiles:
     """The two files of one run.
 
-    If several queries of a process write to one folder, the first one's files have the plain name,
-    and the names of the others contain the query's name or a part of its id. `make` returns the
-    findings for a state of the run, and `now` is a monotonic clock in seconds.
+    If several queries of a process write to one folder, the files of the first query have the plain
+    name. The file names of the others contain the query's name or a part of its id. `make` returns
+    the findings for a state of the run, and `now` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ def _replace(path: Path, text: str) -> None:
 
 
 def write_at_the_end() -> None:
-    """Make the process write all its reports before it ends. SIGTERM is only handled if this is
-    called on the main thread and the process has no other handler for it.
+    """Make the process write all its reports before it ends. SIGTERM is only handled if this
+    function is called on the main thread and the process has no other handler for SIGTERM.
     """
     global _hooked
     with _lock:

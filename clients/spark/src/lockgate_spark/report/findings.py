@@ -2,7 +2,7 @@
 
 **Exact or not.** A lost row is one that Spark has dropped as late. Lost rows are counted exactly if
 they can be followed through the query's plan. If not, the loss has a lower bound, which is Spark's
-own count, and an upper bound: the rows that are at or below the watermark where they are read.
+own count, and an upper bound: the number of rows at or below Spark's watermark when they are read.
 """
 
 from collections.abc import Mapping
@@ -50,8 +50,8 @@ class BatchLoss:
     """Counts of the late rows of one batch of one source.
 
     Attributes:
-        lost: By partition, the rows that Spark has dropped.
-        oldest: The lowest event time (ms) of such a row.
+        lost: The number of rows that Spark has dropped, by partition.
+        oldest: The lowest event time (ms) of these rows; None if it is not known.
         watermark: Spark's watermark (ms) for this batch.
         exact: False if the counts are upper bounds.
 
@@ -69,7 +69,7 @@ class StateOperator:
 
     `dropped` counts the rows below the watermark, after a partial aggregation if there is one.
     `repeated` is true if a partition was computed more than once, for example by several actions in
-    foreachBatch, so that its rows are in `dropped` each time.
+    foreachBatch. Then `dropped` counts the partition's rows each time.
     """
 
     name: str
@@ -83,10 +83,11 @@ class PartitionFindings:
 
     Attributes:
         offsets: Number of offsets that were read.
-        ahead_ms: The furthest that its first unread record was ahead of the lowest first unread
-            record of all partitions.
-        first: Event time (ms) of its first record; None if no plan has seen it.
-        last: Estimated event time (ms) of its last record, from the density of earlier ones.
+        ahead_ms: Largest distance in event time (ms) from the lowest first unread record of all
+            partitions to the first unread record of this one.
+        first: Event time (ms) of the partition's first record; None if no plan has seen it.
+        last: Event time (ms) of the partition's last record, estimated from the density of earlier
+            records.
 
     """
 
@@ -117,9 +118,9 @@ class Moment:
 
     Attributes:
         at: Time (s since 1970) when the first batch was planned.
-        apart_ms: The largest distance between the first unread records of two partitions; None if
-            no plan was made.
-        watermark: Spark's last watermark (ms); 0 if it had none.
+        apart_ms: The largest distance in event time (ms) between the first unread records of two
+            partitions; None if no plan was made.
+        watermark: Spark's last watermark (ms); 0 if there was none.
 
     """
 
@@ -130,7 +131,7 @@ class Moment:
     watermark: int = 0
 
     def with_next(self, other: "Moment") -> "Moment":
-        """Return one moment for the batches of this one and of `other`, which follows it."""
+        """Merge this moment with `other`, the next one, and return the result."""
         apart = [each.apart_ms for each in (self, other) if each.apart_ms is not None]
         return Moment(
             self.at,
@@ -147,20 +148,22 @@ class Findings:
 
     Attributes:
         began, until: Times (s since 1970) between which the figures were counted.
-        rows: The offsets that were read.
+        rows: Number of offsets that were read.
         uncounted: Why lost rows were not counted; empty if they were.
-        late_rows_path: Where the late rows are kept; None if they are not.
+        late_rows_path: Path of the table with the late rows; None if they are not kept.
         repeated: Whether a stateful operator was `repeated` in any batch, as in `StateOperator`.
         delay_ms: The shortest delay of the query's watermarks; None if it has none.
         seen: Whether the watermarks are on the event time that alignment uses.
         lateness_ms: How far below the watermark the oldest lost row was.
         out_of_orderness_ms: The largest amount by which a sampled record was older than an earlier
             one of its partition.
-        too_late: Records whose producer was later than the plans had allowed for.
-        left_out: Records whose event time is outside the bounds.
-        ahead: Batches that went beyond their plan, by `offsets_ahead` offsets in all.
-        max_drift_ms: The drift that the plans allowed; 0 before the first one.
-        busy_s: How long the batches took, without the waits between them.
+        too_late: Number of records that arrived too late because their producer's lag was above
+            what the plans had allowed for.
+        left_out: Number of records without an event time, or with one beyond `future_bound` or
+            `past_bound`.
+        ahead: Number of batches that went beyond their plan, by `offsets_ahead` offsets in all.
+        max_drift_ms: The drift that the plans allowed; 0 before the first plan.
+        busy_s: How long the batches took (s), without the waits between them.
         failed_plans: Whether a plan could not be made.
 
     """

@@ -40,8 +40,8 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Record the state of the split before a batch that reads `read` offsets of it. The first
-        of them has an event time above `watermark` (ms).
+        """Record the state of the split before a batch that reads `read` offsets. `offsets`
+        contains these already. Their first record has an event time above `watermark` (ms).
         """
         if self.first is None:
             self.first = watermark + 1
@@ -50,7 +50,7 @@ class _Split:
     @property
     def last(self) -> int | None:
         """The event time (ms) of the last record, estimated from how dense the records before the
-        last batch were.
+        last batch were; None if no plan has seen a record.
         """
         if self.first is None or self.newest is None or self.newest < self.first or not self.before:
             return self.first
@@ -112,7 +112,7 @@ class Observation:
     def read(
         self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None, at: float
     ) -> None:
-        """Note that Spark reads a source from `start` to `end`.
+        """Add a batch that Spark reads from a source, between the offsets `start` and `end`.
 
         `view` shows the plan made for the same batch; it is None if no plan could be made. `budget`
         is the source's maxOffsetsPerTrigger, and `at` is the wall-clock time in seconds.
@@ -170,8 +170,8 @@ class Observation:
             self._moments[-1] = replace(last, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark))
 
     def done(self, at: float) -> None:
-        """Note that the last batch is done, and add its duration. `at` is the wall-clock time in
-        seconds.
+        """Add the duration of the last batch, which is done. `at` is the wall-clock time in
+        seconds. A second call for the same batch does nothing.
         """
         with self._lock:
             if self._reads_since is not None:
@@ -237,8 +237,8 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The rows that each stateful operator has dropped, by its own count. `repeated` is as in
-    `StateOperator`.
+    """The number of rows that each stateful operator has dropped, by its own count. `repeated` is
+    as in `StateOperator`.
     """
 
     by_operator: Mapping[str, int]
@@ -248,11 +248,11 @@ class Dropped:
 def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, seen: bool) -> Loss:
     """Return the bounds on the number of rows lost.
 
-    An operator may report more than all late rows, because it counts a row each time that a batch
-    is computed, and counts rows that the query has multiplied.
+    An operator's count may exceed the number of late rows: it counts a row each time that a batch
+    is computed, and counts every copy of a row that the query has multiplied.
 
     Args:
-        lost: Rows that were dropped as late; None if they were not counted.
+        lost: Number of rows dropped as late; None if they were not counted.
         exact: False if `lost` is an upper bound.
         dropped: The operators' own counts.
         ran: Whether a batch has run.

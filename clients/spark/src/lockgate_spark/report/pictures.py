@@ -1,5 +1,5 @@
-"""The pictures of a report as plain SVG, without scripts, fonts and requests. Colours are classes
-of the page's style sheet, so that the same picture serves a light and a dark page.
+"""The pictures of a report as plain SVG, without scripts, fonts or requests. Colours are classes of
+the page's style sheet, so that the same picture serves a light and a dark page.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ MOST_BARS = 40
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The axes of a picture. The horizontal one has `count` batches, and the vertical one ends at
+    """The axes of a picture. The horizontal axis has `count` moments, and the vertical axis ends at
     `top`.
     """
 
@@ -33,7 +33,7 @@ class _Frame:
 
 
 def lost_over_time(moments: Sequence[Moment]) -> str:
-    """Return an SVG picture with a bar for each moment, which shows the number of rows lost."""
+    """Return an SVG bar chart of the number of rows lost in each moment."""
     values = [moment.lost for moment in moments]
     frame = _Frame(len(moments), _nice(max(values, default=0)))
     width = max(1.5, (_WIDE - _LEFT - _RIGHT) / max(1, len(moments)) - 2)
@@ -84,8 +84,8 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
 
 
 def partition_bars(partitions: Sequence[PartitionFindings]) -> str:
-    """Return the rows of an HTML table, with a bar for each partition, which shows the number of
-    rows lost.
+    """Return the rows of an HTML table. Each row has the figures of one partition, and a bar for
+    the number of rows lost. Partitions after the first `MOST_BARS` are left out.
     """
     most = max((partition.lost for partition in partitions), default=0) or 1
     keys, rows = [(partition.source, partition.partition) for partition in partitions], []

@@ -20,7 +20,9 @@ log = logging.getLogger("lockgate")
 
 
 class ReportedRun(SparkRun, Protocol):
-    """A run with the counts of Spark's stateful operators, and with its plan."""
+    """A run that also gives the counts of Spark's stateful operators, and the delay of the query's
+    watermarks.
+    """
 
     def operators(self) -> tuple[object, Iterable[StateOperator]] | None:
         """Return a key that identifies Spark's last progress report, and the report's stateful
@@ -28,13 +30,15 @@ class ReportedRun(SparkRun, Protocol):
         """
 
     def delay_ms(self) -> int | None:
-        """Return the shortest delay of the query's watermarks; None if it has none. Spark must have
-        planned the query.
+        """Return the shortest delay (ms) of the query's watermarks; None if the query has no
+        watermark. Spark must have planned the query.
         """
 
 
 class RunReport:
-    """The report of one run. It writes files if `alignment` names a folder for them."""
+    """The report of one run. It writes files if `alignment` names a folder for them. Raises
+    `ConfigurationError` if that folder cannot be written.
+    """
 
     def __init__(self, run: ReportedRun, alignment: Alignment) -> None:
         self._run, folder = run, folder_of(alignment.report)
@@ -51,15 +55,17 @@ class RunReport:
         self._beside = beside
 
     def not_counted(self, why: str) -> None:
-        """Note why late rows are not counted."""
+        """Set the reason why late rows are not counted."""
         self._observation.uncounted = why
 
     def keeps_late_rows(self, path: str) -> None:
-        """Note that late rows are kept in a table at `path`."""
+        """Set the path of the table in which late rows are kept."""
         self._observation.late_rows_path = path
 
     def read(self, source: int, start: Offsets, end: Offsets, view: BatchAlignment | None, budget: int | None) -> None:
-        """Note that Spark reads a source, as `Observation.read` does, and refresh the files."""
+        """Add a batch that Spark reads from a source, and refresh the files. The arguments are
+        those of `Observation.read`.
+        """
         if not self._shaped:
             self._shaped, self._observation.delay_ms = True, self._run.delay_ms()
         self._observation.read(source, start, end, view, budget, time.time())
@@ -67,8 +73,8 @@ class RunReport:
             self._files.refresh()
 
     def after_batch(self, source: int, batch: BatchLoss | None) -> None:
-        """Note that a batch of a source is done, and refresh the files. `batch` has its late rows,
-        if they are counted.
+        """Add a finished batch of a source, and refresh the files. `batch` has the batch's late
+        rows; it is None if they are not counted.
         """
         if batch is not None:
             self._observation.lose(source, batch, time.time())

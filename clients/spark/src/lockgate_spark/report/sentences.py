@@ -119,7 +119,9 @@ def plans(found: Findings) -> str:
 
 
 def table(found: Findings) -> str:
-    """Return a sentence that says where the lost rows are; empty if they were not kept."""
+    """Return a sentence that says how to read the table of late rows; empty if there is no
+    table.
+    """
     if found.late_rows_path is None:
         return ""
     return f'The lost rows are in a table: lockgate_spark.late_rows("{found.late_rows_path}") reads it.'
@@ -158,7 +160,7 @@ def state(found: Findings) -> str:
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
     """Return the names of the partitions, by source and partition. If partitions of several sources
-    have the same name, the source is added to it.
+    have the same name, the number of the source is added.
     """
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
@@ -171,7 +173,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def clock(at: float) -> str:
-    """Return a time, in seconds since 1970, as text in UTC."""
+    """Return the time `at` (s since 1970) as text in UTC."""
     return datetime.fromtimestamp(at, timezone.utc).strftime("%Y-%m-%d %H:%M:%S")
 
 
