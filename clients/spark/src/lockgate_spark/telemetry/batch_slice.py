@@ -19,12 +19,12 @@ class BatchSlice:
         ...     hours.rows(batch).write.mode("overwrite").parquet(f"{folder}/{hours.start}")
 
     Attributes:
-        complete: Whether the batch has every record of these windows. No such record was deleted,
-            lies before the query's first offset, or was found in the log after the batch, within
+        complete: Whether the batch has every record of these windows: none was deleted, none lies
+            before the query's first offset, and none was found in the log after the batch, within
             `max_out_of_orderness`.
         missing_from: Partitions that may lack earlier records of these windows.
-        stragglers_in: Partitions in which records of these windows come after the batch. They are
-            searched for only if the windows would otherwise be complete.
+        stragglers_in: Partitions in which records of these windows come after the batch. Such
+            records are searched for only if the windows would otherwise be complete.
 
     """
 

@@ -30,8 +30,8 @@ _COLOUR = "#3b82c4"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The row of one partition in the table. `drift_ms` is how far its first unread record is above
-    the lowest one of the query; None if nothing is left to read.
+    """The row of one partition in the table. `drift_ms` is how far the partition's first unread
+    record is above the lowest one of the query; None if nothing is left to read.
     """
 
     partition: str

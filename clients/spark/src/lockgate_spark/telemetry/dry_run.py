@@ -14,8 +14,8 @@ class DryRun:
     """Compares the batches of one run with their plans.
 
     `ahead` is the number of batches that went beyond the plan; a batch of two sources counts twice
-    if both do. `offsets_ahead` is the number of offsets that they read beyond it. `has_failed` says
-    whether a plan could not be made.
+    if both do. `offsets_ahead` is the number of offsets that these batches read beyond their plans.
+    `has_failed` says whether a plan could not be made.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,10 @@
 """The numbers of a run as gauges, for Spark's metrics system.
 
-A gauge is named after its number in lastProgress, so `alignmentPausedMs` becomes `pausedMs`.
-Therefore only `progress_metrics` lists them. If a query has several sources, counts that each
-source has for itself are summed, and for other numbers the largest value is shown. Event times,
-which are text in progress, are gauges in ms since 1970. Yes is 1 and no is 0. A value that is
-unknown or unbounded is None, which is a gauge without a value.
+The numbers that `progress_metrics` lists are gauges with nearly the same name: `alignmentPausedMs`
+in lastProgress becomes `pausedMs`. `gauges` adds a few more. If a query has several sources, counts
+that each source has for itself are summed, and for other numbers the largest value is shown. Event
+times are in ms since 1970. Yes is 1 and no is 0. A value that is unknown or unbounded is None,
+which is a gauge without a value.
 """
 
 from collections.abc import Mapping
@@ -50,14 +50,16 @@ class RunGauges:
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Show the gauges of a plan that is not carried out because the query waits. Do this at
-        most once a second.
+        """Set the gauges to the values of a plan that is not carried out because the query waits.
+        Do nothing within a second of the last change.
         """
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 
     def show_late(self, source: int, total: int) -> None:
-        """Show how many rows of a source were late in the run so far."""
+        """Set the gauge of late rows. `total` is the number of late rows of this source in the run
+        so far.
+        """
         self._late[source] = total
         self._gauges.show(late_gauges(sum(self._late.values())))
 
@@ -67,7 +69,7 @@ class RunGauges:
 
 
 def gauges(view: BatchAlignment) -> dict[str, int | None]:
-    """Return the gauges of a query, from the view of its last plan."""
+    """Return the values of a query's gauges, by name, from the view of its last plan."""
     lowest = min((each.watermark for each in view.partitions), default=None)
     own, group = _finite(lowest), _finite(view.group_watermark)
     found: dict[str, int | None] = {

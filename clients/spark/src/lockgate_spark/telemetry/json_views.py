@@ -19,7 +19,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: Any, value: Any) -> Any:
-    """Return the object of the type `kind` that `to_json` has converted to `value`. A field that is
+    """Convert `value`, a result of `to_json`, back to an object of the type `kind`. A field that is
     missing gets its default, and unknown fields are ignored.
     """
     if value is None:

@@ -1,5 +1,6 @@
 """Log lines about records that are left out of the alignment because of their event time. There is
-a warning about the first one of each split, and a line with their number at the end of the run.
+a warning about the first such record of each split, and a line with the number of such records at
+the end of the run.
 """
 
 import logging
@@ -17,7 +18,7 @@ log = logging.getLogger("lockgate")
 
 
 class LeftOut:
-    """Counts the left-out records of one run. Records that its plans have not read are not
+    """Counts the left-out records of one run. Records that no plan has inspected are not
     counted.
     """
 
@@ -53,7 +54,7 @@ class LeftOut:
                 )
 
     def count(self, key: Key, records: int) -> None:
-        """Add the number of left-out records of a split in a batch."""
+        """Add `records` left-out records of a batch to the count of the split `key`."""
         if records:
             self._records[key] += records
 

@@ -59,8 +59,8 @@ class Observer:
         self._out_of_order.warn(self._sources, allowed, learned, steps)
 
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
-        """Set `view` to the view of a plan that is carried out, which shows `context` and the
-        observer's own counts.
+        """Set `view` to the view of `plan`, a plan that is carried out. The view shows `context`
+        and the observer's own counts. Log a line if a partition keeps the query behind the clock.
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
@@ -96,8 +96,8 @@ class Observer:
 
     def read_natively(self, index: int, start: Offsets, native: Offsets, planned: Offsets) -> None:
         """Compare a batch of one source with the plan in observe mode, and count the left-out
-        records of the batch. It begins at `start`, Spark ends it at `native`, and the plan would
-        end it at `planned`.
+        records of the batch. The batch begins at `start`, Spark ends it at `native`, and the plan
+        would end it at `planned`.
         """
         self.dry_run.compare(start, native, planned)
         for split, end in native.items():

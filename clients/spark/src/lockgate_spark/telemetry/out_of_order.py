@@ -20,8 +20,8 @@ class OutOfOrder:
     def warn(
         self, sources: Mapping[int, Source], allowed: int, learned: int | None, steps: tuple[int, int] | None = None
     ) -> None:
-        """Warn of each split in which a record was older than an earlier one by more than `allowed`
-        (ms).
+        """Log a warning about each split in which a record was older than an earlier one by more
+        than `allowed` (ms).
 
         `learned` is the measured out-of-orderness (ms) that the plans use; None if the user has set
         one. It is logged when it has more than doubled. `steps` says how far (ms) a batch may go

@@ -1,9 +1,9 @@
 """Metrics of the alignment for a query's progress, `lastProgress["sources"][…]["metrics"]`, and log
 lines about changes.
 
-Spark asks each source for its metrics once per progress report, after the batch. So both are made
-then, without a listener. Spark requires text as values; durations are in ms, event times in ISO
-8601.
+Spark asks each source for its metrics once per progress report, after the batch. The metrics and
+the log lines are both made at that time, so they need no listener. Spark requires text as values:
+durations are in ms, and event times in ISO 8601.
 """
 
 import json
@@ -80,7 +80,9 @@ class ChangeLog:
         self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """Log the view of a batch if it has changed, at most every ten seconds."""
+        """Log a line about `view` if the limit or the blocker has changed since the last line, or
+        if pauses have begun or ended. Lines are at least ten seconds apart.
+        """
         state = (view.limited_by, view.blocker, bool(view.paused))
         if state == self._logged or (self._logged is not None and view.planned_at - self._logged_at < _QUIET_S):
             return
@@ -103,8 +105,8 @@ class ChangeLog:
 
 
 class Behind:
-    """Logs a line if one of the query's own partitions keeps it behind the clock, and again every
-    ten minutes while that lasts.
+    """Logs a line if one of the query's own partitions keeps the query behind the clock, and again
+    every ten minutes while this lasts.
     """
 
     def __init__(self) -> None:
@@ -112,8 +114,9 @@ class Behind:
         self._since = self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """Log `view.behind` if the query has been behind the clock for long enough. Call it with
-        each plan that one of the query's own partitions limits.
+        """Log `view.behind` if the same partition has limited the plans for ten seconds, and the
+        query is at least a second behind the clock. Call this method with the view of each plan
+        that one of the query's own partitions limits.
         """
         now = view.planned_at
         if view.bounded_by != self._by or not 0 <= now - self._since < _BEHIND_AGAIN_S:

@@ -3,14 +3,15 @@ divided the budget of each batch by backlog.
 
 **The simulation.** For every aligned batch, a batch of plain Spark is simulated.
 `maxOffsetsPerTrigger` is shared among the partitions in proportion to their backlogs, as in Spark's
-Kafka source. The last records of such a batch raise a watermark as they would raise Spark's.
-Records at or below the watermark of the previous batch would have been late.
+Kafka source. The last records of a simulated batch raise a simulated watermark, as they would raise
+Spark's. Records at or below the watermark of the previous batch would have been late.
 
-**The input.** The event times are those that plans have read anyway: each split's first unread
-record at the end of every batch, and the last one in its log if it was requested. Between them,
-event times are assumed to rise evenly and in order. Few event times are known of records that plain
-Spark would read before the aligned query. So a simulated batch is counted when the aligned query
-has read all of it, or when too many batches wait. Kafka is not asked for anything.
+**The input.** The estimate makes no request to Kafka. It uses the event times that plans have read
+anyway: those of each split's first unread record at the end of every batch, and of the known record
+with the highest event time in its log. Between these records, event times are assumed to rise
+evenly and in order. Plans know few event times of records that plain Spark would have read before
+the aligned query. So a simulated batch is counted once the aligned query has read all of its
+records, or once too many batches wait to be counted.
 """
 
 import math
@@ -30,8 +31,8 @@ MOST_KEPT = 100_000  # ends of splits in batches that are not counted yet: some 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A `withWatermark` of a query. `sources` are the indexes of the sources below it, and `delay`
-    is in ms.
+    """A `withWatermark` of a query. `sources` are the indexes of the sources whose rows it gets,
+    and `delay` is in ms.
     """
 
     sources: frozenset[int]
@@ -39,9 +40,9 @@ class Operator:
 
     @classmethod
     def all_of(cls, found: Sequence[QueryWatermark], in_payload: Mapping[int, bool]) -> "tuple[Operator, ...] | None":
-        """Return the operators of a query with the watermarks `found`. Return None if it has none,
-        or if plans do not see the event times that one of them uses. `in_payload` says of each
-        source whether its aligned event time is in the payload.
+        """Return the operators of a query with the watermarks `found`. Return None if there are no
+        watermarks, or if one of them uses an event time that plans do not see. `in_payload` says
+        for each source whether its aligned event time is in the payload.
         """
         for origin in (origin for each in found for origin in each.origins):
             if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
@@ -56,7 +57,8 @@ class Operator:
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:
     """Return the offsets at which Spark's Kafka source would end a batch that begins at
-    `positions`. `ends` are the ends of the log, and `budget` is maxOffsetsPerTrigger.
+    `positions`. `ends` are the ends of the logs, and `budget` is maxOffsetsPerTrigger; None for no
+    limit.
     """
     left = {split: end - positions[split] for split, end in ends.items() if end > positions[split]}
     total = sum(left.values())
@@ -100,8 +102,8 @@ class EventTimes:
         return low + (high - low) * (offset - left) // (right - left)
 
     def upto(self, event_time: int, start: int, end: int) -> int:
-        """Return how many offsets from `start` to `end` (exclusive) are at or below an event
-        time.
+        """Estimate how many offsets from `start` to `end` (exclusive) are at or below `event_time`
+        (ms).
         """
         after = bisect_right(self._times, event_time)
         if after == 0:
@@ -173,8 +175,8 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """Count the late rows of the simulated batches that the run has read. Call it at the
-        end.
+        """Count the late rows of the simulated batches that the run has read completely. Call this
+        method at the end of the run.
         """
         self._count(self._read)
 
@@ -195,7 +197,8 @@ class RowsSaved:
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
         """Simulate one batch of plain Spark. When no data is left, simulate one batch without data,
-        because Spark then runs one too. It makes the newest watermark apply to the batch after it.
+        because Spark then runs one too. The newest watermark applies to the batches after this
+        empty one.
         """
         batch = {}
         for i in self._sources:

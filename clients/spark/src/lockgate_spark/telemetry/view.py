@@ -31,8 +31,8 @@ class PartitionAlignment:
             `past_bound`, that this plan found. Records that the plan did not inspect are not
             counted.
         left_out_so_far: The same number for all batches of the run so far.
-        lag: Largest observed lag of the partition's producer behind the clock; None if no record
-            has arrived since the partition was caught up.
+        lag: Largest lag of the partition's producer behind the clock that this run has observed;
+            None before the first one.
         paused_since: Time (s since 1970) when the partition was paused; None if it is not paused.
         read_early: Number of offsets above the read limit that are read because Kafka is about to
             delete them.
@@ -98,8 +98,8 @@ class BatchAlignment:
             event before an outage (`holding`), or the query alone (`proceeding`). None without a
             coordinator.
         rows_saved: Estimated number of rows that would have been late so far in plain Spark, which
-            divides `maxOffsetsPerTrigger` by backlog. None in observe mode, or if the query's
-            watermark is not on aligned sources only.
+            divides `maxOffsetsPerTrigger` by backlog. None in observe mode, without a
+            watermark, or if a watermark does not use the aligned event times.
         out_of_orderness: How far out of order (ms) the plan expects records of one partition to be.
         behind: If a partition keeps the query behind the clock, a sentence that says by how much,
             which partition, and why. Empty otherwise.
@@ -134,8 +134,8 @@ class BatchAlignment:
 
     @property
     def blocker(self) -> str:
-        """The partition, the readers of the group, or the operator that keep the query from reading
-        further, by name. Empty if there are none.
+        """The name of the partition, of the group's readers or of the operator (a person) that
+        keeps the query from reading further. Empty if there is none.
         """
         if self.limited_by is Limit.GROUP and self.operator_pause is not None:
             return operator(self.operator_pause)
@@ -190,7 +190,7 @@ class PlanContext:
         seconds: How long the plan took.
         before: View of the previous plan.
         group: The coordinator's last event.
-        slowest: The partition that limits the plan, or is stopped.
+        slowest: The partition that limits the plan or is stopped at a record ahead of the clock.
         why: Why `slowest` may still bring old records, as the end of a sentence.
         lags: The lag (ms) of each partition's producer, where it is known.
         stopped: How long (ms) partitions have been stopped at records ahead of the clock.
@@ -284,9 +284,9 @@ def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
     clock.
 
-    If it was stopped before this plan, `known` is this duration; otherwise, `known` is 0. If it
-    stops with this plan, the result is the time since the previous plan, because the record that
-    stops it may have come right after that plan.
+    `known` is this duration if the partition was stopped before this plan, otherwise 0. If it stops
+    with this plan, the result is the time since the previous plan, because the record at which it
+    stops may have arrived right after that plan.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

@@ -1,10 +1,9 @@
-"""The waits of a query in words. A line is logged when a wait begins and another when it ends, and
-`status` uses the same words.
+"""The waits of a query in words, for log lines and `status`.
 
 A query that is faster than the others of its group waits for a moment after each batch. This is
-normal, and is not logged. A longer wait is logged, and so is its end. The first one of each kind is
-a warning, so that people see it without configuring logs. If waits follow each other closely, batch
-after batch, only a long one is logged again.
+normal, and is not logged. A longer wait is logged, and so is its end. The first logged wait of each
+kind is a warning, so that people see it without configuring logs. If waits of one kind follow each
+other closely, batch after batch, only a long one is logged again.
 """
 
 import logging
@@ -49,7 +48,7 @@ class Wait:
         what: The end of a sentence that begins with "waits for".
         why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
-        is_logged: Whether another log line has announced it.
+        is_logged: Whether another log line has announced the wait.
     """
 
     kind: WaitKind
@@ -124,7 +123,8 @@ def operator(pause: SourcePause) -> str:
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
     """Return the wait for a partition of the query that may still bring older records.
 
-    `why` ends a sentence that begins with the partition. Nothing above `horizon` (ms) is read.
+    `why` completes a sentence that begins with `split`, the name of the partition. Nothing above
+    `horizon` (ms) is read meanwhile. `brief` is as in `Wait`.
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
@@ -186,8 +186,8 @@ class Waits:
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Note the query's current wait. Log the wait once it has lasted long enough, and log the
-        end of a wait that was logged. Call it with each plan.
+        """Set the query's current wait. Log the wait once it has lasted long enough, and log the
+        end of a wait that was logged. Call this method with each plan.
 
         `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
         """
