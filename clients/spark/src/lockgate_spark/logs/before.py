@@ -1,7 +1,7 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
 read. Windows that begin at or below that time may have records that the query does not read.
 
-For each split, the last record before its offset gives that time: no earlier record, deleted or
+In each split, the last record before the position gives that time: no earlier record, deleted or
 not, is more than `disorder` above it. The thousand offsets before the position are inspected as
 well, in case records are further out of order than the user has promised.
 """

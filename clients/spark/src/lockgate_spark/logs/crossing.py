@@ -140,7 +140,7 @@ class Crossing:
         return self.low + min(width - 1, max(0, ahead))
 
     def _ahead_by_pace(self) -> int | None:
-        """Return how far beyond `low` (offsets) the log passes the event time if it continues to
+        """Return how many offsets beyond `low` the log passes the event time if it continues to
         grow at `pace`; None if this is not known.
         """
         if self.below is None or self.pace is None:

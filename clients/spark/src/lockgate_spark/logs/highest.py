@@ -105,7 +105,7 @@ class Highest:
         return max(self._looked[1], min(self._claim.offset, end - self._back))
 
     def claimed(self) -> int | None:
-        """Return the offset of a claim that was not checked; None if there is none."""
+        """Return the offset of a claim that is not checked yet; None if there is none."""
         return None if self._claim is None else self._claim.offset
 
     def tail(self, end: int, credible: Credible) -> Tail | None:

@@ -92,7 +92,7 @@ class KafkaSplitLog:
             self.requests.set_splits(wanted)
 
     def has_splits(self, splits: Iterable[str]) -> bool:
-        """Return whether these are the splits that all other calls refer to."""
+        """Return whether `splits` are the ones that all other calls refer to."""
         return sorted(splits) == self.requests.order
 
     def begin_plan(self, credible: Credible) -> None:
@@ -260,8 +260,8 @@ class KafkaSplitLog:
         return False
 
     def end_of_search(self, split: str, end: int) -> int:
-        """Return the offset at which a plan has to end in a split. This is `end`, or an earlier
-        offset if a read has stopped there without finding a credible record.
+        """Return the offset at which a batch has to end in `split`: `end`, or an earlier offset at
+        which a read has given up without finding a credible record.
         """
         learned = self.learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None

@@ -38,8 +38,9 @@ class TopicConfigs:
     _warned: set[str] = field(default_factory=set)
 
     def meet(self, splits: Iterable[str], requests: KafkaRequests, now: int) -> None:
-        """Request the configuration of the topics in `splits` that are new. Log a warning if it
-        cannot be read, or if the broker's clock stamps the records. `now` is the wall clock in ms.
+        """Request the configuration of the topics in `splits` that are not known yet. Log a warning
+        if it cannot be read, or if the broker's clock stamps the records. `now` is the wall clock
+        in ms.
         """
         new = {topic_of(split) for split in splits} - self._known.keys()
         if new:

@@ -109,8 +109,8 @@ class Unread:
                 yield (i, split), position, ends[split]
 
     def visible_end(self, i: int, split: str) -> int | None:
-        """Return the offset up to which records of a split can be read, including those after a
-        fixed end; None if the split was deleted.
+        """Return the offset up to which records of a split of the source `i` can be read, including
+        those after a fixed end; None if the split was deleted.
         """
         source, end = self.sources[i], self.ends.get(i, {}).get(split)
         if end is None or source.fixed_at is None or source.log.requests.reads_committed:

@@ -40,8 +40,9 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Record the state of the split before a batch that reads `read` offsets. `offsets`
-        contains these already. Their first record has an event time above `watermark` (ms).
+        """Record the state of the split before a batch that reads `read` offsets, which are already
+        counted in `offsets`. The first record of the batch has an event time above `watermark`
+        (ms).
         """
         if self.first is None:
             self.first = watermark + 1
@@ -170,7 +171,7 @@ class Observation:
             self._moments[-1] = replace(last, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark))
 
     def done(self, at: float) -> None:
-        """Add the duration of the last batch, which is done. `at` is the wall-clock time in
+        """Add the duration of the last batch, once it is done. `at` is the wall-clock time in
         seconds. A second call for the same batch does nothing.
         """
         with self._lock:

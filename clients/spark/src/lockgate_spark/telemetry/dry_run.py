@@ -23,8 +23,8 @@ class DryRun:
         self.has_failed = False
 
     def compare(self, start: Offsets, native: Offsets, planned: Mapping[str, int]) -> None:
-        """Add a batch of one source to the counts. It begins at `start`, Spark ends it at `native`,
-        and the plan would end it at `planned`.
+        """Add a batch of one source to the counts. The batch begins at `start`, Spark ends it at
+        `native`, and the plan would end it at `planned`.
         """
         if all(start.get(split) == end for split, end in native.items()):
             return

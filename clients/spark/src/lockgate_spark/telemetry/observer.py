@@ -1,5 +1,5 @@
 """The observer of one run, which shows the run's plans in the log, in Spark's progress and to
-foreachBatch functions. It does not influence them.
+foreachBatch functions. It does not influence the plans.
 """
 
 import logging
@@ -43,7 +43,7 @@ class Observer:
 
     def begin(self, run: Checkpointed) -> None:
         """Set `sees_watermark`, and start the estimate of rows saved if the query's watermarks
-        allow one. Call it once Spark has planned the query.
+        allow one. Call this method once Spark has planned the query.
         """
         in_payload = {i: source.event_time is not None for i, source in self._sources.items()}
         operators = Operator.all_of(run.watermarks(), in_payload)
@@ -108,7 +108,7 @@ class Observer:
         self.dry_run.failed(error)
 
     def sum_up(self) -> None:
-        """Log the totals at the end of the run."""
+        """Log the number of records left out and of rows saved, at the end of the run."""
         self.left_out.sum_up()
         if self._rows_saved is not None:
             self._rows_saved.finish()

@@ -6,12 +6,12 @@ divided the budget of each batch by backlog.
 Kafka source. The last records of a simulated batch raise a simulated watermark, as they would raise
 Spark's. Records at or below the watermark of the previous batch would have been late.
 
-**The input.** The estimate makes no request to Kafka. It uses the event times that plans have read
-anyway: those of each split's first unread record at the end of every batch, and of the known record
-with the highest event time in its log. Between these records, event times are assumed to rise
-evenly and in order. Plans know few event times of records that plain Spark would have read before
-the aligned query. So a simulated batch is counted once the aligned query has read all of its
-records, or once too many batches wait to be counted.
+**The input.** The estimate makes no request to Kafka. It uses the event times of records that plans
+have read anyway: each split's first unread record at the end of every batch, some records in the
+batches, and the known record with the highest event time in each log. Between these records, event
+times are assumed to rise evenly and in order. Plans know few event times of records that plain
+Spark would have read before the aligned query. So a simulated batch is counted once the aligned
+query has read all of its records, or once too many batches wait to be counted.
 """
 
 import math

@@ -98,8 +98,8 @@ class BatchAlignment:
             event before an outage (`holding`), or the query alone (`proceeding`). None without a
             coordinator.
         rows_saved: Estimated number of rows that would have been late so far in plain Spark, which
-            divides `maxOffsetsPerTrigger` by backlog. None in observe mode, without a
-            watermark, or if a watermark does not use the aligned event times.
+            divides `maxOffsetsPerTrigger` by backlog. None in observe mode, without a watermark, or
+            if a watermark does not use the aligned event times.
         out_of_orderness: How far out of order (ms) the plan expects records of one partition to be.
         behind: If a partition keeps the query behind the clock, a sentence that says by how much,
             which partition, and why. Empty otherwise.

@@ -95,9 +95,9 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a group's member that has reached its read limit. It waits for an answer
-    of the coordinator, for the operator (a person) who has paused it, or for its group. `next_at`
-    is the event time (ms) of the next record.
+    """Return the wait of a group's member that has reached its read limit. The member waits for an
+    answer from the coordinator, for the operator (a person) who has paused it, or for its group.
+    `next_at` is the event time (ms) of the next record.
     """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
