@@ -57,7 +57,8 @@ class TopicConfigs:
         return self._known.get(topic, TopicConfig())
 
     def _ask(self, topics: set[str], requests: KafkaRequests, now: int) -> None:
-        self._asked_at = now
+        if topics >= self._known.keys():  # new topics alone do not put off the request for the others
+            self._asked_at = now
         if not topics:
             return
         self._known |= dict.fromkeys(topics, TopicConfig())
