@@ -75,7 +75,7 @@ class Keyring:
         return found
 
     def _read_again(self, file: Path) -> None:
-        """Read the file again if it has changed. Keep the previous tokens if the file is invalid."""
+        """Read the file again if it has changed. If it is invalid, keep the previous tokens."""
         self._next_check = self._clock() + LOOK_EVERY_S
         if not self._watched.have_changed():
             return
