@@ -11,8 +11,8 @@ into account.
 (its watermark is `until` - 1 ms or above), and no reader is missing:
 
 * A *lost* reader, and one that is *passed over* after a long wait, are judged by their own
-  watermarks, under `on_lost_reader: exclude` too. Their unread records are still in Kafka.
-* A *parked* or *paused* reader is judged by its watermark, as it is in the group.
+  watermarks, even with `on_lost_reader: exclude`, because their unread records are still in Kafka.
+* A *parked* or *paused* reader is judged by its watermark, which the group's watermark includes.
 * A *finished* reader is judged by the last watermarks of its partitions, since a query that is
   stopped in the middle of a backlog is finished as well. A finished reader without partitions, such
   as that of a query with `gate`, does not show how far it has read, so it has not passed.
@@ -27,8 +27,8 @@ into account.
 
 While Kafka's consumer group moves a partition from one consumer to another, the partition is in no
 report, and the rule does not notice that it is missing. The watermark of a reader that has passed
-may fall again if its query restarts from an older checkpoint. The query then reads only records
-again that it had read before.
+may fall again if its query restarts from an older checkpoint. Up to `until`, the query then only
+rereads records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,12 +74,16 @@ class _Obstacle:
 
 
 def is_below(alignment: Json, until: int) -> bool:
-    """Return whether the event `alignment` shows that its group has not passed `until` (ms)."""
+    """Return whether the group's watermark in its event `alignment` is too low for the group to
+    have passed `until` (ms).
+    """
     return bool(alignment["group_watermark"] < until - 1)
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the standing of a group whose event `alignment` shows that it has not passed."""
+    """Return the `Standing` of a group that has not passed `until` (ms), with the reasons taken
+    from its event `alignment`. Call this only if `is_below` is true.
+    """
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
     return Standing(False, alignment["revision"], tuple(reasons))
@@ -121,8 +125,9 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
 
 
 def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
-    """Return why a reader of `group` has not passed, or None if it has. `clock` is the event time
-    (ms) up to which idle partitions count as read: `max_drift` behind the coordinator's clock.
+    """Return why a reader of `group` has not passed `until` (ms), or None if it has. `clock` is the
+    event time (ms) up to which idle partitions count as read: `max_drift` behind the coordinator's
+    clock.
     """
     name, state = reader_name(reader), reader["state"]
     if state == "registered":
@@ -143,8 +148,8 @@ def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | N
 
 
 def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
-    """Return the event time (ms) up to which a reader has read everything, and whether only `clock`
-    limits it, so that it rises without new reports. `reader` is the reader's JSON in the
+    """Return the event time (ms) up to which a reader has read everything, and whether this time
+    rises without new reports, because only `clock` limits it. `reader` is the reader's JSON in the
     inspection, with its splits. `clock` is the event time (ms) up to which idle partitions count as
     read.
     """

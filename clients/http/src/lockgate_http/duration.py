@@ -12,8 +12,8 @@ _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta
 
 
 def milliseconds(name: str, value: Duration) -> int:
-    """Return `value` in ms. Raises `ConfigurationError`, which names the option `name`, if it is
-    not a duration or is negative.
+    """Return `value` in ms. If `value` is negative or not a duration, raise a `ConfigurationError`
+    that names the option `name`.
     """
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)

@@ -1,12 +1,12 @@
 """The history of a process: what it sent, received and read in its groups, for `lockgate verify`.
 
 If the environment variable LOCKGATE_HISTORY names a folder, each process appends lines of JSON to a
-file of its own there. A line reaches the file before the call that wrote it returns, so a kill
-loses none. `t` is in ms since 1970, and does not jump with the clock: it is the wall clock at the
-start of the process plus the monotonic time since then.
+file of its own there. A line reaches the file before the call that wrote it returns, so a killed
+process loses none. The time `t` of a line is in ms since 1970, and does not jump with the clock: it
+is the wall-clock time at the start of the process plus the monotonic time since then.
 
 If a line cannot be written, the process goes on, and the next line that can be written is a `gap`.
-A thread notices that the process was stopped, and writes `stalled`.
+If the process was suspended for more than `STALLED_S`, a thread notices this and writes `stalled`.
 """
 
 import contextlib
@@ -42,7 +42,9 @@ class History:
         threading.Thread(target=self._watch, name="lockgate-history", daemon=True).start()
 
     def write(self, kind: str, group: str, /, **fields: Any) -> None:
-        """Append a line. An error is logged once, and leaves a gap."""
+        """Append a line. If this fails, the line is missing, and a warning is logged for the first
+        of several failures in a row.
+        """
         text = json.dumps({"k": kind, "t": self._ms(time.monotonic()), "group": group, **fields}, separators=(",", ":"))
         with self._lock:
             gap = f'\n{{"k":"gap","t":{self._ms(time.monotonic())},"missed":{self._missed}}}\n' if self._missed else ""

@@ -2,8 +2,8 @@
 
 A listener receives each event of the group, by the event stream or by long polls. While the group's
 watermark is below the event time, no readers are inspected. After that, each reader is inspected
-(`completeness`). If a reader has not passed, the readers are inspected again after the next event,
-or after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
+(`completeness`). If a reader has not passed the event time, the readers are inspected again after
+the next event, or after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
 """
 
 import logging
@@ -35,8 +35,8 @@ LOOKS_APART_S = 2.0
 LOG_AGAIN_S = 60.0
 
 PASSING = (Unreachable, NotRegistered)
-"""The errors after which another look may succeed. A coordinator that keeps groups in memory has
-none after a restart, until a reader registers again.
+"""The errors after which another inspection may succeed. A coordinator that keeps groups in memory
+has no group after a restart, until a reader registers again.
 """
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -96,7 +96,8 @@ def wait(
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
     why the group has not passed, each time that these may have changed. All errors of the first
-    look are raised. After that, an error in `PASSING` is raised only if it persists until the end.
+    call of `look` are raised. After that, an error in `PASSING` is raised only if it persists until
+    the end.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()
@@ -125,14 +126,14 @@ def wait(
 
 
 def _pause_s(found: Standing, error: AlignmentError | None) -> float:
-    """Return the time (s) until the next look if no event arrives before then."""
+    """Return the time (s) until the next inspection if no event arrives before then."""
     due_s = LOOK_AGAIN_S if found.due_ms is None else found.due_ms / 1000
     return LOOKS_APART_S if error else max(LOOKS_APART_S, min(due_s, LOOK_AGAIN_S))
 
 
 def look(pages: Pages, group: str, until: int) -> Standing:
-    """Return the standing of a group from all its readers. If the group's event already shows that
-    it has not passed, only the first page is requested.
+    """Inspect all readers of a group, and return whether the group has passed `until` (ms). If the
+    group's watermark is too low for that, request only the first page of the inspection.
     """
     path = f"/v1/groups/{group}"
     first, sources = None, dict[str, None]()

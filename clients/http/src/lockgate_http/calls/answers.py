@@ -1,5 +1,5 @@
-"""HTTP answers of the coordinator or of another server, and the exception for each answer that is
-not a success. The exceptions that users catch are in `errors`.
+"""HTTP answers of the coordinator, or of a proxy or other server in its place, and the exception
+for each answer that is not a success. The exceptions that users catch are in `errors`.
 """
 
 import json
@@ -64,7 +64,9 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """Return the decoded body. Raises ValueError if it is not JSON, or is nested too deeply."""
+        """Return the decoded body. Raises ValueError if the content type or the body is not JSON,
+        or if the body is nested too deeply.
+        """
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
             "application/problem+json",
@@ -77,8 +79,9 @@ class Answer:
 
     @property
     def asked_wait_s(self) -> float | None:
-        """The pause (s) that `Retry-After` asks for (RFC 9110, 10.2.3), or None if it is absent or
-        invalid. A date is compared with the answer's own `Date`, so that the clocks need not agree.
+        """The pause (s) that `Retry-After` asks for (RFC 9110, 10.2.3), or None if that header is
+        absent or invalid. If the header is a date, the pause is counted from the answer's own
+        `Date`, so that the clocks of client and server need not agree.
         """
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
@@ -102,8 +105,8 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem of an error answer, with the HTTP status instead of the document's.
-        Without a document, its `type` and `detail` are empty.
+        """Return the problem document of an error answer. Its `status` is the HTTP status of the
+        answer. If the answer has no document, `type` and `detail` are empty.
         """
         try:
             document = cls.from_json(answer.json())

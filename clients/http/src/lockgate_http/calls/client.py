@@ -1,8 +1,9 @@
 """The client of the coordinator, with one method per route.
 
-Every call ends within `Coordinator(timeout)`, even if the server hangs. A failure that may pass is
-retried within that time. After that the caller may repeat the call. Repeating a request is safe,
-because it states what is true now, and not what has changed.
+Every call ends within `Coordinator(timeout)`, even if the server hangs. Only a long poll (`wait`)
+and the event streams take longer. If a call fails for a reason that may pass, it is repeated within
+that time. After that, the caller may repeat the call. Repeating a request is safe, because a
+request states what is true now, and not what has changed.
 """
 
 import json
@@ -86,10 +87,11 @@ class Reported:
 
 
 class CoordinatorClient(Connection):
-    """The connection to one coordinator, for one group. Each call takes `timeout_s` at most.
+    """The connection to one coordinator, for one group. A call takes at most `timeout_s` seconds.
 
-    Calls raise `NotRegistered` if there is no such group, and calls about one reader also if that
-    reader is not registered. They raise `Stale` if the reader has a newer epoch.
+    Calls raise `NotRegistered` if the group does not exist. Calls about one reader also raise it if
+    the reader is not registered, and raise `Stale` if the coordinator has a newer epoch of the
+    reader.
     """
 
     def __init__(
@@ -131,9 +133,9 @@ class CoordinatorClient(Connection):
         """Open a new epoch of a reader. Raises `CoordinatorRefused` if the reader is registered by
         another owner, whose lease has not expired.
 
-        If an answer is lost, the retry opens another epoch, which is in the answer to the retry. If
-        the coordinator applies the first request after the retry, the epoch of the first request is
-        the newest one. `registered` returns the newest epoch.
+        If the answer is lost, the retry opens another epoch, and the answer to the retry contains
+        that epoch. If the coordinator applies the first request after the retry, the epoch of the
+        first request is the newest one. `registered` returns the newest epoch.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
         opened = self._message(RegistrationAnswer, answer)
@@ -292,7 +294,9 @@ class CoordinatorClient(Connection):
         return event
 
     def _record(self, kind: str, event: Event | None, **fields: Any) -> None:
-        """Add an answer to the process's history, with the event that it has brought."""
+        """Append a line of the given `kind` to the process's history, with the revision and the
+        read limit of `event`. Do nothing if `event` is None.
+        """
         if event is not None:
             heard = {"revision": event.revision, "read_limit": event.max_desired_watermark}
             record(kind, self._name, lambda: {**heard, **fields})
@@ -320,14 +324,16 @@ class CoordinatorClient(Connection):
 
 
 def _positions(splits: Sequence[NumberedSplit]) -> list[list[Any]]:
-    """Return each split's id, the number of its assignment and its position, for the history, and
-    whether the position is that of the reader's user.
+    """Return four values for each split, for the history: its id, the number of its assignment, its
+    position, and whether the position counts even if it is lower than before (`restored`).
     """
     return [[each.split.split_id, each.assignment, each.split.starting_offset, each.restored] for each in splits]
 
 
 def _revision_in(data: bytes) -> float:
-    """Return the revision in `data` (an event about a reader's splits), or infinity."""
+    """Return the revision in `data` (an event about a reader's splits), or infinity if `data` has
+    none.
+    """
     try:
         revision = json.loads(data)["revision"]
     except (ValueError, LookupError, TypeError):

@@ -36,8 +36,8 @@ C = TypeVar("C", bound="Connection")
 
 
 class Connection:
-    """A connection to one coordinator, thread-safe. Answers longer than `most_bytes` raise
-    `NotACoordinator`. For tests and proxies, `transport` replaces httpx's.
+    """A thread-safe connection to one coordinator. Calls raise `NotACoordinator` if an answer has
+    more than `most_bytes`. `transport` replaces httpx's own, for example in tests.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class Connection:
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run `task` on the connection's thread, and return its result. Raises the errors of
-        `task`, or `Interrupted` if the call is cancelled.
+        `task`, `Interrupted` if the call is cancelled, and `Unreachable` if the connection is
+        closed or was opened before this process was forked.
         """
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(lambda: _settled(task))
@@ -216,7 +217,7 @@ def _why(error: BaseException) -> str:
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
     """Run `task`, and return its result and its error, one of which is None. The error is returned,
-    because asyncio would print a raised one if the caller has gone.
+    because asyncio would log a raised error if the caller no longer waits for it.
     """
     try:
         return await task(), None

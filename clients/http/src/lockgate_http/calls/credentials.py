@@ -5,7 +5,7 @@ has the new token, the next connection the new certificate. A file that cannot b
 nothing, and is logged once.
 
 A new token may reach the client before it reaches the coordinator. So a request that is refused
-with the new token is repeated with the previous one, until that one is refused as well.
+with the new token is repeated with the previous token, until that token is refused as well.
 
 An authority that is removed from the file is still trusted until the process ends, because OpenSSL
 can only add authorities.
@@ -30,8 +30,9 @@ _State = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A coordinator's address, and a client's credentials and trusted authorities. A subclass may
-    name the options in error messages in the way in which its users set them.
+    """A coordinator's address, and a client's credentials and trusted authorities. Error messages
+    name these options as arguments of `Coordinator`. A subclass may name them otherwise, for
+    example as command-line options.
     """
 
     url: str

@@ -48,10 +48,12 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
 async def until_answered(
     once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace, too_slow: str, attempts: float = inf
 ) -> T:
-    """Call `once` until it succeeds, and return its result. It is called again only after an
-    `Unreachable` that is `passing`. After `attempts` calls, it is called again only if the
-    coordinator has asked for a pause. Raises `Unreachable` within `within_s`, with the remedy
-    `too_slow` if the last call has not ended by then.
+    """Call `once` until it succeeds, and return its result. Retry only after an `Unreachable` that
+    is `passing`, and raise any other error. Make at most `attempts` calls, unless the coordinator
+    has asked for a pause.
+
+    Raises `Unreachable` after at most `within_s` seconds. If a call is still running then, the
+    message ends with `too_slow`, a text that says what to do.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():

@@ -1,4 +1,4 @@
-"""The ceiling of one query, and the rule by which it accepts the events of its group.
+"""The ceiling of one query, and the rule by which the query accepts the events of its group.
 
 The ceiling is the `max_desired_watermark` of the last event that the query accepted. It is MIN
 before the first answer, and while that event says that an operator has paused the query's source.
@@ -26,9 +26,9 @@ So news that raises the ceiling is accepted only under three conditions:
   could not be higher if the query had been included.
 
 If news that is not ignored breaks a condition, the query reports at once and takes its ceiling from
-the answer, even if it has accepted the news because that does not raise the ceiling. The conditions
-do not reveal that an operator has evicted a reader, but the answer to the reader's next report
-does.
+the answer. It does so even for news that it has accepted because the news does not raise the
+ceiling. The conditions do not reveal that an operator has evicted a reader, but the answer to the
+reader's next report does.
 """
 
 from dataclasses import dataclass
@@ -66,9 +66,9 @@ class Ceiling:
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Record that a report is being sent. News that is accepted before the answer arrives, and
-        has a higher revision, will not be replaced by the answer. `lowest` is the lowest watermark
-        (ms) in the report, without those of idle readers and those that are MIN.
+        """Record that a report is being sent. Its answer will not replace news that is accepted
+        before the answer arrives and has a higher revision. `lowest` is the lowest watermark (ms)
+        in the report, without those of idle readers and those that are MIN.
         """
         self._news, self._lowest = None, lowest
 

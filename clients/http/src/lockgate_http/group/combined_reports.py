@@ -64,7 +64,7 @@ class _Pending:
 class CombinedReports:
     """A thread-safe queue of the members that want to report. `now` returns monotonic seconds.
     `due` returns the members whose reports would be due soon. `tell` passes the event of an answer
-    on to all members except the given ones, whose reports it answers.
+    on to all members except the given ones, which already have the event.
     """
 
     def __init__(
@@ -113,7 +113,8 @@ class CombinedReports:
 
     def _combine(self, mine: _Pending) -> tuple[list[_Pending], list[list[Report]]]:
         """Return the members for the next request, and the reports of each: `mine`, then the
-        waiting members, then the due ones, as long as there is room. Remove them from the queue.
+        waiting members, then the due ones, as far as their reports have at most `_MOST_SPLITS`
+        splits together. Remove the returned members from the queue.
         """
         waiting = [mine, *(pending for pending in self._waiting if pending is not mine)]
         asking = [pending.member for pending in waiting]

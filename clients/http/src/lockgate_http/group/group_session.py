@@ -5,8 +5,8 @@ the connection, and the last one closes it. A forked process has to open its own
 carries the reports of several queries (`combined_reports`).
 
 **The keeper** is a thread that renews leases. While a query's own thread is in a long batch, the
-keeper repeats the query's last report each time that the last answered one is a sixth of a lease
-old. The repeated report is still true, because a query reads further only with its next plan.
+keeper repeats the query's last report whenever the last answered report is a sixth of a lease old.
+The repeated report is still true, because a query reads further only with its next plan.
 
 **News of the group** comes in answers and by the stream (`listener`), and is passed to every query
 at once. Each query decides whether it may use the news (`ceiling`).
@@ -39,8 +39,8 @@ class GroupSession:
     """The session of this process in one group, thread-safe. Get it from `joined`. For tests,
     `transport` replaces httpx's, and `now` the monotonic clock in seconds.
 
-    `config` is the group's configuration once it has been read, and `configured_at` the time at
-    which an operator set it. `changed` is notified of all news of the group.
+    `config` is the group's configuration, or None until it has been fetched. `configured_at` is the
+    time (ms) at which an operator set it, or None. `changed` is notified of all news of the group.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return this process's session in the coordinator's group, and open it if there is none.
+        """Return this process's session in the coordinator's group, and open one if there is none.
         Call `leave` at the end.
         """
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
@@ -92,9 +92,9 @@ class GroupSession:
 
     @property
     def tolerance_s(self) -> float:
-        """The age (s) below which a query's last answered report has to be for news to raise the
-        query's ceiling (`ceiling`). The coordinator does not treat a shorter silence of all readers
-        as an outage (`tolerance_ms` in `lockgate.group.leases`).
+        """The age limit (s) of a query's last answered report. News may raise the query's ceiling
+        only while this report is younger (`ceiling`). The coordinator does not treat a shorter
+        silence of all readers as an outage (`tolerance_ms` in `lockgate.group.leases`).
         """
         return self.lease_s / 3
 
@@ -157,7 +157,7 @@ class GroupSession:
 
         A report is repeated after a sixth of a lease, and the keeper wakes up every twelfth of a
         lease. This leaves another twelfth for retries. The pause before a retry is up to 0.5 s, so
-        it is sure to fit only if leases are at least 6 s long.
+        a retry is sure to be made in time only if leases are at least 6 s long.
         """
         while not self._closed.wait(min(self.update_interval_s, self.lease_s / 12, ASK_AGAIN_S)):
             for member in self._members:

@@ -1,7 +1,7 @@
 """The checks of a coordinator and a group before anything is read.
 
-If the group does not exist, the query is most often its first one. But the group's name may also be
-misspelt, and then the query would be aligned with no other.
+If the group does not exist, the query is usually the first one of a new group. But the group's name
+may also be misspelt, and then the query would be aligned with no other query.
 """
 
 import logging
@@ -18,9 +18,9 @@ log = logging.getLogger("lockgate")
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
     """Check the coordinator before the reader runs. Raises `AccessDenied` if the token is refused,
-    and `ConfigurationError` if the reader's settings contradict the group's, if the reader may not
-    create the group, or if TLS settings are wrong. An unreachable coordinator only causes a
-    warning.
+    `NotACoordinator` if another server answers, and `ConfigurationError` if the reader's settings
+    contradict the group's, if the reader may not create the group, or if TLS settings are wrong. An
+    unreachable coordinator only causes a warning.
     """
     with CoordinatorClient(coordinator) as client:
         try:

@@ -71,7 +71,7 @@ class Membership:
 
     @property
     def ceiling(self) -> int:
-        """The ceiling (ms) by the last accepted event. It is MIN before the first answer and while
+        """The ceiling (ms) in the last accepted event. It is MIN before the first answer and while
         the query is paused.
         """
         return self._ceiling.value
@@ -110,10 +110,11 @@ class Membership:
         """Report the query's sources, and return the ceiling (ms) for the next plan. `statuses`
         maps the readers' subtasks to the reports.
 
-        A report is sent if a value has changed for which other readers may be waiting, or if the
-        update interval has passed. Raises `Fenced` if another run took over, `CoordinatorRefused`
-        if the coordinator refuses a reader, and `CoordinatorUnavailable` if an outage has lasted so
-        long that the query has to stop (`on_outage="fail"`).
+        A report is sent if a watermark or a proposed target has changed, or if the update interval
+        has passed. Raises `Fenced` if another run took over, `CoordinatorRefused` if the
+        coordinator refuses a reader, `ConfigurationError` if the query's settings contradict the
+        group's, and `CoordinatorUnavailable` if an outage has lasted so long that the query has to
+        stop (`on_outage="fail"`).
         """
         outage = self._session.outage
         # the keeper asks, so that no plan waits for it
@@ -304,8 +305,9 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Report, and retry if another query that ends has interrupted the call. If this query
-        ends, raise `Interrupted` instead, unless `in_a_hurry` is true, as for its last report.
+        """Report, and retry if another query that ends has interrupted the call. If this query is
+        ending, raise `Interrupted` instead. The last report of a query sets `in_a_hurry`, and is
+        always retried.
         """
         while True:
             try:

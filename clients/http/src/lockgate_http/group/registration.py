@@ -42,6 +42,8 @@ class Registration:
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
         """Register a reader for each of `subtasks`, and store its epoch. `ceiling` is the last one
         (ms) that the query received. A coordinator that has lost its memory lets no reader pass it.
+        Raises `ConfigurationError` if the group may not be created, or if its configuration
+        contradicts the query's settings.
         """
         self._refuse_new_group()
         versions, epochs = [], {}

@@ -12,8 +12,8 @@ _Facts = Mapping[int, ReaderFacts | None]
 
 class Reporting:
     """The reports of one query. `statuses` are by subtask, as of the last plan. `in_doubt` means
-    that the last event of the group may no longer hold, so a report is due at once. The leases are
-    not renewed during a batch that takes longer than `max_batch_s`.
+    that the last event of the group may no longer hold, so a report is due at once. During a
+    batch, the leases are no longer renewed after `max_batch_s` seconds.
     """
 
     def __init__(self, now: float, max_batch_s: float) -> None:
