@@ -1,8 +1,8 @@
 """The clocks that the reader uses.
 
 `now_s` returns seconds, for the measurement of leases. Its clock keeps running while the process is
-suspended or the machine sleeps, so a process that was suspended can notice that its lease has
-ended. Only the difference between two values on the same machine has a meaning.
+suspended and, on Linux, while the machine sleeps. So a process that was suspended can notice that
+its lease has ended. Only the difference between two values on the same machine has a meaning.
 """
 
 import time

@@ -1,6 +1,6 @@
-"""The options of `AlignedConsumer`, which are immutable and checked when they are created. Options
-that `lockgate_spark` also has have the same names and defaults there. The option `kafka` has the
-settings of librdkafka.
+"""The options of `AlignedConsumer`, which are immutable and checked when they are created. An
+option that exists in `lockgate_spark` too has the same name and default there. The option `kafka`
+has the settings of librdkafka.
 """
 
 from collections.abc import Callable, Mapping, Sequence

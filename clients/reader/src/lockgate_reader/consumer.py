@@ -66,10 +66,11 @@ class AlignedConsumer:
             end stays this far behind the wall clock. Default: 1 minute.
         event_time: Function that returns the event time of a record in ms since 1970, or None if it
             has none. Default: Kafka's timestamp.
-        starting_offsets: "committed", "earliest", "latest", or offsets by (topic, partition).
-            Partitions without an offset start at their committed one, and partitions found later
-            start at their first record. With a datetime, all partitions start at the first record
-            whose Kafka timestamp is not earlier, or at the end if there is no such record.
+        starting_offsets: "committed", "earliest", "latest", a datetime, or a mapping of (topic,
+            partition) to offset. Partitions that the mapping leaves out start at their committed
+            offsets. Partitions found later start at their first record. With a datetime, all
+            partitions start at the first record whose Kafka timestamp is not earlier, or at the end
+            if there is no such record.
         ending_offsets: "latest" to stop at the current end of each split. Default: no end.
         partitions: "kafka" to get the splits from Kafka's consumer group, `group.id`. Default: the
             coordinator assigns them; without one, the consumer reads all splits.
@@ -215,11 +216,15 @@ class AlignedConsumer:
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
-        """Return the offset after the last record returned, for each (topic, partition)."""
+        """Return the offset after the last record returned, for each (topic, partition). Raises
+        `WrongState` before the first record.
+        """
         return self._started("positions").assignment.positions()
 
     def splits(self) -> list[ReaderSplit]:
-        """Return the splits that this consumer owns, each with its fencing token `number`."""
+        """Return the splits that this consumer owns, each with its fencing token `number`. Raises
+        `WrongState` before the first record.
+        """
         return self._started("splits").assignment.held()
 
     def number_of(self, record: "Message") -> int:
@@ -237,8 +242,9 @@ class AlignedConsumer:
         """Send an event to the source's enumerator in the coordinator, whose REST API lists the
         event.
 
-        Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes, and
-        `ConfigurationError` if the consumer has no coordinator.
+        Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes,
+        `ConfigurationError` if the consumer has no coordinator, and `WrongState` before the first
+        record.
         """
         if self._options.coordinator is None:
             raise ConfigurationError(
@@ -250,16 +256,20 @@ class AlignedConsumer:
         reader.wake()
 
     def source_events(self) -> list[object]:
-        """Return the events that the source's enumerator has sent since the last call."""
+        """Return the events that the source's enumerator has sent since the last call. Raises
+        `WrongState` before the first record.
+        """
         events = self._started("source_events").assignment.events_in
         found = events.copy()
         events.clear()
         return found
 
     def commit(self, *, wait: bool = True) -> None:
-        """Commit the positions of all records returned so far to Kafka. Raises `KafkaFailed`, and
-        `ConfigurationError` without a group.id. With `wait=False`, return before Kafka answers, and
-        log a failure instead of raising it.
+        """Commit the positions of all records returned so far to Kafka. With `wait=False`, return
+        before Kafka answers, and log a failure instead of raising it.
+
+        Raises `KafkaFailed` if Kafka does not commit the positions, `ConfigurationError` without a
+        group.id, and `WrongState` before the first record.
         """
         if not self._options.kafka.get("group.id"):
             raise ConfigurationError("AlignedConsumer(kafka): commit() needs a group.id; set one")
@@ -268,7 +278,7 @@ class AlignedConsumer:
     @property
     def watermark(self) -> int:
         """Return the lowest watermark (ms) of all splits, for the records returned so far. It is
-        MIN before the first record and MAX at the end of all data.
+        MIN at first and MAX at the end of all data. Raises `WrongState` before the first record.
         """
         return self._started("watermark").watermark
 
@@ -382,8 +392,8 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Return the result of `call`. A lock ensures that no other such call and no `close` runs
-        meanwhile.
+        """Run `call` while holding the lock that `close` also takes, and return the result. So
+        worker threads do not use the reader at the same time.
         """
         with self._busy:
             return call()

@@ -6,11 +6,11 @@ sets the event time up to which its records may be returned (its read limit).
 In each call of `exchange`, the reader passes its whole state, and gets all orders that now apply.
 Since both are complete, a call may be repeated or left out.
 
-**Splits.** `Orders.assigned` has every split that the reader should read. A split that is new in it
-is opened at its starting offset. A split that is no longer in it under the same number is closed at
-once. A split in `Orders.give_back` is given back: none of its further records are returned, and it
-moves from `ReaderState.held` to `ReaderState.returned` with its final position. It stays there
-until the orders no longer contain it.
+**Splits.** `Orders.assigned` has every split that the reader should read. The reader opens a new
+split at the split's starting offset. It closes a split at once if `assigned` no longer has the
+split under the same number. A split in `Orders.give_back` is given back: none of its further
+records are returned, and it moves from `ReaderState.held` to `ReaderState.returned` with its final
+position. It stays there until the orders no longer contain it.
 
 **Numbers.** Each time the coordinator assigns a split, the assignment gets a new number, which is
 the split's fencing token. Each report about a split contains the number of its assignment.

@@ -2,9 +2,10 @@
 the reader's requests. This module does no I/O; its caller, `joined`, holds a lock.
 
 A request to the coordinator (`SplitExchange`) lists all splits that the reader has, and the answer
-(`SplitAnswer`) lists those to add and to remove. A split that is in neither list no longer belongs
-to the reader. If an answer is lost, the next request contains everything again. Each request has
-the revision of the last answer, which shows the coordinator whether its store has lost data.
+(`SplitAnswer`) lists those to add and to remove. A split that is neither in the request nor in
+`add_splits` of the answer no longer belongs to the reader. If an answer is lost, the next request
+contains everything again. Each request has the revision of the last answer, which shows the
+coordinator whether its store has lost data.
 
     in the answer       effect for the reader
     add_splits          the split is added to `assigned`, under its number
@@ -15,7 +16,8 @@ A split that was given back is removed from `assigned` when the request that gav
 answered.
 
 A split that starts at `LATEST_OFFSET` is *unresolved* until a request with its actual offset is
-answered. Until then, no record is returned: if the split moved, its next owner would start later.
+answered. Until then, no record is returned: if the split moved to another reader before that, the
+other reader would start at a later end of the log, and miss records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,10 +36,10 @@ Numbered = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class SourceWishes:
-    """A reader's options for its source, which are sent to the coordinator. Splits of the first
-    list of the topics start at the named offset `start`, unless they have an offset. Topics are
-    listed every `discovery_ms`, or only once if that is 0. No splits are added later to a
-    `bounded` source.
+    """A reader's options for its source, which are sent to the coordinator. Splits without an
+    offset in the first list of the topics start at the named offset `start`. Topics are listed
+    every `discovery_ms`, or only once if that is 0. No splits are added later to a `bounded`
+    source.
     """
 
     start: int
@@ -212,8 +214,8 @@ class Holdings:
         return own is not None and own.number == held.number
 
     def _is_restored(self, held: ReaderSplit) -> bool:
-        """Return whether the coordinator should accept a position that is below the one that it
-        has, because the reader started there or the topic was created again.
+        """Return whether the coordinator should accept the split's position even if it is below the
+        stored one, because the reader started there or the topic was created again.
         """
         own = (self.assigned or {})[held.split.split_id]
         return held.went_back or 0 <= held.split.starting_offset < own.split.starting_offset

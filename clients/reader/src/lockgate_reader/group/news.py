@@ -32,8 +32,8 @@ class SplitNews:
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
-        """Read the event stream of the reader that registered `subtask` with `epoch` in the
-        background, and stop reading any other stream.
+        """In the background, read the event stream of the reader that is registered as `subtask`
+        with `epoch`. Stop reading any other stream.
         """
         if self._reader != (subtask, epoch):
             self._reader = (subtask, epoch)
@@ -59,7 +59,9 @@ class SplitNews:
             await self._pace.sleep(pause_s(failures, self._pace.chance()))
 
     async def _follow(self, subtask: int, epoch: int) -> bool:
-        """Read the event stream until it ends, and return whether any event arrived."""
+        """Read the event stream until it ends, and return whether any event or heartbeat
+        arrived.
+        """
         news, within_s, ended = False, self._client.timeout_s, object()
         async with aclosing(self._client.split_news(self._source, subtask, epoch)) as events:
             while self._reader == (subtask, epoch):

@@ -1,12 +1,12 @@
 """The place (`lockgate_reader.place`) of a reader in an alignment group, which reports the reader's
 progress to the coordinator and gets the read limit.
 
-**Threads.** A `Membership` sends the reports, as it does for a Spark query. It runs in the place's
-own thread, so that the thread that reads records does not wait for the network.
+**Threads.** A `Membership` sends the reports, as it does for a Spark query. It is used in the
+place's own thread, so that the thread that reads records does not wait for the network.
 
 **Subtask numbers.** Each process is one reader of the source. Its subtask number is the lowest
 number that no other reader of the source uses. If the process was suspended for so long that
-another one now uses its number, it takes a different number.
+another process now uses the number, it takes a different number.
 
 In the subclass in `joined`, the coordinator also assigns the splits. With `from_kafka`, Kafka's
 consumer group assigns them.
@@ -232,8 +232,8 @@ class ReportingPlace(Place):
 
 
 def _free_subtask(client: CoordinatorClient, source: str) -> int:
-    """Return the lowest subtask number of `source` that no living reader uses. Raises
-    `Unreachable`.
+    """Return the lowest subtask number of `source` that no reader uses, apart from lost and
+    finished readers. Raises `Unreachable` if the coordinator does not answer.
     """
     try:
         readers = client.registered(source)

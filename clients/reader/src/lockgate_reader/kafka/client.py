@@ -193,9 +193,7 @@ class KafkaClient:
         return True
 
     def is_lost(self, message: Message) -> bool:
-        """Return whether `message` is the error that the log has neither a record nor its end at
-        `offset()`.
-        """
+        """Return whether `message` is the error that `offset()` is outside the partition's log."""
         error = message.error()
         return error is not None and error.code() in _LOST
 

@@ -31,10 +31,11 @@ class Unanswered(KafkaFailed):
 
 
 class KafkaLogs:
-    """An admin client with the user's connection settings. Raises `KafkaFailed` if a query fails.
+    """An admin client with the user's connection settings. Its methods raise `KafkaFailed` if a
+    query fails.
 
-    `list_topics` is the method of the Kafka consumer. It is used because it opens the consumer's
-    connections before the first fetch, which saves a second.
+    `list_topics` is the method of the Kafka consumer. Unlike the admin client's method, it opens
+    the consumer's connections before the first fetch, which saves a second.
     """
 
     def __init__(self, kafka: Mapping[str, Any], list_topics: Callable[..., Any]) -> None:
@@ -45,7 +46,8 @@ class KafkaLogs:
 
     def partitions(self, topics: Iterable[str], *, led: bool = False) -> list[Key]:
         """Return the partitions of these topics; with `led`, only those that have a leader. Raises
-        `Unanswered` if Kafka does not answer.
+        `Unanswered` if Kafka does not answer, and `KafkaFailed` if a topic does not exist or the
+        client may not read it.
         """
         found: list[Key] = []
         for topic in topics:
@@ -69,7 +71,7 @@ class KafkaLogs:
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
         """Return the offset of each partition's first record with the timestamp `at_ms` or a later
-        one; its end if there is no such record.
+        one, or the end of the partition if there is no such record.
         """
         spec: Any = OffsetSpec
         ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped

@@ -2,9 +2,9 @@
 quiet.
 
 **Ends.** A lack of records does not prove that a partition is read to its end, because its broker
-may have stopped answering. So half a second after its last answer, Kafka is asked for the ends of
-all partitions that have no fetched records. An answer counts for the time at which Kafka was asked,
-not for the time at which the answer arrives. Reading continues in between.
+may have stopped answering. So half a second after Kafka's last answer, the reader asks Kafka for
+the ends of all partitions that have no fetched records. An answer counts for the time at which
+Kafka was asked, not for the time at which the answer arrives. Reading continues in between.
 
 **Quiet partitions.** A partition is quiet if Kafka neither sends records of it nor confirms its
 end. Either its leader does not answer, an open transaction holds the records back, or Kafka's
@@ -33,7 +33,7 @@ _NAMED = 5
 
 class Ends:
     """Asks Kafka for the ends of partitions. `ask` returns a future for each partition. `now_ms`
-    and `wall_ms` return the monotonic and the wall-clock time.
+    and `wall_ms` return the monotonic and the wall-clock time (ms).
     """
 
     def __init__(

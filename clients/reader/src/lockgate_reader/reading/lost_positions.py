@@ -58,8 +58,8 @@ class TopicIds:
         self._learn(self._ask(self._topics))
 
     def look(self) -> list[str]:
-        """Return the topics that were created again since Kafka's last answer, and ask Kafka again
-        if due.
+        """Ask Kafka for the ids if due, without waiting for the answers. Once all answers have
+        arrived, return the topics whose ids have changed. Return an empty list until then.
         """
         now = self._now_ms()
         if not self._asked and now >= self._next_ms:
@@ -103,8 +103,9 @@ class LostPositions:
             self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
-        """Move the splits in `lost` to offsets that Kafka has, and empty the list. Each is paired
-        with the offset that Kafka no longer has. `splits` are all splits of the reader.
+        """Move the splits in `lost` to offsets that Kafka has, and empty the list. In `lost`, each
+        split is paired with the offset that Kafka no longer has. `splits` are all splits of the
+        reader.
         """
         while lost:
             split, offset = lost.pop()
@@ -132,10 +133,11 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log. With auto.offset.reset "latest", those
-        that had begun are moved to its end.
+        """Move splits to the beginning of their new log. With auto.offset.reset "latest", move a
+        split to the end of the new log if records of the former log were skipped, fetched or
+        returned.
 
-        Raises `NoStartingOffset` if a split had begun and auto.offset.reset is not set. If it is
+        Raises `NoStartingOffset` if there were any and auto.offset.reset is not set. If it is
         `sure` that the topic was created again, the splits are moved before the error is raised, so
         that a restart reads the new topic.
         """

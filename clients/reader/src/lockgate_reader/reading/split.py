@@ -152,15 +152,16 @@ class OpenSplit:
             self._silent_since = None
 
     def silent_until(self, now_ms: int) -> int | None:
-        """Return the wall-clock time (ms) up to which the split has been read to its end, as
-        confirmed by Kafka; None if that is not confirmed now.
+        """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
+        of the split is left to fetch. Return None if that query is older than `FRESH_MS`, or if
+        records were appended since.
         """
         fresh = self._silent_since is not None and now_ms - self._silent_until[0] <= FRESH_MS
         return self._silent_until[1] if fresh else None
 
     def silent_ms(self, now_ms: int) -> int:
-        """Return how long (ms) the split has been read to its end, as confirmed by Kafka; 0 if that
-        is not confirmed now.
+        """Return for how long (ms) Kafka has confirmed that no record of the split is left to
+        fetch; 0 if `silent_until` returns None.
         """
         since = self._silent_since
         return 0 if since is None or self.silent_until(now_ms) is None else self._silent_until[0] - since

@@ -9,7 +9,8 @@ watermark is then capped below this record.
 
 **Silent partitions.** A lack of records alone does not raise the watermark. A partition is silent
 only while Kafka confirms that it was read to its end (`ends`). By the definition of `idle_timeout`,
-its next record will be at most that old, so its watermark follows the wall clock at that distance.
+the partition's next record will be at most that old, so the partition's watermark follows the wall
+clock at that distance.
 Therefore, a strategy's idle timeout never makes records late. Without an idle timeout, the other
 partitions wait for a silent partition, as in Flink, unless it has had records, but none with an
 event time.
