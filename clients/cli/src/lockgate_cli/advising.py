@@ -81,8 +81,8 @@ def advise(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Recommend a max_drift for a group: watch it for a minute, then simulate its unread records
-    with plain Spark and with several values of max_drift.
+    """Recommend a max_drift for a group: watch the group for --watch-for, then simulate its unread
+    records with plain Spark and with several values of max_drift.
     """
     given = Given(
         delay_ms=milliseconds(delay),

@@ -40,7 +40,9 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """The connection's options. Error messages name them as on the command line, such as `--ca`."""
+    """The options of a connection, which error messages name as on the command line, such as
+    `--ca`.
+    """
 
     __slots__ = ()
 
@@ -87,7 +89,8 @@ class OperatorClient(Connection):
 
     def configure(self, group: str, config: Json, etag: str | None) -> None:
         """Create the group with the configuration `config`. With an `etag`, replace the
-        configuration of an existing group if it still has that `ETag`.
+        configuration of an existing group if it still has that `ETag`. Raises `Fault` if the group
+        exists already, or if its `ETag` has changed.
         """
         condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
         self._send("PUT", f"/v1/groups/{group}", condition, config)
@@ -156,7 +159,7 @@ class OperatorClient(Connection):
         return items
 
     def samples(self, group: str) -> list[Json]:
-        """Return the samples of the group, beginning with the oldest."""
+        """Return the recorded samples of the group's watermarks, beginning with the oldest."""
         found: list[Json] = self._send("GET", f"/v1/groups/{group}/samples").json()["samples"]
         return found
 
@@ -200,7 +203,8 @@ class OperatorClient(Connection):
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
         """Send the request, and repeat it after failures that may pass. Return the first answer
-        whose status is not one of `PASSING`. Raises `Unreachable` if there is none.
+        whose status is not one of `PASSING`. Raises `Unreachable` if no such answer arrives within
+        `TIMEOUT_S`, or in `ATTEMPTS` attempts.
         """
 
         async def answered() -> Answer:
@@ -237,7 +241,9 @@ class OperatorClient(Connection):
         return self.without_token(Problem.of(answer))
 
     def _version_text(self) -> str:
-        """Return the service's name and version, or a hint if it does not answer."""
+        """Return a text with the service's name and version, or a hint if the service does not
+        give them.
+        """
         try:
             info = self._answer("GET", "/openapi.json", {}).json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {__version__}"

@@ -21,8 +21,8 @@ from lockgate_http.waiting import event_time_ms, look
 from lockgate_http.waiting import wait as wait_for
 
 NOT_PASSED, NO_ANSWER = 1, 3
-"""Exit statuses of `wait`. The others are 0 if the group has passed, 2 for a usage error, 130 for
-Ctrl-C, and 143 for SIGTERM.
+"""Exit statuses of `wait`. The others are 0 if the group has passed the event time, 2 for a usage
+error, 130 for Ctrl-C, and 143 for SIGTERM.
 """
 
 

@@ -54,7 +54,9 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Settings of the queries that the user has to give, because readers do not report them."""
+    """Settings of the queries that come from the command line, because readers do not report
+    them. `records_per_second` is None to use the observed rate of each query.
+    """
 
     delay_ms: int
     window_ms: int
@@ -64,10 +66,11 @@ class Given:
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
-    """Return the speed of each source when it does not wait, in ms of event time per ms.
+    """Return the speed of each source when it does not wait for others, in ms of event time per
+    ms.
 
-    This is the fastest rise of the source's watermark between two consecutive `samples`. Samples
-    from before `since` (ms) are ignored.
+    The speed is the fastest rise of the source's watermark between two consecutive `samples`.
+    Samples from before `since` (ms) are ignored.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
@@ -82,8 +85,9 @@ def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
 def load_of(
     group: str, config: Json, first: GroupLook, second: GroupLook, given: Given, paces: Mapping[str, float]
 ) -> tuple[Workload, list[str]]:
-    """Return the workload of the group at the second look, and sentences on what was assumed.
-    `paces` is the result of `paces_of`. Raises `Fault` if no reader reports positions.
+    """Return the workload of the group at the `second` look, and sentences on what was assumed.
+    `config` is the group's configuration, and `paces` is the result of `paces_of`. Raises `Fault`
+    if no reader reports positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:

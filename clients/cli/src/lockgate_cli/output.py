@@ -37,7 +37,7 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def say_lines(text: str) -> None:
-    """Print a text of several lines. Line breaks in texts from others must be escaped before."""
+    """Print a text of several lines. The caller has escaped line breaks in parts from others."""
     for line in text.split("\n"):
         say(line)
 

@@ -56,7 +56,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would change
 
 @connected()
 def export_command(client: OperatorClient, groups: Patterns = None, output: Output = None) -> None:
-    """Write the groups and their configurations as JSON, for `lockgate import`."""
+    """Write groups and their configurations as JSON, for `lockgate import`."""
     found = dict[str, GroupConfig]()
     for name in _shown("exporting", _chosen([item["group"] for item in client.groups()["items"]], groups or ["*"])):
         if not NAME.match(name):

@@ -1,4 +1,4 @@
-"""The command `verify`, which reads a history and lets `lockgate_cli.verify` judge it."""
+"""The command `verify`, which reads a history and checks it with `lockgate_cli.verify`."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -36,9 +36,10 @@ def verify_command(
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Prove over a recorded history that no answered report was lost, no read limit was too high,
-    no fenced reader counted, all heard in time, and each row was read once. Exit 0 if all holds, 1
-    if not, 2 if the history cannot be read.
+    """Check a recorded history: no acknowledged report was lost, no read limit was too high, no
+    fenced reader had any effect, every live reader received each new read limit in time, and every
+    row was read once. Rows after the last acknowledged position of a killed reader may be read
+    again. Exit 0 if all rules hold, 1 if one is violated, 2 if the history cannot be read.
     """
     files = [file for path in history for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
     try:
@@ -67,9 +68,10 @@ def verify_command(
 
 
 def read(files: list[Path], show: Callable[[float], None] = lambda share: None) -> Iterator[Entry]:
-    """Yield the lines of the files. `show` gets the share that was read. Raises `Unreadable`.
+    """Yield the lines of the files. `show` is called with the share read so far, from 0 to 1.
 
-    A line that was not written whole is left out: the last one, or one before a gap.
+    A line that was not written completely is left out: the last line of a file, or one before a
+    gap. Raises `Unreadable` for any other line that is not a line of a history.
     """
     total, done = sum(file.stat().st_size for file in files) or 1, 0
     for file in files:

@@ -1,3 +1,3 @@
-"""The checker of recorded histories, for the command `lockgate verify`. It is pure, and imports
-nothing but the standard library. `rules` is the way in.
+"""The checker of recorded histories, for the command `lockgate verify`. The checker does no I/O,
+and imports only the standard library. Call `rules.verify`.
 """

@@ -1,4 +1,4 @@
-"""The lines of a history, and the verdict over them."""
+"""The lines of a history, and the verdict on them."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Body = Mapping[str, Any]
 
 
 def instant(ms: int) -> str:
-    """Return an event time in ms as people read it."""
+    """Return the text of an event time (ms), such as "2026-11-25T14:08:04.000Z"."""
     if not 0 <= ms < 253_402_300_800_000:
         return {MIN: "none yet", MAX: "unlimited"}.get(ms, f"{ms} ms")
     return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -23,7 +23,7 @@ Key = tuple[str, int]
 
 
 class Entry(NamedTuple):
-    """A line of a history: its file, its number there, and its object."""
+    """A line of a history: its file, its line number, and its decoded JSON object."""
 
     file: str
     line: int
@@ -32,7 +32,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A breach of `rule`, and the line that shows it. `who` is a reader, a partition or a file."""
+    """A breach of `rule`, and the line that shows it. `who` is the group, source, reader,
+    partition or file concerned.
+    """
 
     rule: str
     group: str
@@ -44,19 +46,21 @@ class Violation:
 
 @dataclass(slots=True)
 class Verdict:
-    """All violations, the `notices` on what the history could not show, and counts."""
+    """The result of a check: all violations, `notices` on lost data and on gaps in the history,
+    and counts of what was checked.
+    """
 
     violations: list[Violation] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def breach(self, rule: str, entry: Entry, who: str, text: str) -> None:
-        """Add a violation that `entry` shows."""
+        """Add a violation of `rule` that `entry` shows."""
         self.violations.append(Violation(rule, entry.body["group"], who, text, entry.file, entry.line))
 
 
 class Interval(NamedTuple):
-    """A time from `since` to `until`, in ms."""
+    """A period from `since` to `until`, both in ms since 1970."""
 
     since: float
     until: float

@@ -1,11 +1,13 @@
-"""The model of one group: from the accepted commands of its turns to the highest read limit.
+"""A model of one group, which computes the highest read limit that the coordinator may announce.
 
-    strict    lowest watermark of the readers that count, plus the drift
-    joint     the same or, if it is higher, the lowest max(watermark, reach)
+    strict    lowest watermark of the readers that count, plus `max_drift`
+    joint     the same or, if it is higher, the lowest max(watermark, proposed target)
 
-It is written from docs/internals/protocol.md, and computes everything anew from all readers at each
-turn. It is lenient where the history does not show something: the coordinator may count a reader
-for longer than the model (after an outage, or while a partition moves), but never shorter.
+A *turn* is one stored change of the group, and contains the commands that the coordinator accepted.
+The model is written from docs/internals/protocol.md, and computes the limit anew from all readers
+at each turn. It is lenient where the history does not show something: the coordinator may count a
+reader for longer than the model does (after an outage, or while a partition moves), but not for a
+shorter time.
 """
 
 from bisect import insort
@@ -31,7 +33,9 @@ class _Reader:
 
 
 class Model:
-    """One group, computed from the accepted commands of its turns."""
+    """The state of one group, computed from the accepted commands in its turns. `take` adds the
+    violations that it finds to `verdict`.
+    """
 
     def __init__(self, name: str, verdict: Verdict) -> None:
         self.name, self.verdict = name, verdict
@@ -53,7 +57,9 @@ class Model:
         self._cap, self._grace, self._started, self._partial = MAX, MIN, False, True
 
     def take(self, entry: Entry) -> None:
-        """Carry out the turn's commands, and judge what it has announced."""
+        """Apply the commands of the turn in `entry`, and check the read limit and the watermark
+        that the turn announced.
+        """
         turn = entry.body
         self.verdict.counts["turns"] += 1
         self._follow(entry)
@@ -79,7 +85,9 @@ class Model:
         self._known.add(turn["version"])
 
     def _follow(self, entry: Entry) -> None:
-        """Find out whether the turn continues the last one."""
+        """Check whether the turn in `entry` continues the last one. If the store has lost the
+        group's state, or if turns were not recorded, discard what the model can no longer know.
+        """
         turn, last = entry.body, self._last
         if last is None or turn["was"] == self._version:
             if turn["new"]:
@@ -177,7 +185,7 @@ class Model:
             self.verdict.breach("read limit", entry, self.name, text)
 
     def _limit(self) -> tuple[int, int]:
-        """Return the highest watermark and read limit that the reports allow."""
+        """Return the highest watermark and the highest read limit (ms) that the reports allow."""
         config, cap = self.config, self._cap if self._at < self._grace else MAX
         if not self._partial and not set(config["expected_sources"]) <= self._seen:
             return MIN, MIN

@@ -1,7 +1,9 @@
-"""The rule of rows: ranges of offsets neither overlap nor leave holes, over restarts and handovers.
+"""The rule that rows are read once: across restarts and handovers, the ranges of offsets that were
+read neither overlap nor leave holes.
 
-A reader that is killed has returned rows after its last answered position. They are read again, and
-counted as such; a position that was answered is never gone back to.
+A reader that is killed may have returned rows after its last acknowledged position. These rows are
+read again, and are only counted. If a row before an acknowledged position is read again, the rule
+is violated.
 """
 
 from collections import defaultdict
@@ -13,12 +15,15 @@ from lockgate_cli.verify.lines import MAX, Entry, Interval, Verdict
 from lockgate_cli.verify.model import Model
 
 PIECE_MS = 250
-"""How long after the last of its rows a line about rows may be written."""
+"""How long (ms) after its last row was returned a line about rows may be written."""
 
 
 @dataclass(slots=True)
 class _Owned:
-    """One assignment of a partition. `first`: the line of its first rows."""
+    """One assignment of a partition: the lines about `rows` that were read under it, and the
+    highest position that the coordinator acknowledged. `restored` is true if the owner has reported
+    a position that may be lower than before.
+    """
 
     number: int
     rows: list[Entry] = field(default_factory=list)
@@ -30,7 +35,10 @@ class _Owned:
 def judge_rows(
     lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict, gaps: bool
 ) -> None:
-    """Judge the rows of readers whose partitions have numbers, owner after owner."""
+    """Check the rows of all sources whose partitions the coordinator assigns, one assignment after
+    the other. `stalls` has the periods in which the process of each file was suspended. With
+    `gaps`, offsets may be missing within an assignment.
+    """
     owned = defaultdict[tuple[str, str], dict[int, _Owned]](dict)
     exchanged, lease = dict[tuple[str, str], float](), model.config.get("lease_ms", MAX)
     for each in lines:
@@ -84,7 +92,11 @@ def _judge_owners(
 def _judge_start(
     each: Entry, owner: _Owned, before: tuple[int, int, float, float], model: Model, verdict: Verdict
 ) -> float:
-    """Judge where an owner begins, and return when the last one ended, for the next owner."""
+    """Check at which offset an owner begins to read, and that earlier owners no longer read.
+    `before` has, for the earlier owners: the highest offset read or acknowledged, the highest
+    acknowledged offset and its time, and the time of the last rows, which is returned. Times are in
+    ms.
+    """
     end, kept, kept_t, last = before
     first, split = each.body["from"], each.body["split"]
     if each.body["t"] < last:
@@ -103,8 +115,8 @@ def _judge_start(
 
 
 def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:
-    """Judge whether each plan of a query begins where the last one ended. Only a new run may repeat
-    a plan, whose batch Spark had not logged.
+    """Check that each plan of a query begins where the last one ended. Only a new run may replace
+    the last plan of the previous run, because Spark may not have logged that plan's batch.
     """
     last = dict[tuple[str, str], tuple[int, int, Any]]()
     for each in lines:
@@ -124,7 +136,7 @@ def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:
 
 
 def judge_expected(lines: Sequence[Entry], verdict: Verdict) -> None:
-    """Judge whether all rows were read that an `expect` line names."""
+    """Check that all rows that the `expect` lines name were read."""
     ranges = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
     for each in lines:
         body = each.body

@@ -1,15 +1,17 @@
-"""The rules that `lockgate verify` proves over a recorded history. Pure, and independent: written
-from docs/internals/protocol.md, without a line of the code that it judges.
+"""The rules that `lockgate verify` checks on a recorded history. This module does no I/O. It is
+written from docs/internals/protocol.md alone, and uses none of the code that it checks.
 
     acknowledged   no report or position that was answered is lost
-    read limit     no announced limit is above the reports', and no row above a limit received
-    fenced         no older epoch moves a group, no older owner reads a partition
-    heard          each live reader hears each new limit within two update intervals
+    read limit     no announced limit is above what the reports allow, and no row that is read is
+                   above the limit that its reader received
+    fenced         no older epoch changes a group, and no older owner reads a partition
+    heard          each live reader receives each new limit within two update intervals
     rows           rows are read once: ranges of offsets neither overlap nor leave holes
 
-The model of the read limit computes it anew from all readers at each turn. Where the history does
-not show something, the model is lenient: a limit may be lower than the model's, never higher.
-An outage or a loss of the store that the history shows is a notice and no violation.
+The `model` computes the read limit anew from all readers at each turn. The announced limit may be
+lower than the model's, but not higher. If the history shows an outage, readers may receive new
+limits later. If the history shows that the store lost data, and a coordinator noticed it, this is a
+notice and not a violation.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,15 +25,15 @@ from lockgate_cli.verify.rows import judge_expected, judge_plans, judge_rows
 RULES = ("acknowledged", "read limit", "fenced", "heard", "rows")
 
 ANSWER_MS = 5_000
-"""How long after its turn an answer may arrive."""
+"""How long (ms) after a turn the answers to its commands may arrive."""
 
 SKEW_MS = 1_000
-"""How far apart the clocks of two machines may be, to match an answer with its turn."""
+"""How far apart (ms) the clocks of two machines may be when an answer is matched with a turn."""
 
 
 def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
-    """Judge a history. With `gaps`, offsets may be missing inside what one reader reads, as in a
-    compacted topic, or in one with transactions.
+    """Check all rules on the lines of a history, and return the verdict. With `gaps`, offsets may
+    be missing within what one reader reads, as in a compacted topic, or in one with transactions.
     """
     verdict = Verdict()
     groups, stalls, limping = defaultdict[str, list[Entry]](list), defaultdict[str, list[Interval]](list), set[str]()
@@ -59,7 +61,9 @@ def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
 
 
 def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) -> None:
-    """Judge whether a turn has accepted each report that a client has had an answer to."""
+    """Check that each report whose answer a client received was accepted in a turn. Equal reports
+    must be accepted as often as they were answered.
+    """
     if not model.announced:
         return
     answered, since = Counter[Report](), dict[Report, float]()
@@ -78,7 +82,9 @@ def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) 
 def _judge_clients(
     lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict
 ) -> None:
-    """Judge what each client has heard, when, and what it went by."""
+    """Check that each client received the announced read limits in time, and that it used no limit
+    above those it had received and read no row above the limit it used.
+    """
     files = defaultdict[str, list[Entry]](list)
     for each in lines:
         if each.body["k"] not in ("turn", "deleted", "expect"):
@@ -118,7 +124,9 @@ def _judge_clients(
 
 
 def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
-    """Return a client's outages: from its last answer before a failed call to the next one."""
+    """Return a client's outages, each from the last answer before a failed call to the next
+    answer.
+    """
     times = [each.body["t"] for each in heard]
     found = set[Interval]()
     for each in own:
