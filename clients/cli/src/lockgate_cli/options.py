@@ -35,14 +35,16 @@ def _token(value: Path | None) -> Path | None:
 
 
 def _pattern(value: str) -> str:
-    """Return `value` if it is a name, or a prefix followed by *, or else raise `BadParameter`."""
+    """Return `value` if it is a valid name, or a prefix followed by *. Otherwise raise
+    `BadParameter`.
+    """
     _name(value[:-1] + "-" if value.endswith("*") else value)
     return value
 
 
 def _name(value: str) -> str:
-    """Return `value` if it is a valid name, or else raise `BadParameter`. In a URL, other text
-    could match a different route.
+    """Return `value` if it is a valid name. Otherwise raise `BadParameter`, because in a URL other
+    text could match a different route.
     """
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")

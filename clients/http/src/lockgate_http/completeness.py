@@ -67,7 +67,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Obstacle:
-    """A reason why a group has not passed, with `due_ms` as in `Standing`."""
+    """A reason why a group has not passed an event time, with `due_ms` as in `Standing`."""
 
     reason: str
     due_ms: int | None = None
@@ -166,6 +166,8 @@ def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
 
 
 def _place(reader: Json, read: int, until: int) -> str:
-    """Return a reader's name, how far it has read, and how far it has to go."""
+    """Return a reader's name, the event time `read` up to which it has read, and the distance from
+    there to `until`. Both are in ms.
+    """
     where = f"at {moment(read)}, {span(until - read)} to go" if read > MIN else "which has read nothing yet"
     return f"{reader_name(reader)} {where}"

@@ -57,7 +57,7 @@ class NotACoordinator(CoordinatorRefused):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer, read to its end. Header names are in lower case."""
+    """An HTTP answer whose body was read to its end. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]

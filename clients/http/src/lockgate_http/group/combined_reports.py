@@ -23,7 +23,7 @@ _MOST_SPLITS = 20_000  # in one request: some 2.5 MB, where the coordinator take
 
 
 class Member(Protocol):
-    """A query in its group."""
+    """A query that reports to its group."""
 
     def is_due(self, after_s: float) -> bool:
         """Return whether to report again, because the last answered report is `after_s` seconds old

@@ -10,7 +10,7 @@ from lockgate.wire.events import ReaderFacts, SplitReport
 class SourceStatus:
     """The report of one source of a query, with times in ms. `reach` is the proposed target. An
     `idle` source does not block other readers. `facts` are only shown to operators. They are
-    ignored when statuses are compared, so a change in them alone does not send the splits again.
+    ignored when statuses are compared, so splits are not sent again if only the facts have changed.
     """
 
     watermark: int

@@ -249,7 +249,7 @@ def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...
 
 
 def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """Return `before` if it is the same assignment as `now`, since the reader may already have
-    opened the split from it. Return `now` otherwise.
+    """Return `before` if it has the same number as `now`, because the reader may already have
+    opened the split at the starting offset in `before`. Return `now` otherwise.
     """
     return before if before is not None and before.number == now.number else now

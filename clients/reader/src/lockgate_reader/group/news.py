@@ -32,8 +32,8 @@ class SplitNews:
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
-        """In the background, read the event stream of the reader that is registered as `subtask`
-        with `epoch`. Stop reading any other stream.
+        """Start to read, in the background, the event stream of the reader that is registered as
+        `subtask` with `epoch`. Stop reading any other stream.
         """
         if self._reader != (subtask, epoch):
             self._reader = (subtask, epoch)

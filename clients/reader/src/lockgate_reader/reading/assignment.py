@@ -188,7 +188,7 @@ class Assignment:
 
     def _discover(self, number: int) -> None:
         """List the splits of the topics, as the request `number` asks. If Kafka does not answer,
-        use the last list again.
+        use the last list again, or raise `Unanswered` if there is none.
         """
         try:
             self._discovered = self._listed()

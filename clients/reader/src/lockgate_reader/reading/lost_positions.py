@@ -120,8 +120,9 @@ class LostPositions:
                 self._begin_again([split], sure=False)
 
     def _skip(self, split: OpenSplit, offset: int, first: int, end: int) -> None:
-        """Continue at `first`, after the deleted records, or at `end` if auto.offset.reset is
-        "latest". Raises `NoStartingOffset` if auto.offset.reset is not set.
+        """Continue a split, whose record at `offset` was deleted, at `first` or, if
+        auto.offset.reset is "latest", at `end`. Raises `NoStartingOffset` if auto.offset.reset is
+        not set.
         """
         said = _lost([(split.name, offset)], [(first, end)], _DELETED)
         if self._client.reset is None:
@@ -166,7 +167,9 @@ class LostPositions:
 
 
 def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], why: str) -> str:
-    """Return a message about lost positions. `logs` has each log's first offset and its end."""
+    """Return a message that the positions in `splits` no longer exist, for the reason `why`. `logs`
+    has the first offset and the end of each split's log.
+    """
     was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
     now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])
     more = " and more" if len(splits) > _NAMED else ""

@@ -349,7 +349,9 @@ class RunningReader:
         self._or_end(lambda: self._take(self.client.fetch(most, timeout_s)))
 
     def _or_end(self, call: Callable[[], None]) -> None:
-        """Run `call`. If it fails, set `failure`, so that no record is returned, and raise it."""
+        """Run `call`. If it raises an error, store the error in `failure`, so that no further
+        record is returned, and raise the error again.
+        """
         try:
             call()
         except BaseException as error:
