@@ -392,8 +392,6 @@ class AlignedConsumer:
         return self._reader
 
     def _alone(self, call: Callable[[], Any]) -> Any:
-        """Run `call` while holding the lock that `close` also takes, and return the result. So
-        worker threads do not use the reader at the same time.
-        """
+        """Run `call` while holding the lock that `close` also takes, and return the result."""
         with self._busy:
             return call()
