@@ -81,7 +81,7 @@ def advise(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Recommend a max_drift for a group: watch the group for --watch-for, then simulate its unread
+    """Recommend a max_drift for a group: watch the group (--watch-for), then simulate its unread
     records with plain Spark and with several values of max_drift.
     """
     given = Given(

@@ -130,7 +130,8 @@ class ObservedRun(msgspec.Struct):
 
 def read_observed(path: Path, window_ms: int) -> Workload:
     """Return the workload of a run in observe mode, from its report in JSON. `window_ms` is the
-    length of the query's windows, which is not in the report.
+    length of the query's windows, which is not in the report. Raises `Fault` if the file is not
+    such a report, or if the report has nothing to simulate.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)

@@ -50,8 +50,8 @@ _ASLEEP = ("lost", "finished", "parked")
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is the number of
-    ms until the answer may change without a new report, or None if it needs a report to change.
+    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is the time
+    (ms) after which the group may pass without a new report, or None if a new report is needed.
     """
 
     passed: bool

@@ -31,7 +31,7 @@ _opened: dict[int, "History | None"] = {}
 
 
 class History:
-    """The history of this process, in a new file in `folder`. Thread-safe."""
+    """The thread-safe history of this process, in a new file in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

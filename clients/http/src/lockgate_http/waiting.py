@@ -95,7 +95,7 @@ def wait(
     """Return the group's standing once the group has passed `until` (ms), or after `timeout_s`.
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
-    why the group has not passed, each time that these may have changed. All errors of the first
+    why the group has not passed `until`, whenever they may have changed. All errors of the first
     call of `look` are raised. After that, an error in `PASSING` is raised only if it persists until
     the end.
     """

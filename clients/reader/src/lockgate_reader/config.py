@@ -87,7 +87,9 @@ class Options:
 
     @property
     def start_offsets(self) -> Mapping[Key, int]:
-        """Return the offsets at which splits start, by topic and partition."""
+        """Return the offsets at which splits start, by topic and partition; empty unless
+        `starting_offsets` is a mapping.
+        """
         return self.starting_offsets if isinstance(self.starting_offsets, Mapping) else {}
 
     @property

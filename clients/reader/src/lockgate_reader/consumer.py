@@ -52,8 +52,8 @@ class AlignedConsumer:
         topics: A topic, or several.
         kafka: Settings of Kafka's client; `bootstrap.servers` is required. The consumer applies
             some of them itself. With `enable.auto.commit` (default: only with
-            `partitions="kafka"`), it commits the records that your code has finished every
-            `auto.commit.interval.ms`. `auto.offset.reset` (default: error) applies to missing and
+            `partitions="kafka"`), it commits, every `auto.commit.interval.ms`, the records that
+            your code has finished. `auto.offset.reset` (default: error) applies to missing and
             lost positions. The consumer looks for new partitions every
             `topic.metadata.refresh.interval.ms` (default: 1 minute; -1: never).
         coordinator: The coordinator, the alignment group to join, and the name of this consumer's

@@ -161,7 +161,9 @@ class CoordinatorClient(Connection):
         self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Send the reports of many readers at once. Each is accepted or rejected separately."""
+        """Send the reports of many readers in one request. The coordinator accepts or rejects each
+        report separately.
+        """
         body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
         answer = self._send("POST", f"{self._group}/watermarks", json=body)
         reported = self._read(
@@ -195,7 +197,7 @@ class CoordinatorClient(Connection):
         return answer
 
     def offer(self, source: str, progress: ProgressEvent) -> None:
-        """Send the progress that an executor has made in the middle of a batch."""
+        """Send the progress of an executor while its batch is still running."""
         self._send("POST", f"{self._group}/sources/{source}/progress", json=to_json(progress))
 
     def alignment(self) -> Event:

@@ -36,8 +36,8 @@ C = TypeVar("C", bound="Connection")
 
 
 class Connection:
-    """A thread-safe connection to one coordinator. Calls raise `NotACoordinator` if an answer has
-    more than `most_bytes`. `transport` replaces httpx's own, for example in tests.
+    """A thread-safe connection to one coordinator. Calls raise `NotACoordinator` if an answer is
+    longer than `most_bytes`. `transport` replaces httpx's own, for example in tests.
     """
 
     def __init__(
@@ -94,13 +94,13 @@ class Connection:
         return found
 
     def begin(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run `task` in the background until the connection is closed. Its error is logged."""
+        """Run `task` in the background until the connection is closed. Log an error if it fails."""
         with self._lock:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Send one request and return its whole answer. Raises `Unreachable` if there is none, and
-        `NotACoordinator` if it is too long.
+        """Send one request and return its whole answer. Raises `Unreachable` if no answer arrives,
+        and `NotACoordinator` if the answer is too long.
         """
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
@@ -108,8 +108,8 @@ class Connection:
     @asynccontextmanager
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
         """Send one request, and yield its answer before the body is read. If a new token is
-        refused, repeat the request with the previous one. Raises `Unreachable` if there is no
-        answer.
+        refused, repeat the request with the previous token. Raises `Unreachable` if no answer
+        arrives.
         """
         try:
             own = request.pop("headers", {})
@@ -133,7 +133,7 @@ class Connection:
             raise self._trouble(error) from error
 
     async def read(self, answer: httpx.Response) -> Answer:
-        """Read the body and return the answer. Raises `NotACoordinator` if it is too long."""
+        """Read the body and return the answer. Raises `NotACoordinator` if the body is too long."""
         body = bytearray()
         async for part in answer.aiter_raw():
             body += part
@@ -205,7 +205,9 @@ class Connection:
 
 
 def _why(error: BaseException) -> str:
-    """Return the operating system's reason for an httpx error, or else the error's own text."""
+    """Return the operating system's reason for an httpx error, or the error's own text if there is
+    none.
+    """
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, OSError) and not isinstance(found, ssl.SSLError) and found.errno is not None:

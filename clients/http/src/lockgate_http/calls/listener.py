@@ -33,7 +33,7 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 class Listener:
     """A listener that calls `tell` with each event that arrives, even if its revision is not new,
     and `gone` if the group does not exist. If a stream is silent for more than `silence_s` seconds
-    after its first event, the listener gives the stream up.
+    after its first event, the listener changes to long polls for a minute.
     """
 
     def __init__(

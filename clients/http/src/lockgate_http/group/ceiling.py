@@ -45,7 +45,7 @@ class Ceiling:
     """The ceiling of one query. `source` is the query's name in the group, `event` is the last
     event that was accepted, and `version` is the `config_version` of the last answer. `answered_at`
     (monotonic seconds) is the time just before the last answered report was sent. The lease that
-    this report renewed began then or later.
+    this report renewed began no earlier.
     """
 
     source: str

@@ -34,7 +34,7 @@ class Member(Protocol):
         """Return the current reports of the query's readers."""
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Apply the answer to the query's reports. They were sent after `asked_at` (monotonic
+        """Apply the answer to the query's reports, which were sent after `asked_at` (monotonic
         seconds).
         """
 

@@ -127,7 +127,7 @@ class GroupSession:
             self.changed.notify_all()
 
     def follow_config(self, version: int | None) -> None:
-        """Fetch the group's configuration, unless `version` is that of the last fetched one."""
+        """Fetch the group's configuration, unless the last fetched one has this `version`."""
         with self._configuring:
             if version != self._config_version or self.config is None:
                 found = self.client.configuration()

@@ -145,9 +145,9 @@ class Membership:
 
     def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
         """End the membership. With `statuses`, the readers report that they are finished. If
-        `returns` is true, because another run of a scheduled query will follow, and
-        `Coordinator(park)` is set, they instead ask to keep blocking the group for that long.
-        Without `statuses`, nothing is reported, and the readers' leases run out.
+        `returns` is true (another run of a scheduled query will follow) and `Coordinator(park)` is
+        set, the readers instead ask to keep blocking the group for the time `park`. Without
+        `statuses`, nothing is reported, and the readers' leases run out.
 
         This takes at most `Coordinator(timeout)` plus one second, even if calls are in progress.
         """
@@ -253,7 +253,7 @@ class Membership:
         return watermark.MAX if proceeds else self.ceiling
 
     def _attempt(self) -> None:
-        """Report once. If there is no answer, an outage begins or goes on."""
+        """Report once. If the coordinator does not answer, an outage begins or continues."""
         try:
             self._report()
         except Interrupted:

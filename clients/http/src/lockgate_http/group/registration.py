@@ -21,8 +21,8 @@ log = logging.getLogger("lockgate")
 
 
 class Registration:
-    """The readers of one run of a query. `epochs` maps the readers' subtasks to their epochs. It is
-    empty before the readers are registered, and after the coordinator has lost one of them.
+    """The readers of one run of a query. `epochs` maps the readers' subtasks to their epochs, and
+    is empty before the readers are registered, and after the coordinator has lost one of them.
     """
 
     def __init__(
@@ -96,8 +96,9 @@ class Registration:
                 )
 
     def check_config(self) -> None:
-        """Compare the group's configuration with the query's, at the start and after each change.
-        Raises `ConfigurationError` if they disagree at the start, and later only logs a warning.
+        """Compare the group's configuration with the query's settings, at the start and after each
+        change. If they contradict each other, raise `ConfigurationError` at the start, and later
+        only log a warning.
         """
         config, before = self._session.config, self._checked
         if config is None or config is before:
@@ -112,9 +113,9 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Store the newest epochs if this run opened them, or clear `epochs` if a reader is no
-        longer registered. Raises `Fenced`, with the text of `error`, if another run has registered
-        a newer epoch.
+        """Store the readers' newest epochs if this run opened them, or clear `epochs` if a reader
+        is no longer registered. Raises `Fenced`, with the text of `error`, if another run has
+        registered a newer epoch.
         """
         try:
             newest = self._session.client.registered(self._source)

@@ -136,7 +136,7 @@ class KafkaClient:
         self._do("unassign", [TopicPartition(*key) for key in found])
 
     def refetch(self, starts: Mapping[Key, int]) -> None:
-        """Fetch these partitions again, each from the given offset on. Paused partitions are
+        """Fetch these partitions again, each starting at the given offset. Paused partitions are
         resumed.
         """
         if not self.subscribed:

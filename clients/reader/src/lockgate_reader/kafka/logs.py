@@ -84,8 +84,8 @@ class KafkaLogs:
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
-        """Ask Kafka to describe these topics, and return a future for each topic. Pass it to
-        `id_of`.
+        """Ask Kafka to describe these topics, and return a future for each topic. Pass a future to
+        `id_of` to get the topic's id.
         """
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 

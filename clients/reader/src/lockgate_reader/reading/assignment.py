@@ -57,7 +57,7 @@ class Assignment:
 
     def exchange(self, state: ReaderState) -> Orders:
         """Add the splits to `state`, pass it to the reader's `Place`, carry out the orders that the
-        place returns, and return them.
+        place returns, and return the orders.
         """
         orders = self._place.exchange(self.state(state))
         self.events_out.clear()

@@ -34,8 +34,8 @@ _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read o
 
 class TopicIds:
     """The ids of `topics`, which show whether a topic was created again. `ask` queries Kafka for
-    the ids, and returns a future for each topic. It is called every `EVERY_MS`, or more often with
-    a shorter `discovery_ms`.
+    the ids, and returns a future for each topic. `ask` is called every `EVERY_MS`, or more often
+    with a shorter `discovery_ms`.
     """
 
     def __init__(

@@ -56,8 +56,8 @@ class RunningReader:
     others.
 
     No record above `limit` (ms) is returned. `stopped` is None until `stop` sets it to `drain`.
-    `failure` is an error after which no record may be returned: of a fetch, or of a check for
-    lost positions.
+    `failure` is the error of a fetch or of a check for lost positions, after which no record may be
+    returned.
     """
 
     def __init__(

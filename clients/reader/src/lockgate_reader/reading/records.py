@@ -47,8 +47,8 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the end index of the records that may be returned now: at most `most`, and none
-        from the first one above `limit` (ms) on.
+        """Return the end index of the records that may be returned now. These are at most `most`
+        records, and end before the first record above `limit` (ms).
         """
         end = min(len(self.messages), self.at + most)
         if self.highest > limit:

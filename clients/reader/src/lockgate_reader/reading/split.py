@@ -20,8 +20,8 @@ FRESH_MS = 3_000
 class OpenSplit:
     """A partition that is read under the assignment `number`, up to the offset `stop` if it is set.
 
-    `position` is the offset of the next record to return. `end` is the offset at which Kafka's
-    client has reached the end of the partition. The split is `queued` while its next record may be
+    `position` is the offset of the next record to return. `end` is the end of the partition when
+    Kafka's client last reached it, or None. The split is `queued` while its next record may be
     returned. If its topic was created again, `furthest` is the highest position in the former
     topic; otherwise, it is 0.
     """
