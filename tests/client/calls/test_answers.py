@@ -99,3 +99,9 @@ def test_what_a_server_says_steers_no_terminal_in_any_error() -> None:
     for status in range(300, 600):
         error = refusal(Problem(status, "urn:lockgate:stale-epoch", "a\x1b[2J\n\u202e"), "http://c", "g")
         assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("document", [b'{"status": null}', b'{"status": Infinity}', b"[]", b"no JSON"])
+def test_body_that_is_no_problem_document_leaves_the_status_of_the_answer(document: bytes) -> None:
+    found = Answer(502, {"content-type": "application/problem+json"}, document)
+    assert Problem.of(found) == Problem(502, "", "")

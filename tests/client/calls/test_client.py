@@ -186,6 +186,14 @@ def test_the_owner_of_the_newest_epoch_can_be_asked_for(url: str, topic: str) ->
         assert one.registered("orders") == {3: Registered(epoch, "me", {"run": "2"}, "registered")}
 
 
+def test_all_pages_of_a_source_are_read(url: str, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lockgate_http.calls.client.PAGE", 2)
+    with client(url, group=topic) as one:
+        for subtask in range(5):
+            one.register("orders", ReaderRegistrationEvent(subtask=subtask))
+        assert list(one.registered("orders")) == [0, 1, 2, 3, 4]
+
+
 def test_calls_of_several_threads_go_on_side_by_side(url: str, topic: str) -> None:
     with client(url, group=topic) as one:
         revision = one.register("orders", ReaderRegistrationEvent(subtask=0)).alignment.revision

@@ -110,14 +110,14 @@ class Problem:
         """
         try:
             document = cls.from_json(answer.json())
-        except (ValueError, AttributeError):
+        except (ValueError, TypeError, OverflowError, AttributeError):
             document = cls(answer.status, "", "")
         return cls(answer.status, document.type, document.detail)
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in the decoded JSON `problem`. Raises ValueError or AttributeError if
-        that is not a problem document.
+        """Return the problem in the decoded JSON `problem`. Raises ValueError, TypeError,
+        OverflowError or AttributeError if that is not a problem document.
         """
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CoordinatorClient", "NotACoordinator", "NotRegistered", "Registered", "Stale", "Unreachable", "Untrusted"]
 
+PAGE = 1000
+"""The number of entries in a page of a list."""
 TOO_SLOW = "if it is only slow, set a longer Coordinator(timeout=…)"
 
 T = TypeVar("T")
@@ -122,7 +124,7 @@ class CoordinatorClient(Connection):
         """Request `path`, which inspects a group or source, and yield its pages as decoded JSON."""
         after: dict[str, Any] = {}
         while True:
-            answer = self._send("GET", path, params={"limit": 1000, **after})
+            answer = self._send("GET", path, params={"limit": PAGE, **after})
             page = self._read(answer, lambda body: {**body, "next": body["next"]})
             yield page
             if page["next"] is None:
@@ -144,16 +146,13 @@ class CoordinatorClient(Connection):
 
     def registered(self, source: str) -> dict[int, Registered]:
         """Return the newest registration of each reader of `source`, by subtask."""
-        answer = self._send("GET", f"{self._group}/sources/{source}", params={"limit": 1000})
-        return self._read(
-            answer,
-            lambda body: {
-                int(reader["subtask"]): Registered(
-                    int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"]), str(reader.get("state", ""))
-                )
-                for reader in body["readers"]
-            },
-        )
+        return {
+            int(reader["subtask"]): Registered(
+                int(reader["epoch"]), str(reader["owner"]), dict(reader["attributes"]), str(reader.get("state", ""))
+            )
+            for page in self.pages(f"{self._group}/sources/{source}")
+            for reader in page["readers"]
+        }
 
     def leave(self, source: str, subtask: int, epoch: int) -> None:
         path = f"{self._group}/sources/{source}/readers/{subtask}"
