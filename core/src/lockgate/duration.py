@@ -62,7 +62,9 @@ def written(text: str) -> int | None:
 
 
 def spoken(ms: int) -> str:
-    """Return `ms` as text in at most two units, rounded down, such as "12 min 20 s" or "15.5 s"."""
+    """Return `ms` as text in at most two units, rounded down, such as "12 min 20 s" or "15.5 s".
+    MAX is "for ever".
+    """
     if ms >= MAX:
         return "for ever"
     if ms < 0:

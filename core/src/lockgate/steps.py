@@ -1,8 +1,8 @@
 """Long work in steps, so that a process can serve other requests in between.
 
-A group may have thousands of readers, and one event may concern all of them. Such work is a
-generator, which yields after each step and returns its result. `at_once` runs it to its end. The
-coordinator serves other requests at each yield.
+A group may have thousands of readers, and one event may concern all of them. The work on such an
+event is a generator, which yields after each step and finally returns its result. The coordinator
+serves other requests at each yield. `at_once` runs a generator to its end without serving any.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence

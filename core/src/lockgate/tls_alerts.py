@@ -21,5 +21,7 @@ _WORDS = {
 
 
 def refusal(reason: str | None) -> str | None:
-    """Return the alert `reason` in words, or None if it does not concern the certificate."""
+    """Return a TLS alert in words, or None if it does not concern the client's certificate.
+    `reason` is OpenSSL's name of the alert.
+    """
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

@@ -60,9 +60,9 @@ class LastReports:
         return split.watermark
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
-        """Return whether the last report of this epoch shows the split as idle, finished or with a
-        watermark. `reports_now` is true if that report came with the present exchange. Such a
-        report covers all splits if it names none.
+        """Return whether the last report of `reader` shows split `id` as idle, finished or with a
+        watermark. `reports_now` is true if that report came with the present exchange. In that case
+        a report that names no splits covers all of them.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -77,8 +77,9 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Record the splits that older epochs of the reader hold, and those on their way to them, as
-    arriving at its new epoch. Remove the older epochs that hold no splits.
+    """Record splits of the reader's older epochs as arriving at its new epoch `reader`. These are
+    the splits that an older epoch holds, unless they block no reader, and the splits that are on
+    their way to an older epoch. Remove the older epochs that hold no splits.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -96,7 +97,7 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Remove those of the reader's arriving splits that have arrived, or that never will."""
+    """Remove the splits that have arrived, or never will, from the reader's arriving splits."""
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -117,9 +118,9 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return a map from subtasks to the arriving split with the lowest watermark, or None if no
-    split is on its way there. The map has the subtask of `reader`, and of every other reader whose
-    arriving splits may differ between `before` and `after`.
+    """Return a map from each subtask to its arriving split with the lowest watermark, or to None if
+    the subtask has no arriving split. The map has the subtask of `reader`, and of every other
+    reader whose arriving splits may differ between `before` and `after`.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

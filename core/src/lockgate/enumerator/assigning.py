@@ -8,10 +8,10 @@ of the same subtask.
 * A free split goes to the subtask that had it last, if that one is below its share. All others go,
   in the order of topic and partition, to the reader with the most room relative to its capacity. So
   the splits of one topic are spread over the readers.
-* A reader with more than its share has to give back the difference. Splits for which the reader was
-  already asked come first, then those that were assigned to it last. Such a split is `revoked`, but
-  stays with the reader until it is given back. A reader with capacity 0 has to give back all
-  splits.
+* A reader with more than its share has to give back the difference. Splits that the reader was
+  already asked to give back come first, then those that were assigned to it last. A split that has
+  to be given back is `revoked`, but stays with the reader until the reader gives it back. A reader
+  with capacity 0 has to give back all splits.
 
 Nothing is assigned before `assigning_at`, because other readers may still come and present the
 splits that they hold. Flink assigns splits in `addReader`, `handlePartitionSplitChanges` and

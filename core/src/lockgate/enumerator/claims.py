@@ -18,15 +18,15 @@ history began (`began_at`; both in `model`).
 (1) The reader still holds the split, or the same process has registered again.
 (2) The reader's lease has ended, and no other reader has got the split since.
 (3) This holds only while a reader may still read splits that it got before the loss.
-(4) The split is in doubt until the other reader's next exchange. If this presents the split, the
-    claim is refused. If it does not, or if that reader's lease ends, the split is free (`let_go`).
-    The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one lease. In
-    that time the claimant comes again, or its lease ends (`Work.settle`).
+(4) The split is in doubt until the other reader's next exchange. If that exchange presents the
+    split, the claim is refused. If it does not, or if that reader's lease ends, the split is free
+    (`let_go`). The claimant reads on meanwhile. So when the doubt ends, nothing is assigned for one
+    lease. In that time the claimant comes again, or its lease ends (`Work.settle`).
 
-After a loss, even a claim that does not count may record the split's position (`_keep_position`):
-if its number is from a clock that was ahead of the store's, or if only the lost commits listed the
-split. The split is then free. When splits are assigned again, it goes to the reader that presented
-it.
+After a loss, a claim that does not count may still record the split's position (`_keep_position`).
+This happens if the claim's number is from a clock that was ahead of the store's, or if only the
+lost commits listed the split. The split is then free. When splits are assigned again, it goes to
+the reader that presented it.
 
 A reader that starts for the first time presents nothing. The exchanges of a fenced process are
 refused, so its claims have no effect. Flink has claims only with
@@ -77,15 +77,17 @@ def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Free a split that the reader gives back, at its final position. It gets a new number, so that
-    older messages about it no longer count.
+    """Free a split that the reader gives back, at its final position, if the reader's claim to it
+    counts. The split gets a new number, so that older messages about it no longer count.
     """
     if claim(work, reader, claimed) is Claim.COUNTS:
         work.give_up(reader, claimed.split.split_id, work.number())
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Record that a split is finished, because its reader has read it up to the stopping offset."""
+    """Record a split as finished if the reader's claim to it counts. The reader has read the split
+    up to the stopping offset.
+    """
     if claim(work, reader, claimed) is Claim.COUNTS:
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))
@@ -93,7 +95,7 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
     """Free the splits that the reader got before a loss and that are not in `named`, the ids of the
-    splits that it presents.
+    splits that the reader presents now.
     """
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
@@ -101,7 +103,9 @@ def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
 
 
 def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, number: int) -> Claim:
-    """Return the decision on a claim with this number to a split that `holder` holds."""
+    """Return the decision on a claim of `reader` to a split that `holder` holds. `number` is the
+    assignment number that the claim states.
+    """
     own = holder[0] == reader[0]
     if number == held.number:
         return Claim.COUNTS if own else Claim.REFUSED
@@ -113,7 +117,9 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Return whether a claim with this number counts for a split that no reader holds."""
+    """Return whether a claim with the assignment number `number` counts. No reader holds the split,
+    and `free` is None if it is unknown.
+    """
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
     is_a_split = free is not None if work.now.listed else not work.now.known_to
@@ -121,7 +127,9 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the number is above `last` and may come from a history that was lost."""
+    """Return whether the number is above `last` and may have been assigned in a history that the
+    store has lost.
+    """
     return max(last, work.now.known_to) < number <= work.now.began_at
 
 

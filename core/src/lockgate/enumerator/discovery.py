@@ -87,10 +87,10 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
-    """After a loss, let splits start at the committed offset if they would start at the beginning
-    or the end. Splits that a reader presents get their position from its claim. If `unassigned` is
-    true, nothing was assigned in the lost history, so a free split keeps the position that a
-    reader's claim has recorded (`claims`).
+    """Move splits that would start at the beginning or the end to the committed offset, because the
+    store has lost its history. Splits that a reader presents get their position from its claim
+    instead. If `unassigned` is true, nothing was assigned in the lost history, so a free split
+    keeps the position that a reader's claim has recorded (`claims`).
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:

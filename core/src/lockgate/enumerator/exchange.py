@@ -6,8 +6,8 @@ process that uses the store can answer. Five rules ensure that each split has on
 and the right position:
 
 1. *Numbers.* Each assignment has a number (`model`). A snapshot counts only with the number of the
-   present assignment (`claims`), so one from a fenced reader changes nothing, and a reader gains
-   nothing if it makes up a number.
+   present assignment (`claims`), so a snapshot from a fenced reader changes nothing, and a reader
+   gains nothing if it makes up a number.
 2. *Leases.* A reader keeps a split until it gives it back or leaves, or its lease is over
    (`leases`). A split that an exchange does not name stays assigned, and the answer adds it again,
    because an earlier answer that added it may have been lost.
@@ -17,9 +17,9 @@ and the right position:
 5. *Loss.* The store may lose commits that were already answered. A reader proves this if it has
    seen a revision or a number from before this history began, or a revision above the present one.
    Then nothing is assigned for one lease. By the end of that lease, every reader that holds a split
-   from the lost history has presented it, or its lease is over. One reader is enough to prove the
-   loss, even one that holds nothing. A new enumerator always waits for two report intervals, so
-   that such a reader can come.
+   from the lost history has presented that split, or has lost its lease. One reader is enough to
+   prove the loss, even one that holds nothing. A new enumerator always waits for two report
+   intervals, so that such a reader can come.
 
 So why do two readers never have the same split? By (2), a split goes to another reader only after
 its owner has given it back, or has stopped by its own clock. By (5), this holds after a loss too,
@@ -108,7 +108,7 @@ def exchange(
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
     """Remove a reader that has stopped, and free its splits at the positions of its last snapshot.
-    Returns the same object if there is no such reader.
+    Returns the same object if the enumerator does not have the reader.
     """
     if reader not in enumerator.readers:
         return enumerator
@@ -119,8 +119,8 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with a new history, in which nothing is assigned for one lease. This is
-    for a process that has noticed that the store has lost its last commits.
+    """Return the enumerator with a new history, in which nothing is assigned for one lease. A
+    process calls this if it has noticed that the store has lost its last commits.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -129,7 +129,7 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
     """Return the enumerator with one more SourceEvent, whose JSON is `text`, for one `subtask` or
-    for all readers. Returns the same object if it has an event with this `id`.
+    for all readers. Returns the same object if the enumerator already has an event with this `id`.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator
@@ -165,7 +165,7 @@ def _hear(work: Work, id: ReaderId, event: SplitExchange, config: GroupConfig) -
 
 
 def _take_claims(work: Work, reader: ReaderId, event: SplitExchange) -> Steps[list[NumberedSplit]]:
-    """Process all splits that the reader presents. Returns those that it does not own."""
+    """Process all splits that the reader presents, and return those that it does not own."""
     stop = list[NumberedSplit]()
 
     def take(each: NumberedSplit) -> None:

@@ -15,9 +15,9 @@ has just ended it.
 
 These leases are extended for the same reasons as those of reports: the process stood still
 (`group.now`), the clock was set forward (`group.clock_jumps`) or back, or no reader had an exchange
-for a while. Such a silence extends a reader's lease only once until its next exchange, and never
-beyond one lease from now. A longer lease is always safe: the split waits, and no other reader has
-it.
+for a while. A silence of all readers extends a lease only once until the reader's next exchange,
+and never beyond one lease from now. A longer lease is always safe: the split waits, and no other
+reader has it.
 """
 
 from collections.abc import Iterable

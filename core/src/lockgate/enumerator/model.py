@@ -50,7 +50,9 @@ class SplitOwner:
 
     `held` contains the splits that it holds, and `arriving` the watermarks (ms) of the splits on
     their way to it, both by split id. `revoked` contains the ids of splits that it has to give
-    back. It gets SourceEvents with numbers above `events_from`.
+    back. It gets SourceEvents with numbers above `events_from`. `capacity`,
+    `discovery_interval_ms`, `is_processing_backlog` and `requests` (whether it asks for a split)
+    are from its last exchange.
     """
 
     heard_at: int
@@ -80,7 +82,7 @@ class MailedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedEvent:
-    """A SourceEvent from a reader, as JSON text, which came at `at` (ms)."""
+    """A SourceEvent from a reader, as JSON text, received at `at` (ms)."""
 
     id: str
     subtask: int
@@ -99,8 +101,10 @@ class Enumerator:
 
     `last_number` is the highest number of any assignment or SourceEvent so far. Nothing is assigned
     before `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is
-    true once a list of the splits has come since `began_at`. `missing` contains the ids of
-    unfinished splits that the last list has not named.
+    true once a list of the splits has come since `began_at`. The last list came at `discovered_at`
+    from the subtask `discoverer`, or from an operator if that is None. `static` is true once an
+    operator has set a list, and `bounded` if the source will never have other splits. `missing`
+    contains the ids of unfinished splits that the last list has not named.
     """
 
     began_at: int

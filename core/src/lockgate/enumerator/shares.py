@@ -20,8 +20,8 @@ from collections.abc import Mapping
 
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
-    """Return how many of `total` splits each subtask gets. `has` is how many it has now. Subtasks
-    with capacity 0 get none. Takes O(readers · log readers).
+    """Return how many of `total` splits each subtask gets. `has` is how many each subtask has now.
+    Subtasks with capacity 0 get none. Takes O(readers · log readers).
     """
     whole = sum(capacities.values())
     if not whole:

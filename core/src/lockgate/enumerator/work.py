@@ -89,8 +89,9 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Record that a reader holds a split, which is in no other place. If the reader holds it
-        already, `held` replaces its values. Passing the split's `id` saves computing it.
+        """Record that a reader holds a split that is in no other place. If the reader holds the
+        split already, `held` replaces its values. `id` is the split's id, and is computed if it is
+        empty.
         """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
@@ -102,7 +103,9 @@ class Work:
             self._holders[id] = reader
 
     def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
-        """Assign free splits to readers under a new number. `dealt` lists pairs (reader, id)."""
+        """Assign free splits to readers under a new number. `dealt` lists pairs of a reader and a
+        split id.
+        """
         if not dealt:
             return
         self._moved, self._holders = True, None
@@ -154,7 +157,7 @@ class Work:
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
-        """Add a free split, which is in no other place. Passing its `id` saves computing it."""
+        """Add a free split that is in no other place. Its `id` is computed if it is empty."""
         self._moved = True
         self._opened_free()[id or free.split.split_id] = free
 

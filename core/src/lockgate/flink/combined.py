@@ -26,7 +26,9 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """End idleness, and raise the watermark to `timestamp`. Returns whether it has risen."""
+        """End idleness, and raise the watermark to `timestamp` if that is higher. Return whether it
+        rose.
+        """
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False

@@ -73,7 +73,7 @@ def _its_own_time(event: object, timestamp: int) -> int:
 
 class PunctuatedWatermarks(WatermarkGenerator):
     """A generator that emits, for each event, the watermark that `watermark_of(event, timestamp)`
-    returns, or nothing if that is None. By default this is the event's own time.
+    returns, or nothing if that is None. By default the watermark is the event's own time.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] = _its_own_time) -> None:

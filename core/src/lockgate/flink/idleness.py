@@ -32,7 +32,7 @@ def checked_timeout(timeout: Duration) -> Duration:
 
 
 class IdlenessTimer:
-    """A timer that checks at each probe whether events were absent for longer than `timeout`."""
+    """A timer that finds out at each probe whether there was no event for longer than `timeout`."""
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
 
@@ -58,7 +58,7 @@ class IdlenessTimer:
 
 class WatermarksWithIdleness(WatermarkGenerator):
     """A generator that uses `inner`, but marks the output idle after `timeout` without events.
-    `clock` measures that time.
+    `clock` measures that time. Raises `InvalidValue` if `timeout` is 0 or less.
     """
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:

@@ -10,12 +10,12 @@ rules:
    output then combines all outputs.
 2. `mark_idle` and `mark_active` are reported to the listener every time. An immediate output then
    always combines all outputs.
-3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle. This
-   is sent every time, because the receiver drops repetitions. `mark_active` is never sent, because
-   a rising watermark means the same.
+3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle.
+   `mark_idle` is sent every time, because the receiver drops repetitions. `mark_active` is never
+   sent, because a rising watermark means the same.
 4. `register` and `unregister` combine nothing. Without any output the last combined state remains.
 5. The handle of an unregistered output still calls the listener, and may still cause a combination.
-   Its value no longer counts.
+   The watermark of the output no longer counts.
 """
 
 from lockgate.errors import UnknownName, WrongState

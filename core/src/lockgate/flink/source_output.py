@@ -23,7 +23,7 @@ class WatermarkUpdateListener(Protocol):
         """Handle a rise of a split's own watermark."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """Handle a split that was marked idle or active, even if this was no change."""
+        """Handle a split that was marked idle or active, whether or not this is a change."""
 
     def split_finished(self, split_id: str) -> None:
         """Handle the release of a split's output."""

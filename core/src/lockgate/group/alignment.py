@@ -32,8 +32,8 @@ time in their next batch, they may read up to it without a round of reports in b
    one batch of r. So T − L is at most d or, if that is greater, the lowest max(w(r), R(r)) − L. An
    older ceiling can only be lower, because w(r) never falls during a run (unless a new partition
    brings old records).
-3. *The same holds at commits.* When its batch is done, r is at w(r) or above. With the batch under
-   way or the next one, it reaches what it offered, because from any later position its budget
+3. *The same holds at commits.* When reader r commits a batch, it is at w(r) or above. With the
+   batch under way or the next one, r reaches R(r), because from any later position the same budget
    reaches at least as far. So after each reader has planned once more, all can be at C.
 4. *No reader waits for ever, and joint makes no reader wait that strict would let read on*, since C
    ≥ L + d. The lowest reader never waits: its first unread record is at L + 1 + disorder, and
@@ -90,7 +90,7 @@ BLOCKERS_LIMIT = 8
 class Decision:
     """The result of the alignment rule, before the group's mode applies. `holders` are the readers
     with the lowest watermark, and `waiting_for` are the expected sources that have not reported.
-    Both are cut off at `BLOCKERS_LIMIT`.
+    Each lists at most `BLOCKERS_LIMIT`.
     """
 
     group_watermark: int

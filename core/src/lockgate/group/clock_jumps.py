@@ -81,5 +81,5 @@ def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
 
 
 def later(time_ms: int, jump: ClockJump) -> int:
-    """Return `time_ms` moved forward by `jump`, but not beyond the time when it was noticed."""
+    """Return `time_ms` moved forward by `jump`, at most to the time when the jump was noticed."""
     return time_ms if time_ms >= jump.noticed_ms else min(time_ms + jump.by_ms, jump.noticed_ms)

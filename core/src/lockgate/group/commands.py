@@ -20,8 +20,8 @@ BEFORE_ALL_REVISIONS = -1
 @dataclass(frozen=True, slots=True)
 class Refresh:
     """Process the leases and waits that have ended. Unlike a reader's command, this does not end an
-    outage. `announced` is the last revision that was announced. If the store has lost it, the group
-    gets a revision above it.
+    outage. `announced` is the last revision that was announced. If the store has lost that
+    revision, the group gets a higher one.
     """
 
     announced: int = BEFORE_ALL_REVISIONS
@@ -68,8 +68,8 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Arrive:
-    """Record which split is on its way to each reader of a source (`Reader.arriving`). The keys of
-    `arriving` are subtasks.
+    """Record the slowest split on its way to each reader of a source (`Reader.arriving`).
+    `arriving` maps subtasks to these splits, or to None.
     """
 
     source: str

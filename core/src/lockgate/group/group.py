@@ -1,11 +1,12 @@
 """A group of readers: its values, and how a group is created.
 
 A group is an immutable value. Commands return a changed copy of it (`commands`), and time ends
-leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from both
-(`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
+leases and long waits (`leases`, `long_waits`). The group's watermark and ceiling follow from its
+readers (`alignment`). Nothing here does I/O or reads a clock: time is an argument, `now_ms`.
 
 * Numbers only rise. Revisions, epochs and configuration versions are max(previous + 1, now). They
-  rise even if a reader leaves and returns, or the store loses its data, because its clock goes on.
+  rise even if a reader leaves and returns, or if the store loses its data, because the store's
+  clock goes on.
 * A new group is careful. Its first readers present the ceiling that they last had. Until one lease
   has passed, the group's own ceiling stays at or below the lowest of these (`cap`). So after the
   store has lost its data, no reader runs ahead while others have yet to come back.
@@ -47,8 +48,10 @@ class Group:
     """One group. `revision`, `group_watermark` and `max_desired_watermark` (the ceiling) are those
     announced last. Until `grace_until` the group is new, and `cap` limits its ceiling. A reader
     last sent a command at `heard_at`, a reader was last marked lost at `losses_at`, and an operator
-    set the configuration at `configured_at` (0 if none has). `acts` lists the newest act last. All
-    times are the store's, in ms.
+    set the configuration at `configured_at` (0 if none has). `started` is true once a reader has
+    reported, and `sources_seen` are the expected sources that have. `left_epoch` is the highest
+    epoch of the readers that have left. `acts` lists the newest act last. All times are the
+    store's, in ms.
     """
 
     name: str
@@ -155,7 +158,9 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's `config`, or the same object if it was set already."""
+    """Return the group with an operator's `config`, or the same object if an operator has set this
+    configuration already.
+    """
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)
@@ -163,8 +168,9 @@ def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
-    """Return the group with the `config` that a reader received before the store lost the group, if
-    an operator set it and it is newer than the present one. Otherwise return the same object.
+    """Return the group with `config`, the configuration that a reader received before the store
+    lost the group. An operator set it at `configured_at` (ms). Return the same object if no
+    operator did, or if the group's own configuration was set then or later.
 
     A reader cannot change a group that is no longer new, nor one that an operator has configured
     since. A `configured_at` after the group was created is ignored.

@@ -89,7 +89,9 @@ def has_finished(reader: Reader) -> bool:
 
 
 def is_lost(reader: Reader, config: GroupConfig, now: Now) -> bool:
-    """Return whether the reader's lease has ended, even if it has never reported."""
+    """Return whether the reader's lease has ended and the reader has not finished. A reader that
+    has never reported can be lost, too.
+    """
     return lease_ends(reader, config) <= now.judged_ms(config.lease_ms) and not has_finished(reader)
 
 
@@ -104,8 +106,8 @@ def tolerance_ms(config: GroupConfig) -> int:
 
 
 def silent_ms(group: Group, now_ms: int) -> int:
-    """Return the time (ms) since any reader last reported, or 0 if that is within the tolerance.
-    The result is negative if the clock was put back.
+    """Return the time (ms) since any reader last sent a command, or 0 if that is within the
+    tolerance. The result is negative if the clock was put back.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence
@@ -129,8 +131,8 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now: Now) -> Group:
-    """Return the group with each reader marked lost if its lease has ended. The reach of a lost
-    reader does not count.
+    """Return the group in which each reader whose lease has ended is marked lost. The reach of a
+    lost reader does not count.
     """
     group = _judged_anew(group, now.ms)
     first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)

@@ -1,7 +1,7 @@
 """Long waits: the limit on how long a reader waits for others (`max_wait_ms` of a group).
 
-If a backfill that is a year behind joins a group, production waits until it has caught up, as in
-Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
+If a backfill that is a year behind joins a group, production waits until the backfill has caught
+up, as in Flink. A group may limit the wait, and choose what happens then (`on_max_wait`):
 
 * `alarm`: the wait is logged and counted, once. Nothing else changes.
 * `proceed`: the same, and the waiting reader goes on: all readers that block it are *passed over*.
@@ -16,11 +16,11 @@ parks the reader. It begins again with each report of a higher watermark, becaus
 makes progress, however slow, is not stuck. Time in which no reader could make progress does not
 count as waiting: an outage (`leases`), or a stall of the process (`now`).
 
-**Which readers block it.** These are all readers whose watermark plus the drift is at or below the
-waiting reader's watermark, and that do not wait themselves. A passed-over reader counts again as
-soon as it reports a watermark that is at most the drift below that of the others. So the others do
-not have to wait while it reads more than one drift. It also counts again when no other reader
-counts, because otherwise all passed-over readers would run without a limit.
+**Which readers block a waiting reader.** These are all readers that do not wait themselves, and
+whose watermark plus the drift is at or below the waiting reader's watermark. A passed-over reader
+counts again as soon as it reports a watermark that is at most the drift below that of the others.
+So the others do not have to wait while it reads more than one drift. It also counts again when no
+other reader counts, because otherwise all passed-over readers would run without a limit.
 """
 
 from dataclasses import replace

@@ -51,9 +51,10 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time (ms) by which to judge a lease or wait of `span_ms`: it is over if its
-        end is at or before this time. Without stalls, this time is `ms`. It is earlier by each
-        stall within the last `span_ms` of time in which the process ran.
+        """Return the time (ms) with which to compare the end of a lease or wait that is `span_ms`
+        long: a lease is over if it ends at or before this time. Without stalls, the result is `ms`.
+        Each stall within the last `span_ms` of time in which the process ran makes it earlier by
+        the length of the stall.
         """
         if not self.stalls:
             return self.ms

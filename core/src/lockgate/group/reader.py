@@ -16,7 +16,7 @@ Attempt = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
-    """A split on its way to another reader. `watermark` (ms) is the last one that was reported."""
+    """A split on its way to another reader, with its last reported `watermark` (ms)."""
 
     split: str
     watermark: int
@@ -33,7 +33,10 @@ class Reader(NamedTuple):
     too long (`long_waits`). All times are the store's, in ms.
 
     Of the splits that the reader was assigned but has not reported yet, `arriving` is the one
-    furthest behind. It counts as if it were reported (`lockgate.enumerator.arrivals`).
+    furthest behind. That split counts as if the reader had reported it
+    (`lockgate.enumerator.arrivals`). `splits_named` is true if the last report named the reader's
+    splits. `attempts` maps each split to the newest attempt that has reported progress in it.
+    `progress_ignored` counts the splits in progress from older attempts.
 
     Each report creates a new `Reader`, and a named tuple is created four times as fast as a frozen
     dataclass.

@@ -5,7 +5,8 @@ undone by dropping the new group. The readers are spread over `_SHELVES` shelves
 change copies the shelves that it touches, and shares all others with the previous version. Each
 shelf computes its lowest numbers once, and the group's are the lowest of those. So a report in a
 group of 10,000 readers copies some 160 of them and takes 0.1 ms. Neighbouring subtasks share a
-shelf, so that a batch, which names them in order, copies few shelves in each of its turns.
+shelf, so that a batch of reports, which names them in order, copies few shelves in each of its
+turns.
 
 A shelf never changes, so shelves of two versions can be compared by identity: `moved_since` only
 compares the readers of shelves that are different objects.
@@ -98,7 +99,7 @@ class Readers(Mapping[ReaderKey, Reader]):
 
     def lowest_reach(self, *, with_lost: bool) -> int:
         """Return the lowest max(watermark, reach) of the readers that `lowest_watermark` counts, or
-        MAX if there are none.
+        MAX if there are none. A lost reader counts with its watermark alone.
         """
         lowest = self._lowest[Ranking.REACH]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest

@@ -47,9 +47,9 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Process reports, and return the group after them and the refusals by the index of the report.
-    A refused report does not affect the others. If all are refused, the same group object is
-    returned.
+    """Process `reports`. Return the group after them, and a map from the index of each refused
+    report to its refusal. A refused report does not affect the others. If all are refused, the same
+    group object is returned.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()
@@ -130,8 +130,8 @@ class _Lowests:
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report. Most reports name no splits. Then this takes O(1), however
-    many splits the reader has.
+    """Return the reader after a report. For a report that names no splits, as most do, this takes
+    O(1), however many splits the reader has.
     """
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
@@ -170,8 +170,8 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return `event` with the splits of the last report, `old`. Its watermark is raised to that of
-    the splits if tasks have reported progress since.
+    """Return `event` with the splits of the last report, `old`. If tasks have reported progress
+    since, the watermark is raised to the lowest one of these splits.
     """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))

@@ -149,7 +149,9 @@ class _Rules:
         return self._excused
 
     def take_reports(self, group: Group | None, commands: list[Reports], outcomes: list[Outcome]) -> Group | None:
-        """Process consecutive `Reports`, append to `outcomes`, and return the group."""
+        """Process consecutive `Reports`, append the outcome of each to `outcomes`, and return the
+        group.
+        """
         if group is None:
             outcomes += [UnknownGroup(self.name) for _ in commands]
             return None
@@ -196,7 +198,9 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out a command. If one with the same act took effect before, return its outcome."""
+        """Carry out a command, and return the group and the outcome. If a command with the same act
+        took effect before, return the same group and the outcome of that command.
+        """
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
             if isinstance(command, Configure):

@@ -3,10 +3,10 @@
 Each look-up is a request to the broker, so its answer is kept. There are three kinds:
 
 1. the first unread record of each split (`heads`);
-2. the first record of each split above an event time (`cut`), for one event time after the other
-   until the search has its target;
-3. the highest event times in the logs, for the first guess of a search if no earlier plan gives
-   one, and if the budgets allow a higher target than the clock does.
+2. the first unread record of each split above an event time (`cut`), for one event time after the
+   other until the search has its target;
+3. the highest event times in the logs. They are needed for the first guess of a search if no
+   earlier plan gives one, and whenever the budgets allow a higher target than the clock alone.
 
 `lockgate.plan.draft` then makes the plan from these answers. `closed` answers make no more
 look-ups: a missing answer raises `Unasked`, and the caller may `add` it.
@@ -49,14 +49,15 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The first unread records, cuts and highest event times that one draft needs. The constructor
-    looks them up in the log, and raises the log's errors.
+    """The first unread records, cuts and highest event times that one draft needs. A cut at an
+    event time is the first unread record of each split above that time. The constructor makes the
+    look-ups, and raises the log's errors.
 
     `budgets` are the maximum offsets per batch of each source, or None for no limit. `learned` is
     the `curve` of the previous plan's answers. `heads` maps each split to its first unread record,
-    and `first` is the lowest event time (ms) among these, or MAX if there are none. `found` is the
-    result of the search. `horizon` (ms) is the event time that the query must not exceed even
-    without its group.
+    and `first` is the lowest event time (ms) among these, or MAX if there are none. `blank` are the
+    splits whose unread records have no credible event time. `found` is the result of the search.
+    `horizon` (ms) is the event time that the query must not exceed even without its group.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class LogAnswers(Generic[Split]):
         log: SplitLog[Split],
         confirm: Callable[[int, Mapping[Split, Head]], bool],
     ) -> None:
-        """Look up the answer that `lacking` names in `log`, and keep it. A cut is passed to
+        """Ask `log` for the answer that `lacking` names, and keep the answer. A cut is passed to
         `confirm` with its event time (ms), and is looked up again until `confirm` returns True.
         """
         asking = copy.copy(self)
@@ -163,7 +164,8 @@ class LogAnswers(Generic[Split]):
     @property
     def curve(self) -> Curve | None:
         """How much of the budget a batch uses, by the event time at which it ends. The search of
-        the next plan begins with this curve. None if no look-up has measured it yet.
+        the next plan begins with this curve. It is None if no look-up of this plan or an earlier
+        one has measured any point.
         """
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
@@ -198,9 +200,7 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Look up the part of the budget that a batch up to `event_time` (ms) uses, and the lowest
-        event time that it leaves unread.
-        """
+        """Return the `Cut` at `event_time` (ms), and count the look-up that this takes, if any."""
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -208,12 +208,15 @@ class LogAnswers(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the largest share of any budget that a batch up to `heads` uses (1.0 is all)."""
+        """Return the largest part of any source's budget (1.0 is all) that a batch uses if it stops
+        before the records `heads`.
+        """
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return the number of offsets that a batch up to `heads` reads from each source. `blank`
-        splits, whose unread records have no credible event time, are left out.
+        """Return the number of offsets that a batch reads from each source if it stops before the
+        records `heads`. `blank` splits, whose unread records have no credible event time, are left
+        out.
         """
         offsets = dict(self._unread)
         for split, head in heads.items():
@@ -228,8 +231,8 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time at which the records in `heads` alone exceed the rest of a
-        budget, or MAX if they never do.
+        """Return the lowest event time (ms) up to which the records in `heads` alone exceed what
+        `spent` leaves of a budget, or MAX if they never do.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():
@@ -245,13 +248,13 @@ class LogAnswers(Generic[Split]):
     # -- horizons --
 
     def clock_horizon(self) -> int:
-        """Return the query's horizon (ms) from the clock alone, which needs no look-up."""
+        """Return the `horizon` (ms) that follows from the clock alone, without a look-up."""
         clock = min(map(self.by_clock, self.backlogs), default=watermark.MAX)
         return watermark.add(clock, self.bounds.max_drift - 1)
 
     def by_clock(self, split: Split) -> int:
-        """Return the event time (ms) below which no record of the split is still to come, from the
-        clock and the producer lag.
+        """Return the event time (ms) below which no record of the split is still to come, judged by
+        the clock and the producer's lag.
         """
         backlog = self.backlogs[split]
         return watermark.add(
@@ -259,17 +262,18 @@ class LogAnswers(Generic[Split]):
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """Return the watermark (ms) that the split would have if it were read to its end, for the
-        query's horizon (h(s) in `lockgate.plan.model`). While few records of the split have been
-        seen, this assumes a larger out-of-orderness than for the watermark in reports to the group.
+        """Return the watermark (ms) that the split would have if it were read to its end (h(s) in
+        `lockgate.plan.model`). The query's `horizon` follows from this watermark. While few records
+        of the split have been seen, it assumes a larger out-of-orderness than the watermark in
+        reports to the group does.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
 
     def end_watermark(self, split: Split, disorder: int) -> int:
         """Return the watermark (ms) that the split would have if it were read to its end, with an
-        out-of-orderness of `disorder` (ms). Until the highest event times have been looked up, it
-        follows from the clock alone.
+        out-of-orderness of `disorder` (ms). Until the highest event times have been looked up, this
+        watermark follows from the clock alone.
         """
         by_clock = watermark.add(self.by_clock(split), -1)
         highest = None if self._asked.highest is None else self._asked.highest.get(split)

@@ -19,8 +19,8 @@ does not change the time of plans when it is accepted: the time follows the reco
 change if the driver's clock jumps and no producer's clock does, or if the driver's wrong clock is
 corrected.
 
-The guarantees hold with any clock. The horizon, up to which a plan may read, follows from the clock
-and from lags that were measured by the same clock. If the clock is moved, all times that were
+The guarantees hold with any clock. The event time up to which a plan may read follows from the
+clock and from lags that were measured by the same clock. If the clock is moved, all times that were
 recorded by it have to be moved by the same amount (`moved`).
 """
 
@@ -67,7 +67,7 @@ class _Shown:
 
 class PlanClock:
     """The clock of one run. According to the records, the wall clock is `behind` ms behind, or
-    ahead if that is negative. `moved` (ms) is how far this clock has been moved in total.
+    ahead if `behind` is negative. `moved` (ms) is how far this clock has been moved in total.
     """
 
     def __init__(self) -> None:

@@ -39,8 +39,8 @@ class Draft(Generic[Split]):
 
     @property
     def slowest(self) -> Split | None:
-        """The split that bounds the horizon, or None without splits. If all splits were read to
-        their ends, it would have the lowest watermark.
+        """The split that limits `horizon`, or None if there are no splits. If all splits were read
+        to their ends, this split would have the lowest watermark.
         """
         return min(self._backlogs, key=self.answers.own_end_watermark, default=None)
 
@@ -56,18 +56,18 @@ class Draft(Generic[Split]):
         end, this looks up the highest event times in the logs, because its watermark depends on its
         last records as well as on the clock.
 
-        A plan can use the clock alone for such splits, but a report cannot. The watermark would
-        then be only the clock's lower bound, and readers with a backlog would wait for a whole
-        `idle_timeout`.
+        A plan can judge a split that is read to its end by the clock alone, but a report cannot.
+        The reported watermark would then be a whole `idle_timeout` or learned lag behind the clock,
+        and readers with a backlog would wait for that long.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()
         return {split: self._watermark(split) for split in self._backlogs}
 
     def extended(self, event_time: int) -> "Draft[Split]":
-        """Return a draft with the target `event_time` (ms, within the horizon) if that is higher
-        and within the budgets, else this draft. There may be room, because the search stops at 99 %
-        of a budget.
+        """Return a draft with the target `event_time` (ms, at most `horizon`) if that is higher
+        than this draft's target and within the budgets, else this draft. Both can be true, because
+        the search stops once it has found a batch that uses 99 % of a budget.
         """
         own = self._own
         if own.target >= event_time or own.overfull is not None or self.answers.use(self.answers.cut(event_time)) > 1:
@@ -78,7 +78,8 @@ class Draft(Generic[Split]):
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
         """Return the plan under `ceiling` (ms), the group's max desired watermark or a lower event
-        time. If the ceiling is below the draft's target, the plan's limit is `limit_there`.
+        time. If the ceiling is below the draft's target, the plan's limit is `limit_there`. Raises
+        `Unasked` if closed answers lack a look-up that the plan needs.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -138,7 +139,7 @@ class Draft(Generic[Split]):
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
         """Return the ends of a batch that reads only some records of one timestamp, because all of
-        them exceed the budget. `heads` are the first records above that timestamp.
+        them together exceed the budget. `heads` are the first records above that timestamp.
         """
         left = dict(self._budgets)
         ends = {}

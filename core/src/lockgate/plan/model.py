@@ -12,16 +12,17 @@ be the time before the broker was asked, and `disorder` the out-of-orderness ins
 
     h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
 
-is the watermark of a split that is read to its end. No record at or below it is still to come if
+is the watermark of a split that is read to its end. No record at or below h(s) is still to come if
 the records of a split are at most `disorder` out of order, and are appended at most `lag(s)` after
 their event time. This lag is `idle_timeout`, or learned from the split's own producer
 (`lockgate.plan.producer_lag`). So
 
     C = min(the group's max desired watermark, max_drift + min over all s of h(s))
 
-The records of a backlog do not limit `C`, because the same batch reads them up to `T`. The *end* of
-the log does, so a slow live split always holds back the others. In a replay `t − lag(s)` is far
-above all records, so finished and empty splits hold back no other split.
+The second of these two values, the query's *horizon*, limits its plans even without a group. The
+records of a backlog do not limit `C`, because the same batch reads them up to `T`. The *end* of the
+log does, so a slow live split always holds back the others. In a replay `t − lag(s)` is far above
+all records, so finished and empty splits hold back no other split.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
@@ -42,7 +43,7 @@ h(s), and gets a share of the rest of the budget, as in plain Spark.
 
 **Steps.** The planner is pure: the clock is an argument, and a `SplitLog` answers its questions.
 `answers` asks the log and searches for `T` with few look-ups (`lockgate.plan.search`). `Draft` has
-the target that the query would have without its group. Once the reader has reported that,
+the target that the query would have without its group. Once the reader has reported that target,
 `Draft.plan(ceiling)` plans under the group's ceiling. Flink has no such planner: it pauses splits
 that are already ahead (`SourceOperator.checkSplitWatermarkAlignment`).
 """
@@ -108,7 +109,7 @@ class SplitLog(Protocol[Split]):
         """Return each split's first unread record with an event time above `event_time` (ms)."""
 
     def highest(self) -> Mapping[Split, int]:
-        """Return the highest event time (ms) below each split's end, of read and unread records."""
+        """Return the highest event time (ms) in each split's log, over read and unread records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,25 +1,26 @@
 """The lag of one split's producer behind the clock, learned from its records.
 
-**What a producer shows.** A plan looks at a split at the time `t` and sees where its log ends.
-The first record after that end, with event time `e`, was appended after `t`. So its producer was at
-least `t − e` behind the clock. A horizon needs exactly this figure: if that plan had assumed a lag
+**What a producer shows.** A plan looks at a split at the time `t` and sees where its log ends. The
+first record after that end, with event time `e`, was appended after `t`. So its producer was at
+least `t − e` behind the clock. Plans need exactly this figure: if the plan at `t` had assumed a lag
 of `t − e` or more, the record could not have been late. A producer on time shows 0, however long a
 plan takes. A producer that commits every five minutes shows five minutes.
 
-**The bound** of a split is the lag that its producer has shown plus a quarter (`MARGIN`). It does
-not fall below the drift (less a `grace`, below), because the horizon would then be above the clock,
-where only records stamped in the future are.
+**The bound** of a split is the lag that its producer has shown plus a quarter (`MARGIN`). It is at
+least `max_drift` less a `grace` (below). A lower bound would let plans read beyond the present
+time, where there are only records that are stamped in the future.
 
     bound(s) = max(max_drift − grace, 1.25 · shown(s) + disorder)
 
 * *Remembered*: the greatest lag counts in full for an hour, then its weight halves every hour.
-* *Silent*: a split that has brought nothing for a minute holds back the others by `limit` at most.
-  Otherwise a split that once resumed half an hour late would delay all others by half an hour.
+* *Silent*: a split that has brought nothing for a minute holds back the others by
+  `ProducerLag.limit` at most. Otherwise a split that once resumed half an hour late would delay all
+  others by half an hour.
 * *Single absurd records*: a record that is older than a previous one in its own log, by more than
   `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice within
   an hour. One beyond `far`, a day or more, is not remembered.
-* *Hidden*: an open transaction hides its own records and all later ones. The longer it is open, the
-  further behind these will be when they appear.
+* *Hidden*: an open transaction hides its own records and all later ones. The longer the transaction
+  is open, the further behind the clock these records will be when they appear.
 
 The `grace` allows for records that are on time but stamped after a plan has read the clock. They
 come while the plan waits for the broker or, in a group, until the next plan has reached the other
@@ -54,12 +55,13 @@ class Shown(NamedTuple):
 
     The producer is `known` if it has shown a lag, or was found silent. `shown` is the greatest
     remembered lag (ms), which was shown at `shown_at`, and `last` is the lag that was shown last.
-    At `beyond_at`, the producer showed a lag beyond the limit, which did not count yet.
+    At `beyond_at`, the producer showed a lag above `ProducerLag.limit`, which counts only if the
+    producer shows such a lag again within an hour.
 
     A plan first looked at the log at `met_at`, and last at `looked_at`, when the log ended at `end`
     (-1 before the first look). The log was last seen to grow at `moved_at`. `highest` is the
-    highest event time (ms) that a first unread record has had. Records after the end have been
-    hidden since `hidden_since`, which is MAX if there are none.
+    highest event time (ms) of all records that were the first unread one at a look. Records after
+    the end have been hidden since `hidden_since`, which is MAX if there are none.
     """
 
     known: bool = False
@@ -112,7 +114,8 @@ _NOTHING = Shown()
 @dataclass(slots=True)
 class ProducerLag:
     """The lag of one split's producer. A silent split holds back the others by `limit` (ms) at
-    most. If it is `far_behind`, no other split waits for it. `state` is as of the last look.
+    most. If it is `far_behind`, no other split waits for it. `state` is what the looks so far have
+    shown.
     """
 
     limit: int
@@ -220,7 +223,7 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """Return the lag (ms) that the horizon assumes. It is `expected`, but at least `max_drift`
-        − `grace`, and at least half of `max_drift`.
+        """Return the lag (ms) that plans assume. It is `expected`, but at least `max_drift` −
+        `grace`, and at least half of `max_drift`.
         """
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

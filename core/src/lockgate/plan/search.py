@@ -1,4 +1,4 @@
-"""The search for the greatest event time whose batch fits its budget, with few look-ups.
+"""The search for the greatest event time up to which a batch fits its budget, with few look-ups.
 
 Each look-up asks the broker for the first record of every split above one event time, so the number
 of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
@@ -114,10 +114,11 @@ def greatest_within(
     """Return the greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that
     uses at least 99 % of the budget.
 
-    `look` makes a look-up, first at `guess` (ms). `low` must be within the budget. If `low` is not
-    below `high`, the result is `high`, without a look-up. After `most` look-ups, or once `enough()`
-    is true, the search ends with the best event time so far, if that uses any of the budget. If
-    `most` look-ups have found no such event time, one more tries the lowest unread one.
+    `look` returns the `Cut` at an event time: first at `low`, which must be within the budget, and
+    then at `guess` (ms). If `low` is not below `high`, the result is `high`, without a look-up.
+    After `most` look-ups above `low`, or once `enough()` is true, the search ends with the best
+    event time so far if a batch up to it uses any of the budget. If none does after `most`
+    look-ups, one more tries the lowest unread event time.
     """
     if low >= high:
         return Found(high, None)

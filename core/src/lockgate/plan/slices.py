@@ -2,8 +2,8 @@
 windows without keeping any state.
 
 **The rule.** A plan whose target would be `T` ends instead at the start of the window that contains
-`T + 1`. So a batch holds one or more whole windows, as the budget allows. In three cases it cannot
-reach the end of the window that has the first unread record:
+`T + 1`. So a batch holds one or more whole windows, as the budget allows: its *slice*. In three
+cases the batch cannot reach the end of the window that has the first unread record:
 
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
   once the ends of all logs have been looked up at least `lag(s)` (`model`) after its end.

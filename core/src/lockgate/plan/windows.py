@@ -73,7 +73,8 @@ class Zone:
 @dataclass(frozen=True, slots=True)
 class Windows:
     """Windows of `size` ms in the local time of `zone`. Without a zone they begin at multiples of
-    the size. Raises `InvalidValue` if windows of this size cannot follow the zone.
+    the size. Raises `InvalidValue` for a size below 1, and for one that cannot follow the zone
+    (`fits`).
     """
 
     size: int

@@ -143,7 +143,7 @@ class _Group:
 
 class _Timeline(Generic[R]):
     """The order in which readers act. Iterating yields each reader that has to plan next, with the
-    virtual time (wall clock, ms). The caller then calls `reads` or `look_again` for it.
+    virtual time (wall clock, ms). The caller then calls `reads` or `look_again` for that reader.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
@@ -197,7 +197,9 @@ class _Timeline(Generic[R]):
             self._at(reader, now + max(POLL_MS, reader.load.trigger_ms))
 
     def wake_waiting(self, but: R, at: int) -> None:
-        """Let waiting readers except `but` plan again at `at`, because the ceiling has moved."""
+        """Let all waiting readers except `but` plan again at `at` (ms), because the ceiling has
+        moved.
+        """
         for reader in self._readers:
             if reader is not but and reader in self._waiting:
                 self._at(reader, at)

@@ -55,8 +55,8 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
     """Return the outcomes under plain Spark and with each of the `drifts` (ms). `progress` is
-    called with the share done, 0 to 1. Raises `InvalidValue` if there is no drift or one is too
-    small.
+    called with the share done, 0 to 1. Raises `InvalidValue` if `drifts` is empty, or if one is not
+    above each query's out-of-orderness.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

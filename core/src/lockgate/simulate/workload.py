@@ -123,7 +123,7 @@ class QueryLoad:
         event times and the same lag.
 
         A plan cuts all splits at one event time, and Spark divides a batch in proportion to unread
-        records. So splits with one span advance alike, whatever their density. Only the drift
+        records. So splits with the same span advance alike, whatever their density. Only the drift
         caused by gaps between the records of sparse splits is lost.
         """
         if len(self.splits) <= most:
@@ -171,9 +171,9 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The queries of one group. If `joint` is true, their ceiling follows the rule joint, else
-    strict. They start at the wall clock `start_ms`. If that is None, `begin` derives the time from
-    the splits.
+    """The queries of one group. If `joint` is true, the group's ceiling follows the rule
+    `CatchUp.JOINT`, else `CatchUp.STRICT`. They start at the wall clock `start_ms`. If that is
+    None, `begin` derives the time from the splits.
     """
 
     queries: tuple[QueryLoad, ...]
@@ -194,8 +194,8 @@ class Workload:
     @property
     def begin(self) -> int:
         """The wall clock (ms) at which the queries start: `start_ms` if it is set, else the lowest
-        event time of the splits that have a `lag_ms`. If there are none, all splits have been idle
-        for their timeout by the time returned.
+        event time of the splits that have a `lag_ms`. If there are none, it is a time at which all
+        splits have been idle for their timeout.
         """
         if self.start_ms is not None:
             return self.start_ms

@@ -36,7 +36,9 @@ Path = tuple[Any, str] | None
 
 
 def from_json(kind: type[T], value: object) -> T:
-    """Return JSON as a message of the class `kind`. Raises `InvalidMessage` if it is invalid."""
+    """Decode parsed JSON to a message of the class `kind`. Raises `InvalidMessage` if it is
+    invalid.
+    """
     faults = Faults()
     made: T = shape_of(kind).read(value, None, faults)
     faults.finish()

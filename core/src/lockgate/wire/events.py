@@ -42,8 +42,8 @@ class OnLostReader(str, Enum):
 
 
 class OnMaxWait(str, Enum):
-    """The effect of a wait above `max_wait_ms`. With `ALARM` it is logged and counted. With
-    `PROCEED` the waiting reader goes on, too.
+    """The effect of a wait above `max_wait_ms`. With `ALARM` the wait is logged and counted. With
+    `PROCEED` the waiting reader also goes on.
     """
 
     ALARM = "alarm"
@@ -114,11 +114,12 @@ class ReaderFacts:
     """Figures about one reader, which are shown to operators. Rows are counted from the start of
     the query's run.
 
-    `late_rows` were below Spark's watermark when they were read. `rows_saved` is an estimate for
-    the whole query, so only its first reader has it. `retained_until` (wall clock, ms) is the
-    earliest time at which retention deletes an unread record of a paused split, and
-    `retention_split` is that split. `producer_lag_ms` is the largest lag of a producer behind the
-    clock. `event_time_rate` is the rise of the reader's watermark in ms per second.
+    `late_rows` counts rows that were below Spark's watermark when they were read. `rows_saved`
+    estimates how many rows alignment has saved in the whole query, so only the query's first reader
+    has it. `retained_until` (wall clock, ms) is the earliest time at which retention deletes an
+    unread record of a paused split, and `retention_split` is that split. `producer_lag_ms` is the
+    largest lag of a producer behind the clock. `event_time_rate` is the rise of the reader's
+    watermark in ms per second.
     """
 
     late_rows: Count | None = None
@@ -135,7 +136,7 @@ class ReportedWatermarkEvent:
     for a reader that is `idle` or `finished`.
 
     `reach` is the event time that the reader's next batch would reach without the group's ceiling.
-    If `park_ms` is set, the reader still counts in the group for that long without further reports,
+    If `park_ms` is set, the reader still counts in the group for that time without further reports,
     because the next scheduled run will continue from this watermark. `facts` are shown to operators
     and do not affect the alignment; None keeps the previous ones.
     """

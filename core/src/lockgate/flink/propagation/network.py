@@ -3,8 +3,8 @@
 Each task runs one operator. Channels connect tasks, one from each sender to each receiver. Each
 input of a task has a valve, which combines the watermarks and statuses of its channels. All other
 elements go directly from the channel to the operator. The order within a channel is always kept.
-`choose` picks the channel to process next, by default each in turn. Event time must not depend on
-the choice.
+The `choose` argument of `run` picks the channel to process next, by default each in turn. Event
+time must not depend on the choice.
 
     network = Network()
     left, right = network.source("left"), network.source("right")

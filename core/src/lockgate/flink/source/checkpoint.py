@@ -23,8 +23,8 @@ def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[b
 
 
 def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
-    """Return the splits of these entries. Raises `UnreadableBytes` for an entry whose length
-    differs from that in its header.
+    """Return the splits of these entries. Raises `UnreadableBytes` for an entry that is shorter
+    than a header, or whose length differs from that in its header.
     """
     splits = []
     for position, entry in enumerate(state):

@@ -13,11 +13,11 @@ ahead. The operating modes:
     SOURCE_DRAINED or SOURCE_STOPPED ──emit_next──► DATA_FINISHED
 
 While the source waits, the operator does not poll the reader and is not available. A record that
-was polled already is still emitted. At each alignment interval it takes a sample, checks both
-levels, and then reports its *latest* watermark, not the oldest sample. It reports MAX if it is
-idle, and nothing while it has no watermark. It obeys alignment events even if its own strategy does
-not ask for alignment; then it does not report. Once its data is finished, each further call of
-`emit_next` reports MAX.
+was polled already is still emitted. At each alignment interval the operator takes a sample, checks
+both levels, and then reports its *latest* watermark, not the oldest sample. It reports MAX if it is
+idle, and nothing while it has no watermark. If its own strategy does not ask for alignment, the
+operator still obeys alignment events, but does not report. Once its data is finished, each further
+call of `emit_next` reports MAX.
 
 Time, timers and the connection to the coordinator are arguments.
 """

@@ -3,7 +3,7 @@
 `poll_next` gives at most one record to the output. Its result says whether there are more records,
 none for now, or none ever again. After "none for now" the operator asks for `availability`, a
 `Signal` that the reader sets once it has a record. If the reader cannot set it, the signal has
-`ask_again_ms`, the time until the next try.
+`ask_again_ms`, the time (ms) until the next try.
 """
 
 from collections.abc import Callable, Sequence
@@ -93,7 +93,7 @@ class SourceReader(Protocol, Generic[S]):
 
     def availability(self) -> Signal:
         """Return a signal that is set when there is a record to poll. If the signal is not set yet,
-        it will be set later, or its `ask_again_ms` is the time after which to ask again.
+        it will be set later, or its `ask_again_ms` is the time (ms) after which to ask again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None: ...

@@ -2,8 +2,8 @@
 
 If operators process small batches of rows, a watermark is the signal to process one. So the
 assigner passes on one watermark for each interval of event time. It sends the highest watermark so
-far, at least 0, once this reaches the end of the current interval, start + interval − 1. `finish`
-always sends it. After MAX, every further watermark sends MAX again, as in Flink.
+far, at least 0, once that watermark reaches the end of the current interval, start + interval − 1.
+`finish` sends it in any case. After MAX, every further watermark sends MAX again, as in Flink.
 """
 
 from lockgate.errors import InvalidValue

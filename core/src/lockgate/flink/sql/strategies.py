@@ -2,7 +2,8 @@
 (`lockgate.flink.generators`).
 
 * Periodic (`PeriodicWatermarkAssigner`): by time *or* by number of rows, whichever comes first.
-  Time alone waits too long when there are many rows, and a number alone when there are few.
+  With time alone, a watermark comes too late when there are many rows. With a number alone, it
+  comes too late when there are few.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark.
 * `PreserveWatermarks` generates no watermarks of its own. A plain
   `lockgate.flink.propagation.operators.Operator` does the same.

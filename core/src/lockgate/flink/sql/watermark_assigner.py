@@ -88,7 +88,7 @@ class WatermarkAssigner(Operator):
             self._set_timer()
 
     def process(self, index: int, record: Record) -> None:
-        """Take a row (rules 1 to 3 and 5). It is not passed on if the expression raises."""
+        """Take a row (rules 1 to 3 and 5). If the expression raises, the row is not passed on."""
         self._rows += 1
         self._end_idleness()
         watermark = self._watermark_of(record)
