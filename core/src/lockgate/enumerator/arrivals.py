@@ -18,9 +18,10 @@ There is no gap: A reports the split until the exchange that gives it back is an
 then on the split counts for B. If a reader restarts with the same subtask number, the splits that
 its older epoch still holds count for it.
 
-Limits of the wait. Some arriving splits block no reader: those that no reader can get, because the
-list of splits no longer names them, idle ones, and those without a known watermark. If the next
-reader is lost, its arriving splits go to another one, or block none if no reader is alive.
+Limits of the wait. Some arriving splits block no reader: idle ones, those without a known
+watermark, and those that no reader can get because the list of splits no longer names them. If the
+next reader is lost, its arriving splits go to another reader. If no reader is alive, they block
+none.
 
 In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps a subtask's last
 watermark until the subtask reports again.

@@ -51,7 +51,7 @@ def assign(work: Work) -> Steps[None]:
 
 
 def _counted(work: Work, reader: ReaderId) -> int:
-    """Return the number of splits that the reader holds, without missing splits."""
+    """Return the number of splits that the reader holds, not counting missing ones."""
     held, missing = work.held(reader), work.now.missing
     return len(held) - len(missing.intersection(held)) if missing else len(held)
 

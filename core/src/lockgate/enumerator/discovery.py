@@ -2,12 +2,13 @@
 
 The rule. The coordinator has no access to Kafka. Of the living readers that can list the splits, it
 asks the one with the lowest subtask, at once and then at that reader's interval. A request has the
-number of the previous list. A list counts only as the answer to the open request, so one that comes
-late, twice or unasked changes nothing. Each list is complete, so there are three kinds of splits:
+number of the previous list. A list counts only as the answer to the open request, so a list that
+comes late, twice or unasked changes nothing. Each list is complete, so there are three kinds of
+splits:
 
 * *New* splits. Those in the first list begin where the list says. In a later list an offset counts
   as it is, but a symbolic position (such as *latest*) becomes *earliest*: the split has appeared
-  since, so all of it is unread.
+  since the previous list, so all of it is unread.
 * *Missing* splits, which the list no longer names. A reader keeps those that it holds, and no other
   reader gets them. They are no longer missing once a list names them again. A missing split that
   was never assigned is removed.

@@ -48,7 +48,7 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
     """Return the enumerator with its times adjusted for an exchange at `now_ms`. If all readers
     were silent for longer than `tolerance_ms`, their leases are extended by the silence. If the
-    clock was set back, no time stays in the future.
+    clock was set back, no lease lasts for more than its full length from now.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:

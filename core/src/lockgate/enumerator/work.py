@@ -1,8 +1,7 @@
 """The mutable copy of an enumerator, from which its next value is made.
 
-All moves of splits between readers, free and finished splits go through `Work`, so that no split is
-ever in two places. Only the parts that change are copied, so the store does not write the others
-again.
+Only `Work` moves splits between readers, free splits and finished splits, so that no split is ever
+in two places. Only the parts that change are copied, so the store does not write the others again.
 """
 
 from bisect import insort

@@ -13,8 +13,8 @@ jumped. A slow answer gives wide bounds, which do not replace narrower bounds fr
 allow: leases, parking, waits, the grace of a new group. No time is moved beyond the moment at which
 the jump was noticed. So no time lies further in the past than the monotonic clock shows, and no
 lease ends early. Times from after the jump are moved as well, since they cannot be distinguished
-from earlier ones. The correction lengthens no lease past the time when the last process noticed the
-jump, plus the duration of a lease.
+from earlier ones. The correction lets no lease end later than one lease after the last process
+noticed the jump.
 
 A clock that is put back makes leases longer, never shorter. The rule in `leases` corrects them with
 the next command. Two cases go unnoticed: a jump before the first comparison of a process, and a

@@ -4,8 +4,8 @@ A pause is kept in the group, so it outlives the source's readers, their restart
 coordinator. The group's announcement names it. Meanwhile a reader of the source behaves as if its
 ceiling were MIN: it plans no records, but still reports. So
 
-* it keeps its lease, and blocks the group as before. Only with `max_wait_ms` and `proceed` do the
-  others pass it, as they pass any reader that takes too long.
+* it keeps its lease, and blocks the group as before. The others pass it only with `max_wait_ms` and
+  `proceed`, as they pass any reader that takes too long.
 * it makes no offer: a reach that it reports (`alignment`) is ignored, since it runs no batch until
   it is resumed.
 * the revision rises with a pause and with a resumption, so that streams and long polls deliver

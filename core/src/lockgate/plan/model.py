@@ -8,9 +8,10 @@ timestamp exceed the budget, several batches read them, so the query makes progr
 ceiling allows it.
 
 **Horizon.** A split's log does not yet have all records, because a live producer may lag. Let `t`
-be the time before the broker was asked, and `disorder` the out-of-orderness inside a split. Then
+be the time just before the broker was asked, and `disorder` the out-of-orderness inside a split.
+Then
 
-    h(s) = max(highest event time below its end − disorder, t − lag(s)) − 1
+    h(s) = max(highest event time in its log − disorder, t − lag(s)) − 1
 
 is the watermark of a split that is read to its end. No record at or below h(s) is still to come if
 the records of a split are at most `disorder` out of order, and are appended at most `lag(s)` after
@@ -26,11 +27,11 @@ all records, so finished and empty splits hold back no other split.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
-above h(s) ≥ T − max_drift (its split was read to the end). Both are above Spark's watermark if
-`max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` checks this), and h(s) allows for it.
-`lag(s)` does not appear in this condition, because an idle split still limits C by the clock.
-`tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows that rows are
-lost once a bound is broken, even by 1 ms.
+above h(s) ≥ T − max_drift (its split was read to the end). In both cases the row is above Spark's
+watermark if `max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` checks this), and h(s)
+allows for it. `lag(s)` does not appear in this condition, because an idle split still limits C by
+the clock. `tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows
+that rows are lost once a bound is broken, even by 1 ms.
 
 **The watermark of a split**, in reports and everywhere else, is the event time of its first unread
 record − 1 − disorder if there is one, else h(s). So no split with a backlog reports MIN, and the

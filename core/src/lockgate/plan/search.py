@@ -10,8 +10,8 @@ there are many splits with few records each, this almost ends the search.
 The search begins with a guess from the curve of the last plans (`Curve`). Then it interpolates
 between the two nearest known points, and halves the interval if interpolation neither halved it nor
 came close to the budget. Now and then it tries the lowest unread event time, which ends the search
-if many records share it. Dense feeds take one or two look-ups. After `MOST_PROBES` it stops, and
-the batch is smaller than it could be.
+if many records share that time. Dense feeds take one or two look-ups. After `MOST_PROBES` look-ups
+the search stops, and the batch is smaller than it could be.
 """
 
 from bisect import bisect_left, bisect_right

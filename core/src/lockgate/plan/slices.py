@@ -11,8 +11,8 @@ cases the batch cannot reach the end of the window that has the first unread rec
   batches that share a window are not `whole`.
 * The *group's ceiling* is lower. While the group waits for another reader, the query waits until it
   may read the rest of the window. While the group waits for the query itself, no other reader can
-  raise the ceiling, so the query reads up to it. This does not happen if `max_drift` is at least as
-  long as a window.
+  raise the ceiling, so the query reads up to it. The query never has to do so if `max_drift` is at
+  least as long as a window.
 
 A slice is **whole** if its batch has all records of the windows from `start` to `end` that are ever
 read. Only stragglers may be missing: records out of order that come after the batch.

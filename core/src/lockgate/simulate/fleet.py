@@ -42,10 +42,11 @@ class RunOutcome:
     """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
 
     Of all `rows` that were read, `lost` came late. `peak_drift_ms` is the largest
-    `VirtualReader.drift` of any query after any batch. `peak_lead_ms` is the furthest that a batch
-    read beyond another query's first unread record. `state_rows` is the sum of the queries' peak
-    numbers of rows in open windows. `seconds` is the virtual time until the last query was done.
-    `longest_wait_ms` is the longest time from the append of a live record to the end of its batch.
+    `VirtualReader.drift` of any query after any batch. `peak_lead_ms` is the largest lead of a
+    batch's highest event time over another query's first unread record. `state_rows` is the sum of
+    the queries' peak numbers of rows in open windows. `seconds` is the virtual time until the last
+    query was done. `longest_wait_ms` is the longest time from the append of a live record to the
+    end of its batch.
     """
 
     max_drift_ms: int | None

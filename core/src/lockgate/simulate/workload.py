@@ -172,8 +172,8 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """The queries of one group. If `joint` is true, the group's ceiling follows the rule
-    `CatchUp.JOINT`, else `CatchUp.STRICT`. They start at the wall clock `start_ms`. If that is
-    None, `begin` derives the time from the splits.
+    `CatchUp.JOINT`, else `CatchUp.STRICT`. The queries start at the wall clock `start_ms`. If that
+    is None, `begin` derives the time from the splits.
     """
 
     queries: tuple[QueryLoad, ...]

@@ -114,12 +114,12 @@ class ReaderFacts:
     """Figures about one reader, which are shown to operators. Rows are counted from the start of
     the query's run.
 
-    `late_rows` counts rows that were below Spark's watermark when they were read. `rows_saved`
-    estimates how many rows alignment has saved in the whole query, so only the query's first reader
-    has it. `retained_until` (wall clock, ms) is the earliest time at which retention deletes an
-    unread record of a paused split, and `retention_split` is that split. `producer_lag_ms` is the
-    largest lag of a producer behind the clock. `event_time_rate` is the rise of the reader's
-    watermark in ms per second.
+    `late_rows` counts the rows that were at or below Spark's watermark when they were read.
+    `rows_saved` estimates how many rows alignment has saved in the whole query, so only the query's
+    first reader has it. `retained_until` (wall clock, ms) is the earliest time at which retention
+    deletes an unread record of a paused split, and `retention_split` is that split.
+    `producer_lag_ms` is the largest lag of a producer behind the clock. `event_time_rate` is the
+    rise of the reader's watermark in ms per second.
     """
 
     late_rows: Count | None = None
@@ -242,8 +242,8 @@ class PauseRequest:
 class WatermarkAlignmentEvent:
     """The coordinator's announcement to all readers of a group. `max_desired_watermark` is the
     ceiling. In mode `observe`, `would_be` is the ceiling that `enforce` would set. `paused_sources`
-    are those that an operator has paused, in the order of their names. `config_version` rises with
-    each change of the configuration, and may be None.
+    are those that an operator has paused, in the order of their names. `config_version`, if it is
+    not None, rises with each change of the configuration.
     """
 
     group: Name

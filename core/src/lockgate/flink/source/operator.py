@@ -2,8 +2,8 @@
 
 It polls a reader, assigns event times and watermarks, and obeys its coordinator. Alignment acts on
 two levels, which are independent of each other. Each *split* that is ahead is paused in the reader
-(`lockgate.flink.source.pausing`). The *whole source* waits when its own watermark, as sampled, is
-ahead. The operating modes:
+(`lockgate.flink.source.pausing`). The *whole source* waits when the oldest sample of its own
+watermark is ahead. The operating modes:
 
     OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
              │                                   │  │                                │
@@ -140,9 +140,9 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """Stop polling the reader. The next `emit_next` returns STOPPED. With `drain` it returns
-        END_OF_DATA, after which the task raises event time downstream to MAX. Returns a signal that
-        is set when the operator has finished.
+        """Stop polling the reader. Without `drain`, the next `emit_next` returns STOPPED. With
+        `drain`, it returns END_OF_DATA, after which the task raises event time downstream to MAX.
+        Return a signal that is set when the operator has finished.
         """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED

@@ -13,7 +13,7 @@ interval into a ring of `buffer_size` samples, all MIN at first. The *oldest* sa
 3. The reader gets all changes in one call.
 
 One deviation from Flink: all state of a finished split is dropped. Flink drops its samples, but
-still records it as paused. If the same split is added again later, it is then never paused, and the
+still records it as paused. If the same split is added again later, Flink never pauses it, and the
 first attempt to resume it fails the task.
 
 The operator asks for a `PauseOrResume`, carries it out, and only then calls `apply`.

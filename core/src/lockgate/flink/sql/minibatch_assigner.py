@@ -1,6 +1,6 @@
 """SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
 
-If operators process small batches of rows, a watermark is the signal to process one. So the
+If operators process small batches of rows, a watermark is the signal to process a batch. So the
 assigner passes on one watermark for each interval of event time. It sends the highest watermark so
 far, at least 0, once that watermark reaches the end of the current interval, start + interval − 1.
 `finish` sends it in any case. After MAX, every further watermark sends MAX again, as in Flink.

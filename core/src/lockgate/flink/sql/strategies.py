@@ -1,9 +1,9 @@
 """Watermark strategies of Flink's SQL. They are generators like any other
 (`lockgate.flink.generators`).
 
-* Periodic (`PeriodicWatermarkAssigner`): by time *or* by number of rows, whichever comes first.
-  With time alone, a watermark comes too late when there are many rows. With a number alone, it
-  comes too late when there are few.
+* Periodic (`PeriodicWatermarkAssigner`): a watermark comes after an interval *or* after a number of
+  rows, whichever is first. With time alone, a watermark comes too late when there are many rows.
+  With a number alone, it comes too late when there are few.
 * Per event (`PunctuatedWatermarkAssigner`): each row may bring a watermark.
 * `PreserveWatermarks` generates no watermarks of its own. A plain
   `lockgate.flink.propagation.operators.Operator` does the same.
