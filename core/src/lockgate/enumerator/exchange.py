@@ -19,7 +19,7 @@ and the right position:
    Then nothing is assigned for one lease. By the end of that lease, every reader that holds a split
    from the lost history has presented that split, or has lost its lease. One reader is enough to
    prove the loss, even one that holds nothing. A new enumerator always waits for two report
-   intervals, so that a reader with such a proof can come.
+   intervals, or for one lease if that is shorter, so that a reader with such a proof can come.
 
 So why do two readers never have the same split? By (2), a split goes to another reader only after
 its owner has given it back, or has stopped by its own clock. By (5), this holds after a loss too,

@@ -136,10 +136,11 @@ class StoppedSplit:
 class SplitAnswer:
     """Instructions for a reader about its splits.
 
-    `add_splits` are assigned to the reader, but its exchange did not name them. `give_back` lists
-    the ids of splits to drain and to give back. The reader must stop reading the splits in `stop`.
-    If `discover` is set, the reader has to list the source's splits under this request number. No
-    split is assigned within the next `assigning_in_ms`.
+    `add_splits` are assigned to the reader, but its exchange did not name them with their
+    assignment numbers. `give_back` lists the ids of splits to drain and to give back. The reader
+    must stop reading the splits in `stop`. If `discover` is set, the reader has to list the
+    source's splits under this request number. No split is assigned within the next
+    `assigning_in_ms`.
     """
 
     group: Name
