@@ -17,7 +17,9 @@ from typer.testing import CliRunner
 
 from lockgate_cli import verify as checker
 from lockgate_cli.__main__ import cli
-from lockgate_cli.verify.lines import MAX, Entry
+from lockgate_cli.verify.lines import MAX, Entry, Interval, Verdict
+from lockgate_cli.verify.model import Model
+from lockgate_cli.verify.rows import judge_rows
 from lockgate_cli.verify.rules import RULES, verify
 from support.fire.drawing import Act, Fault, Schedule
 from support.fire.world import PARTITIONS, recorded
@@ -231,6 +233,29 @@ def test_history_made_wrong_fails_by_its_rule(
     rules = {each.rule for each in verify(history).violations}
     assert WRONG[wrong] in rules, rules
     assert rules <= set(RULES)
+
+
+def position_acknowledged(first_t: int, losses: list[Interval]) -> set[str]:
+    """Judge two owners of a partition: the first one reads to 10 and hears at 900 that this is
+    acknowledged; the second one begins at 6, at `first_t`.
+    """
+    model, verdict = Model(Verdict(), "g"), Verdict()
+    model.losses += losses
+    lines = [
+        {"k": "rows", "t": 100, "source": "s", "split": "p", "number": 1, "from": 0, "to": 10},
+        {"k": "exchanged", "t": 900, "source": "s", "held": [("p", 1, 10, False)], "given_back": [], "stop": []},
+        {"k": "rows", "t": first_t, "source": "s", "split": "p", "number": 2, "from": 6, "to": 10},
+    ]
+    entries = [Entry("f", n, {"group": "g", **body}) for n, body in enumerate(lines)]
+    judge_rows(sorted(entries, key=lambda each: each.body["t"]), model, {}, verdict, gaps=False)
+    return {each.rule for each in verdict.violations}
+
+
+@pytest.mark.parametrize("first_t", [700, 1_100])
+def test_acknowledged_position_holds_until_the_store_loses_it(first_t: int) -> None:
+    assert position_acknowledged(first_t, []) == {"acknowledged"}
+    assert position_acknowledged(first_t, [Interval(500, 600)]) == {"acknowledged"}
+    assert position_acknowledged(first_t, [Interval(800, 800), Interval(1_000, 1_000)]) == set()
 
 
 def test_each_rule_has_a_history_made_wrong() -> None:

@@ -20,15 +20,14 @@ PIECE_MS = 250
 
 @dataclass(slots=True)
 class _Owned:
-    """One assignment of a partition: the lines about `rows` that were read under it, and the
-    highest position that the coordinator acknowledged. `restored` is true if the owner has reported
-    a position that may be lower than before.
+    """One assignment of a partition: the lines about `rows` that were read under it, and the rising
+    positions that the coordinator acknowledged, each with its time (ms). `restored` is true if the
+    owner has reported a position that may be lower than before.
     """
 
     number: int
     rows: list[Entry] = field(default_factory=list)
-    acknowledged: int = -1
-    acknowledged_t: float = 0
+    acknowledged: list[tuple[int, float]] = field(default_factory=list)
     restored: bool = False
 
 
@@ -50,8 +49,9 @@ def judge_rows(
             for split, number, position, restored in (*body["held"], *(() if late else body["given_back"])):
                 one = owned[body["source"], split].setdefault(number, _Owned(number))
                 one.restored = one.restored or restored
-                if (split, number) not in stopped and position > one.acknowledged:
-                    one.acknowledged, one.acknowledged_t = position, body["t"]
+                known = one.acknowledged[-1][0] if one.acknowledged else -1
+                if (split, number) not in stopped and position > known:
+                    one.acknowledged.append((position, body["t"]))
         elif body["k"] == "rows":
             owned[body["source"], body["split"]].setdefault(body["number"], _Owned(body["number"])).rows.append(each)
     numbered = {source for _, source in exchanged}
@@ -68,7 +68,7 @@ def _judge_owners(
     verdict: Verdict,
     gaps: bool,
 ) -> None:
-    end, kept, kept_t, last = -1, -1, 0.0, 0.0
+    end, kept, last = -1, list[tuple[int, float]](), 0.0
     for owner in owners:
         verdict.counts["owners"] += bool(owner.rows)
         position = -1
@@ -76,7 +76,7 @@ def _judge_owners(
             first, to = each.body["from"], each.body["to"]
             verdict.counts["rows"] += to - first
             if position == -1:
-                last = _judge_start(each, owner, (end, kept, kept_t, last), model, verdict)
+                _judge_start(each, owner, (end, kept, last), model, verdict)
             elif first < position:
                 verdict.breach("rows", each, split, f"its owner read {first} again, expected {position}")
             elif first > position and not gaps:
@@ -84,34 +84,34 @@ def _judge_owners(
             position = max(position, to)
             before = [a for a, b in stalls.get(each.file, ()) if a <= each.body["t"] <= b + 1_000]
             last = max(last, min([each.body["t"] - PIECE_MS, *before]))
-        end = max(end, position, owner.acknowledged)
-        if owner.acknowledged > kept:
-            kept, kept_t = owner.acknowledged, owner.acknowledged_t
+        kept += owner.acknowledged
+        end = max(end, position, *(position for position, _ in owner.acknowledged))
 
 
 def _judge_start(
-    each: Entry, owner: _Owned, before: tuple[int, int, float, float], model: Model, verdict: Verdict
-) -> float:
+    each: Entry, owner: _Owned, before: tuple[int, Sequence[tuple[int, float]], float], model: Model, verdict: Verdict
+) -> None:
     """Check at which offset an owner begins to read, and that earlier owners no longer read.
-    `before` has, for the earlier owners: the highest offset read or acknowledged, the highest
-    acknowledged offset and its time, and the time of the last rows, which is returned. Times are in
-    ms.
+    `before` has, for the earlier owners: the highest offset read or acknowledged, all acknowledged
+    offsets with their times, and the time of the last rows. Times are in ms.
     """
-    end, kept, kept_t, last = before
-    first, split = each.body["from"], each.body["split"]
-    if each.body["t"] < last:
+    end, kept, last = before
+    first, split, t = each.body["from"], each.body["split"], each.body["t"]
+    if t < last:
         text = f"an earlier owner read on after number {owner.number} had begun"
         verdict.breach("fenced", each, split, text)
     if end == -1 or owner.restored or (each.body.get("restores") and first > end):
-        return last  # the user's own positions
+        return  # the user's own positions
+    # After a loss, a reader may claim positions again that were taken from it before.
+    between = (*model.losses, *model.unseen)
+    counted = [o for o, at in kept if not any(a <= max(t, at) and min(t, at) <= b for a, b in between)]
     if first > end:
         verdict.breach("rows", each, split, f"{end} to {first} were left out between two owners")
-    elif first < kept and not any(a <= each.body["t"] and kept_t <= b for a, b in (*model.losses, *model.unseen)):
-        text = f"it was read again from {first}, though position {kept} was acknowledged"
+    elif first < max(counted, default=-1):
+        text = f"it was read again from {first}, though position {max(counted)} was acknowledged"
         verdict.breach("acknowledged", each, split, text)
     else:
         verdict.counts["rows again"] += end - first
-    return last
 
 
 def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:
