@@ -71,10 +71,13 @@ Evaluated(g) ==
     IF <<Watermark(g), Ceiling(g)>> = <<g.watermark, g.ceiling>> THEN g
     ELSE [g EXCEPT !.rev = Tick(g.rev), !.watermark = Watermark(g), !.ceiling = Ceiling(g)]
 
+\* A reader that began again further behind, while a late report of its last run may still count.
+Behind(g, r) == g.members[r].epoch # reader[r].epoch /\ (IF old[r] = None THEN FALSE ELSE old[r].w > pos[r])
+
 \* `with` is no part of the message: the readers that the event counts, at or below where they are.
 Event(g) ==
     [rev |-> g.rev, watermark |-> g.watermark, ceiling |-> g.ceiling, version |-> g.version,
-     with |-> {r \in Counted(g) : g.members[r].w <= pos[r]}]
+     with |-> {r \in Counted(g) : g.members[r].w <= pos[r] /\ ~Behind(g, r)}]
 
 \* The first command after a silence of all readers gives back the leases that ended in it (leases.py).
 AfterSilence(g) ==
@@ -151,8 +154,9 @@ Report(c, r) ==
     /\ quiet' = FALSE
     /\ UNCHANGED <<clock, pos, owes, old, left>>
 
+\* A process has one request in progress at a time, so no older answer is on its way.
 NotKnown(c, r) ==
-    /\ reader[r].alive /\ reader[r].epoch # 0
+    /\ reader[r].alive /\ reader[r].epoch # 0 /\ answer[r] = None
     /\ Confirmed(c) /\ ~Knows(Base(c), r)
     /\ reader' = [reader EXCEPT ![r].epoch = 0]
     /\ UNCHANGED <<store, backup, clock, wire, pos, answer, owes, old, quiet, left, cache>>
@@ -194,6 +198,11 @@ Hear(r, e) ==
 HearNews(r) ==
     \/ wire # None /\ Hear(r, wire)
     \/ store # None /\ Hear(r, Event(store))
+
+LoseAnswer(r) ==
+    /\ answer[r] # None
+    /\ answer' = [answer EXCEPT ![r] = None]
+    /\ UNCHANGED <<store, backup, clock, wire, pos, reader, owes, old, quiet, left, cache>>
 
 \* A plan reads at once: a reader whose batch takes long is one that reports late.
 Plan(r) ==
@@ -302,14 +311,14 @@ Next ==
     \/ \E c \in Actors, r \in Readers :
         Register(c, r) \/ Report(c, r) \/ NotKnown(c, r) \/ LateReport(c, r) \/ EndLease(c, r)
     \/ \E c \in Actors : EndGrace(c) \/ Load(c)
-    \/ \E r \in Readers : Receive(r) \/ HearNews(r) \/ Plan(r) \/ LeasePasses(r) \/ Die(r) \/ Restart(r)
+    \/ \E r \in Readers : Receive(r) \/ LoseAnswer(r) \/ HearNews(r) \/ Plan(r) \/ LeasePasses(r) \/ Die(r) \/ Restart(r)
     \/ Silence \/ Forget \/ FailOver
 
 Spec == Init /\ [][Next]_vars
 
 Fair == \A r \in Readers :
     /\ WF_vars(\E c \in Actors : Register(c, r)) /\ WF_vars(\E c \in Actors : NotKnown(c, r))
-    /\ WF_vars(\E c \in Actors : Report(c, r)) /\ WF_vars(Receive(r)) /\ WF_vars(Plan(r))
+    /\ WF_vars(\E c \in Actors : Report(c, r)) /\ SF_vars(Receive(r)) /\ WF_vars(Plan(r))
 FairSpec == Spec /\ Fair
 
 -----------------------------------------------------------------------------

@@ -85,11 +85,24 @@ def _broken(rule: str, violates: str, module: str = "Group", **constants: Consta
     return Model(f"without: {rule}", module, constants, rule, violates)
 
 
+EVERY_FAULT = {"Deaths": 1, "Outages": 1, "Losses": 1, "Failovers": 1}
+THREE = {"Readers": "{r1, r2, r3}"}
 LOST: Mapping[str, Constant] = {"Leases": 1, "Moves": 0}
 MODELS = {
     model.name: model
     for model in (
         Model("group"),
+        Model("group, two coordinators step by step", constants={"Explicit": True}),
+        Model("group, a reader dies", constants={"Deaths": 1}),
+        Model("group, a lease ends", constants={"Leases": 1}),
+        Model("group, outage", constants={"Outages": 1, "Leases": 1}),
+        Model("group, lost memory", constants={"Losses": 1}, long=True),
+        Model("group, failover", constants={"Failovers": 1}, long=True),
+        Model("group, late news", constants={"Delayed": True}),
+        Model("group, joint", constants={"Joint": True, "Batch": 2}),
+        Model("group, every fault", constants={**EVERY_FAULT, "Leases": 1}, long=True),
+        Model("group, three readers and a failover", constants={**THREE, "Failovers": 1}, long=True),
+        Model("group, nobody waits forever", liveness="NobodyWaitsForever"),
         _broken("plan within the ceiling", "PlanWithinCeiling"),
         _broken("epochs", "FencedMovesNothing", Readers="{r1}", Deaths=1),
         _broken("numbers rise after a loss", "FencedMovesNothing", Readers="{r1}", Deaths=1, Losses=1),
@@ -101,6 +114,7 @@ MODELS = {
         _broken("ceiling at registration", "NoReaderLeftBehind", Losses=1),
         _broken("grace of a new group", "NoReaderLeftBehind", Losses=1),
         Model("splits, one moves", "Splits"),
+        Model("splits, an owner is lost", "Splits", LOST),
         _broken("assignment numbers", "CommittedOnce", "Splits", **LOST),
         _broken("leases of splits", "OneReader", "Splits", **LOST),
         _broken("a reader stops by its own clock", "OneReader", "Splits", **LOST),

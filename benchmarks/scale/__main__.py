@@ -57,7 +57,8 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def of_http(chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
     with progress_bar(f"seconds of {chosen.readers:,} readers", chosen.seconds) as progress:
-        found = http.measured(chosen.readers, chosen.reader_groups, chosen.reader_partitions, chosen.seconds, progress)
+        sizes = chosen.readers, chosen.reader_groups, chosen.reader_partitions
+        found = http.measured(*sizes, chosen.report_every, chosen.seconds, progress)
     yield found
     columns = ("ms", "count", "p50", "p90", "p99", "p99.9", "most")
     latencies = sorted(found["latencies"].items())
@@ -98,6 +99,7 @@ def main() -> None:
     of.add_argument("--most", type=int, default=100_000, help="the largest size (default: %(default)s)")
     of = parser.add_argument_group("http")
     of.add_argument("--seconds", type=int, default=600, **shows)
+    of.add_argument("--report-every", type=float, default=5, metavar="SECONDS", **shows)
     for name, count in (("readers", 2_000), ("reader-groups", 20), ("reader-partitions", 10)):
         of.add_argument(f"--{name}", type=int, default=count, **shows)
     chosen = parser.parse_args()

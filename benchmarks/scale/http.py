@@ -22,9 +22,15 @@ PROCESSES, WARM_S = 2, 5
 
 
 def measured(
-    readers: int, groups: int, partitions: int, seconds: int, progress: Callable[[int], None], kinds: str = "late live"
+    readers: int,
+    groups: int,
+    partitions: int,
+    every_s: float,
+    seconds: int,
+    progress: Callable[[int], None],
+    kinds: str = "late live",
 ) -> dict[str, Any]:
-    """Run the readers for so long, and return the figures."""
+    """Run the readers for `seconds`, each with a report every `every_s`, and return the figures."""
     kind = kinds.split()
     names = [f"{kind[n % len(kind)]}-{n}" for n in range(groups)]
     with ExitStack() as started:
@@ -40,7 +46,7 @@ def measured(
             "partitions": partitions,
             "seconds": seconds,
             "warm_s": WARM_S,
-            "interval_s": CONFIG["update_interval_ms"] / 1_000,
+            "interval_s": every_s,
         }
         guard = [sys.executable, "-I", "-S", str(GUARD), str(os.getpid())]  # it ends with this process
         driver = subprocess.Popen(
@@ -80,6 +86,7 @@ def measured(
         "readers": readers,
         "groups": groups,
         "partitions": readers * partitions,
+        "report_every_s": every_s,
         "reports_a_second": found["counts"]["reports"] / found["seconds"],
         "events_a_second": found["counts"].get("events", 0) / found["seconds"],
         "errors": {name: count for name, count in found["counts"].items() if name not in ("reports", "events")},

@@ -78,7 +78,7 @@ def test_each_sweep_measures_every_size(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.redis
 def test_readers_over_http_hear_at_both_processes(redis_server: object) -> None:
-    found = http.measured(readers=12, groups=2, partitions=3, seconds=4, progress=ignored)
+    found = http.measured(readers=12, groups=2, partitions=3, every_s=1, seconds=4, progress=ignored)
     assert found["reports_a_second"] > 6
     assert not found["errors"]
     assert {f"{where} process, {kind}" for where in ("own", "other") for kind in ("late", "live")} <= set(

@@ -48,6 +48,7 @@ class Process:
         self._running = asyncio.Event()
         self._running.set()
         self._stopped_at = 0
+        self._slow_since: int | None = None
         self._tasks = [asyncio.ensure_future(each) for each in self._threads()]
 
     def _threads(self) -> list[Awaitable[None]]:
@@ -66,7 +67,20 @@ class Process:
     def kill(self) -> None:
         for task in self._tasks:
             task.cancel()
+        self.end()
+
+    def end(self) -> None:
+        self.recover()
         self.ended = True
+
+    def slow_down(self) -> None:
+        """Note that the process hears late from now on, until it recovers or ends."""
+        self._slow_since = self._slow_since or now_ms()
+
+    def recover(self) -> None:
+        if self._slow_since is not None:
+            self.record("stalled", since=self._slow_since)
+            self._slow_since = None
 
     def stop(self) -> None:
         if self._running.is_set():
@@ -236,7 +250,7 @@ class Reader(Process):
         self.hear("exchanged", answer.alignment, source=self.source, taken=[], **given)
         epoch = self.epoch
         await self.call(lambda node: node.leave(self.world.group, self.source, self.subtask, epoch))
-        self.ended = True
+        self.end()
 
     async def _reads(self) -> None:
         while not self.ended:
@@ -289,7 +303,7 @@ class Query(Process):
                 await self.pause(AGAIN_S)
                 continue
             if read:
-                self.ended = True
+                self.end()
                 return
             limit = self.heard.max_desired_watermark
             plan = drafted.plan(limit)

@@ -200,7 +200,7 @@ class World:
 
     def _break(self, act: Act, process: Process) -> None:
         link = process.link
-        began = round(T0 + 1000 * now_s())
+        process.slow_down()
         if act.fault is Fault.DELAY:
             link.slow_s = 0.2
         elif act.fault is Fault.LOSS:
@@ -212,8 +212,7 @@ class World:
 
         def mend() -> None:
             link.slow_s, link.loss, link.cut, process.slow_s = 0.0, 0.0, False, 0.0
-            if not process.ended:
-                process.record("stalled", since=began)
+            process.recover()
 
         self._later(act, mend)
 

@@ -114,7 +114,7 @@ class ReaderFacts:
     """Figures about one reader, which are shown to operators. Rows are counted from the start of
     the query's run.
 
-    `late_rows` counts the rows that were at or below Spark's watermark when they were read.
+    `late_rows` is the number of rows that Spark has dropped as late since the query started.
     `rows_saved` estimates how many rows alignment has saved in the whole query, so only the query's
     first reader has it. `retained_until` (wall clock, ms) is the earliest time at which retention
     deletes an unread record of a paused split, and `retention_split` is that split.

@@ -68,15 +68,15 @@ def _judge_owners(
     verdict: Verdict,
     gaps: bool,
 ) -> None:
-    end, kept, last = -1, list[tuple[int, float]](), 0.0
+    end, kept, read = -1, list[tuple[int, float]](), list[float]()
     for owner in owners:
         verdict.counts["owners"] += bool(owner.rows)
-        position = -1
+        position, last = -1, 0.0
         for each in owner.rows:
             first, to = each.body["from"], each.body["to"]
             verdict.counts["rows"] += to - first
             if position == -1:
-                _judge_start(each, owner, (end, kept, last), model, verdict)
+                _judge_start(each, owner, (end, kept, read), model, verdict)
             elif first < position:
                 verdict.breach("rows", each, split, f"its owner read {first} again, expected {position}")
             elif first > position and not gaps:
@@ -84,20 +84,27 @@ def _judge_owners(
             position = max(position, to)
             before = [a for a, b in stalls.get(each.file, ()) if a <= each.body["t"] <= b + 1_000]
             last = max(last, min([each.body["t"] - PIECE_MS, *before]))
+            read.append(last)
         kept += owner.acknowledged
         end = max(end, position, *(position for position, _ in owner.acknowledged))
 
 
 def _judge_start(
-    each: Entry, owner: _Owned, before: tuple[int, Sequence[tuple[int, float]], float], model: Model, verdict: Verdict
+    each: Entry,
+    owner: _Owned,
+    before: tuple[int, Sequence[tuple[int, float]], Sequence[float]],
+    model: Model,
+    verdict: Verdict,
 ) -> None:
     """Check at which offset an owner begins to read, and that earlier owners no longer read.
     `before` has, for the earlier owners: the highest offset read or acknowledged, all acknowledged
-    offsets with their times, and the time of the last rows. Times are in ms.
+    offsets with their times, and the times at which rows were read. Times are in ms.
     """
-    end, kept, last = before
+    end, kept, read = before
     first, split, t = each.body["from"], each.body["split"], each.body["t"]
-    if t < last:
+    # A store that has lost the handover may return the partition to the earlier owner.
+    lost = min((a for a, b in (*model.losses, *model.unseen) if b > t), default=MAX)
+    if any(t < at < lost for at in read):
         text = f"an earlier owner read on after number {owner.number} had begun"
         verdict.breach("fenced", each, split, text)
     if end == -1 or owner.restored or (each.body.get("restores") and first > end):

@@ -16,7 +16,8 @@ notice and not a violation.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from lockgate_cli.verify.lines import MAX, MIN, Entry, Interval, Verdict, instant
 from lockgate_cli.verify.model import Model, Report
@@ -50,7 +51,7 @@ def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
         verdict.counts["groups"] += 1
         lines.sort(key=lambda entry: entry.body["t"])
         model = Model(name, verdict)
-        for turn in sorted((each for each in lines if each.body["k"] == "turn"), key=lambda e: e.body["version"]):
+        for turn in _in_order([each for each in lines if each.body["k"] == "turn"]):
             model.take(turn)
         _judge_acknowledged(lines, model, verdict)
         _judge_clients(lines, model, stalls, verdict)
@@ -58,6 +59,27 @@ def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
         judge_plans([each for each in lines if each.file not in limping], verdict)
         judge_expected(lines, verdict)
     return verdict
+
+
+def _in_order(turns: Sequence[Entry]) -> Iterator[Entry]:
+    """Return the turns in the order in which the store carried them out.
+
+    Versions rise, except after a loss of the store while its clock was put back. So turns that
+    continue each other stay together, and what was stored after a loss comes after it.
+    """
+    losses = sorted(each.body["t"] for each in turns if each.body["new"] or each.body["lost"])
+    runs, ends = list[list[Entry]](), defaultdict[int, list[list[Entry]]](list)
+    for turn in sorted(turns, key=lambda each: each.body["version"]):
+        continued = ends[turn.body["was"]]
+        if continued and not turn.body["new"] and not turn.body["lost"]:
+            run = min(continued, key=lambda run: abs(run[-1].body["t"] - turn.body["t"]))
+            continued.remove(run)
+        else:
+            runs.append(run := [])
+        run.append(turn)
+        ends[turn.body["version"]].append(run)
+    runs.sort(key=lambda run: (bisect_right(losses, run[0].body["t"]), run[0].body["version"]))
+    return chain.from_iterable(runs)
 
 
 def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) -> None:
@@ -150,6 +172,8 @@ def _judge_hearing(
         for since, until in sorted(outages):
             if since <= by and until >= t:
                 by = max(by, until + 2 * interval)
+        if any(since <= by and until >= t for since, until in (*model.losses, *model.unseen)):
+            continue  # the store may have lost this one, and the turn after the loss announces another one
         place = bisect_left(revisions, revision)
         at = times[place] if place < len(times) else MAX
         if at > by and own[-1].body["t"] > by:
