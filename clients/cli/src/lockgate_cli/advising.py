@@ -1,4 +1,6 @@
-"""The commands `simulate` and `advise`, which try values of `max_drift`."""
+"""The commands `simulate` and `advise`, which simulate queries with several values of
+`max_drift`.
+"""
 
 import time
 from collections.abc import Callable
@@ -143,7 +145,10 @@ def _tell(
 
 
 def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
-    """Return the advice in sentences. `now_ms` is the group's current `max_drift` (ms), or None."""
+    """Return sentences on the simulation `found` of a `workload`: the rows that plain Spark loses,
+    and the advised `max_drift`. `now_ms` is the group's current `max_drift` (ms), or None without a
+    group.
+    """
     native, advised = found.native, found.advised
     sentences = [f"Plain Spark loses {f'{native.lost:,}' if native.lost else 'none'} of {native.rows:,} rows."]
     if advised is None or advised.max_drift_ms is None:
@@ -166,7 +171,7 @@ def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[st
 
 
 def _speed(outcome: RunOutcome, found: Sweep) -> str:
-    """Return the speed of a run as a percentage of plain Spark's."""
+    """Return the speed of a run as a percentage of the speed of plain Spark."""
     native = found.native.rows_per_second
     return f"{outcome.rows_per_second / native if native else 1.0:.0%}"
 

@@ -64,8 +64,9 @@ class FoundConfig:
 
 
 class OperatorClient(Connection):
-    """A client of one coordinator, for use from one thread. In tests, `transport` replaces httpx's.
-    Raises `ConfigurationError` if the files of `access` cannot be used.
+    """A client of one coordinator, for use from one thread. In tests, `transport` replaces that of
+    httpx, and `pace` replaces the clock, the sleep and the random numbers of retries. Raises
+    `ConfigurationError` if the files of `access` cannot be used.
     """
 
     def __init__(
@@ -80,7 +81,9 @@ class OperatorClient(Connection):
         self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
-        """Return the group's configuration. Raises `NotFound` if there is no such group."""
+        """Return the group's configuration. Raises `NotFound` if there is no such group, and
+        `Fault` if this version of the client cannot read the configuration.
+        """
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
             return FoundConfig(from_json(GroupConfig, answer.json()["config"]), answer.headers["etag"])
@@ -96,7 +99,7 @@ class OperatorClient(Connection):
         self._send("PUT", f"/v1/groups/{group}", condition, config)
 
     def groups(self) -> Json:
-        """Return the list of all groups."""
+        """Return the list of all groups, combined from all its pages."""
         pages = list(self.pages("/v1/groups"))
         found = {"items": [item for page in pages for item in page["items"]], "next": None}
         unreadable = [item for page in pages for item in page.get("unreadable", [])]
@@ -130,7 +133,7 @@ class OperatorClient(Connection):
         return {**pages[-1], "readers": [reader for page in pages for reader in page["readers"]]}
 
     def splits(self, group: str, source: str) -> Json:
-        """Return all splits of a source, each with its reader."""
+        """Return the list of all splits of a source, combined from all its pages."""
         pages = list(self.pages(f"/v1/groups/{group}/sources/{source}/splits"))
         return {**pages[0], "items": [item for page in pages for item in page["items"]], "next": None}
 

@@ -27,8 +27,8 @@ error, 130 for Ctrl-C, and 143 for SIGTERM.
 
 
 def event_time(value: str) -> int:
-    """Return an ISO 8601 time with a time zone as ms since the Unix epoch. Raises `BadParameter`
-    for any other text.
+    """Parse an ISO 8601 time with a time zone, and return it in ms since the Unix epoch. Raises
+    `BadParameter` for any other text.
     """
     try:
         # Python 3.10 does not read the Z.
@@ -62,7 +62,9 @@ def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Ti
 
 
 def _listening(client: OperatorClient, group: str) -> Coordinator:
-    """Return a `Coordinator` with the options of `client`, for listening to a group's events."""
+    """Return a `Coordinator` for listening to the group's events, with the address, the token and
+    the certificates of `client`.
+    """
     access, https = client.access, client.url.startswith("https")
     files = {name: getattr(access, name) for name in ("ca", "cert", "key") if https}
     return Coordinator(client.url, group=group, token=access.token, token_file=access.token_file, **files)

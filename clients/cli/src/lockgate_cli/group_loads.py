@@ -54,8 +54,8 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Settings of the queries that come from the command line, because readers do not report
-    them. `records_per_second` is None to use the observed rate of each query.
+    """Settings of the queries that come from the command line, because readers do not report them.
+    If `records_per_second` is None, the observed rate of each query is used.
     """
 
     delay_ms: int
@@ -86,8 +86,8 @@ def load_of(
     group: str, config: Json, first: GroupLook, second: GroupLook, given: Given, paces: Mapping[str, float]
 ) -> tuple[Workload, list[str]]:
     """Return the workload of the group at the `second` look, and sentences on what was assumed.
-    `config` is the group's configuration, and `paces` is the result of `paces_of`. Raises `Fault`
-    if no reader reports positions.
+    `config` is the group's configuration, `given` has the settings of its queries, and `paces` is
+    the result of `paces_of`. Raises `Fault` if no reader reports positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:
@@ -145,7 +145,9 @@ def _query(
 
 
 def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
-    """Return the records per ms of event time for each split that was read between the looks."""
+    """Return the number of records per ms of event time for each split that was read between the
+    looks. `before` and `after` are the splits in the first and in the second look.
+    """
     rows = {each: after[each]["position"] - before[each]["position"] for each in after if each in before}
     risen = {each: after[each]["watermark"] - before[each]["watermark"] for each in rows}
     return {each: rows[each] / risen[each] for each in rows if rows[each] > 0 and risen[each] > 0}

@@ -52,7 +52,9 @@ def _name(value: str) -> str:
 
 
 def milliseconds(value: str) -> int:
-    """Return a duration such as 5min in ms. Raises `BadParameter` if `value` is not a duration."""
+    """Parse a duration such as `5min`, and return it in ms. Raises `BadParameter` if `value` is not
+    a duration.
+    """
     found = written(value)
     if found is None or found < 0:
         raise typer.BadParameter(f"{value!r} is no duration: 30s, 5min, 1h 30min, 10 minutes and 250ms are some")

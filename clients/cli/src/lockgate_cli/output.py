@@ -1,7 +1,7 @@
 """The output of the commands: tables for people, JSON and YAML for programs.
 
-All commands print only by `say` and `Terminal`, so that no text from others can control the
-operator's terminal.
+All commands print only by `say` and `Terminal`, so that no text in a coordinator's answer or in a
+file can control the operator's terminal.
 """
 
 import json
@@ -32,12 +32,12 @@ OutputOption = Annotated[Output, typer.Option("--output", help="Print the result
 
 
 def say(line: str, *, err: bool = False) -> None:
-    """Print one line on standard output, or with `err` on standard error."""
+    """Print one line on standard output, or on standard error if `err` is true."""
     typer.echo(printable(line), err=err)
 
 
 def say_lines(text: str) -> None:
-    """Print a text of several lines. The caller has escaped line breaks in parts from others."""
+    """Print a text of several lines. Line breaks in values from outside must be escaped already."""
     for line in text.split("\n"):
         say(line)
 

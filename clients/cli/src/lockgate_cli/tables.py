@@ -63,8 +63,17 @@ def groups_table(groups: Json) -> RenderableType:
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
-    """Return the view of a group: its watermark and read limit, what it waits for, and the readers
-    of `sources`. All arguments are answers of the service or parts of them.
+    """Return the view of a group: its watermark and read limit, the readers for which it waits, and
+    a table of readers.
+
+    Args:
+        group: The service's answer about the group.
+        sources: The sources whose readers are shown: those in `group`, or the service's answers
+            about single sources.
+        splits: Whether the splits are shown too. If so, each reader in `sources` has its splits,
+            and `assignments` in `group` lists the splits that the coordinator assigns.
+        width: The width of the terminal in characters. From `WIDE` on, readers are shown with their
+            owners.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     why = [Text(group["reason"])] if group.get("reason") else []
@@ -122,7 +131,9 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
-    """Return a table of the readers' `facts`, such as late rows and the lag of producers."""
+    """Return a table of what the readers report about their queries (`facts`), such as late rows
+    and the lag of producers.
+    """
     table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]
@@ -168,7 +179,9 @@ def _assignments(found: Json) -> Table:
 
 
 def _held(reader: Json) -> Text:
-    """Return how long the reader has waited at the read limit."""
+    """Return the text on how long the reader has waited at the read limit. It is red if the reader
+    is overdue.
+    """
     return Text(span(reader["waiting_ms"]), style=COLOURS["overdue" if reader["overdue"] else "waiting"])
 
 

@@ -132,7 +132,9 @@ def _replaced(client: OperatorClient, name: str, config: GroupConfig) -> str | N
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match a pattern. Raises `Fault` if a pattern matches no name."""
+    """Return the names that match one of `patterns`. Raises `Fault` if a pattern other than `*`
+    matches no name.
+    """
     for pattern in patterns:
         if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
             raise Fault(f"no group fits {pattern}; there are {_some(names) if names else 'none'}")
@@ -148,7 +150,9 @@ def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write `text` to a new file, and move it to `path` when it is complete."""
+    """Write `text` to a new file, and move it to `path` when it is complete. Raises `Fault` if this
+    fails.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("x", encoding="utf-8") as file:

@@ -1,5 +1,5 @@
 """Views of groups that are shown until they are interrupted: live on a terminal, or as a line for
-each change. If the coordinator is unreachable, they say so and keep trying.
+each change. If the coordinator is unreachable, a view says so and keeps trying.
 """
 
 import signal

@@ -16,7 +16,9 @@ LONG_WAIT = {
 
 
 def distance(group: Json) -> str:
-    """Return text on how far apart the group's readers are, and whether some wait because of it."""
+    """Return a text that says how far apart the group's readers are, and whether some wait because
+    of it.
+    """
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])
     if drift is None:
@@ -38,8 +40,8 @@ def distance(group: Json) -> str:
 
 
 def dated(time: int, now: int) -> str:
-    """Return a time with how long ago it was, such as "2026-11-25T14:08:04.000Z (3 s ago)".
-    Both arguments are in ms.
+    """Return a time with its distance from `now`, such as "2026-11-25T14:08:04.000Z (3 s ago)".
+    Both arguments are in ms. Return "none yet" for the time MIN, and "unbounded" for MAX.
     """
     if time in (MIN, MAX):
         return "none yet" if time == MIN else "unbounded"
@@ -65,7 +67,9 @@ def rules(config: Json) -> list[tuple[str, str]]:
 
 
 def assigned_splits(source: str, counts: Json) -> str:
-    """Return a sentence on how many of a source's partitions are assigned."""
+    """Return a sentence on how many of a source's partitions are assigned. `counts` has the number
+    of partitions in each state.
+    """
     total = sum(counts.values())
     others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]
     more = [text for text in others if not text.startswith("0 ")]

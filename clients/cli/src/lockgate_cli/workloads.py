@@ -1,5 +1,5 @@
-"""Workloads for a simulation, from a file in YAML or from the report of a run in observe mode. An
-invalid file raises `Fault`, with the place of the error.
+"""Workloads for a simulation, from a file in YAML or from the report of a run in observe mode.
+Reading an invalid file raises `Fault`, whose text names the place of the error.
 """
 
 from datetime import datetime, timezone
@@ -129,9 +129,9 @@ class ObservedRun(msgspec.Struct):
 
 
 def read_observed(path: Path, window_ms: int) -> Workload:
-    """Return the workload of a run in observe mode, from its report in JSON. `window_ms` is the
-    length of the query's windows, which is not in the report. Raises `Fault` if the file is not
-    such a report, or if the report has nothing to simulate.
+    """Return the workload of a run in observe mode, from the JSON report of the run. `window_ms` is
+    the length of the query's windows, which is not in the report. Raises `Fault` if the file is not
+    a report of a run in observe mode, or if the report has nothing to simulate.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)

@@ -53,7 +53,9 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """Add `middleware` in front of any added earlier. Its constructor gets `arguments`."""
+        """Add `middleware` in front of any added earlier. Its constructor gets the application
+        behind it, and `arguments`.
+        """
         self._entrance = middleware(self._entrance, **arguments)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,10 +71,11 @@ def create_app(
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
     """Return the application that serves the groups in `store`. The application closes the store
-    when it shuts down. `app.state` has its `coordinator`, `settings` and `metrics`.
+    when it shuts down. Its `state` has the `coordinator`, the `settings` and the `metrics`.
 
-    `clock` returns monotonic seconds, for the token file and rate limits. `spans` gets a span for
-    each request, and is flushed at the end. Raises `InvalidTokens` if a token is invalid.
+    `clock` returns monotonic seconds, for the token file and rate limits. Unless `spans` is None,
+    it gets a span for each request, and is flushed when the application shuts down. Raises
+    `InvalidTokens` if a token, or the file of tokens, is invalid.
     """
     counted = Metrics(store)
     coordinator = Coordinator(

@@ -87,7 +87,7 @@ class Intake(HttpToolsProtocol):
         """Write an answer with status 200 and the JSON `body`, and return True.
 
         Write nothing and return False if the answer has to be sent with `send`. This is the case if
-        a middleware has replaced `send`, or if the connection is blocked or about to end.
+        a middleware has replaced `send`, or if the connection is closed, blocked or about to close.
         """
         cycle = self.cycle
         if send != cycle.send or cycle.disconnected or not cycle.keep_alive or self.flow.write_paused:

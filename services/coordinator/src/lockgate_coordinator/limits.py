@@ -40,8 +40,9 @@ class Limits(GroupLimits):
 
     @property
     def other_body(self) -> BodyLimit:
-        """The limit on all other bodies. It is at least 512 KiB, and large enough for `sources`
-        expected sources with the longest names and for the longest attributes, fully escaped.
+        """The limit on all other bodies. It is at least 512 KiB. It is large enough for `sources`
+        expected sources with the longest names, and for the longest attributes with every character
+        escaped.
         """
         return BodyLimit(
             max(512 << 10, (64 << 10) + 260 * self.sources + 6 * self.attributes),
@@ -49,8 +50,9 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if the source has more `splits` than the limit allows, and more than
-        `before`, their previous number.
+        """Raise `LimitReached` if `splits`, the number of the source's splits, exceeds both the
+        limit and `before`, their previous number. So a source that exceeds a lowered limit keeps
+        its splits.
         """
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"

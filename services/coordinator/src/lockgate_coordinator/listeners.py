@@ -1,5 +1,6 @@
-"""Listeners, which the coordinator calls after it has stored a turn of a group. They write the
-journal, count metrics, wake long polls and event streams, and take samples for charts.
+"""Listeners, which the coordinator calls after each turn of a group. A turn applies commands to the
+group, and its result is stored before the calls. Listeners write the journal, count metrics, wake
+long polls and event streams, and take samples for charts.
 """
 
 from collections.abc import Sequence
@@ -45,8 +46,8 @@ class TurnListener:
 
 
 class Listeners:
-    """The listeners in `all`. Each method calls them in this order, and runs the steps that they
-    return.
+    """The listeners in `all`. Each method calls the method of the same name of every listener, in
+    the order of `all`, and runs the steps that this method returns.
     """
 
     def __init__(self) -> None:

@@ -9,9 +9,7 @@ from lockgate.steps import Steps
 T = TypeVar("T")
 
 LOOPS_BETWEEN_STEPS = 5
-"""The number of event-loop iterations between two steps. Another request needs several iterations
-from its first byte to its answer, and should not have to wait for a step in each of them.
-"""
+"""The number of event-loop iterations between two steps. Serving another request takes several."""
 
 
 async def with_pauses(steps: Steps[T]) -> T:

@@ -34,7 +34,7 @@ KEEP_ALIVE_S = 75
 
 
 SEND_BUFFER = 131_072
-"""The size of a connection's send buffer in bytes. By default, it grows to MB for stuck clients."""
+"""The size of a connection's send buffer in bytes. By default, it grows to several MB for a stuck client."""
 
 STUCK_MS = 60_000
 """How long a client may leave data unacknowledged before the system closes its connection."""
@@ -72,8 +72,8 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serve the groups in `store` until SIGTERM or SIGINT. With `probe_port`, also answer probes on
-    that port, in plain http.
+    """Serve the groups in `store` until SIGTERM or SIGINT. If `tls` is None, serve plain http. With
+    `probe_port`, also answer probes on that port, always in plain http.
 
     Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens` and
     `InvalidTls` for invalid settings, and `ListenError` if a port is not available.

@@ -6,9 +6,9 @@ selects the newest context. So new connections get a renewed certificate, and ex
 continue. If the new files are invalid, nothing changes.
 
 **Removed authorities.** A client that resumes a session does not show its certificate again, so a
-client of a removed authority could still connect. Therefore sessions cannot be resumed if client
-certificates are required. This requires TLS 1.3, because earlier versions can resume sessions
-without a ticket.
+client whose certificate is from a removed authority could still connect. Therefore sessions cannot
+be resumed if client certificates are required. This requires TLS 1.3, because earlier versions can
+resume sessions without a ticket.
 """
 
 import logging
@@ -30,8 +30,9 @@ class InvalidTls(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The TLS files, in PEM. Without a `keyfile`, the key is in the `certfile`. `password` is that
-    of the key. With `ca_certs`, clients need a certificate signed by one of its authorities.
+    """The TLS files, in PEM. Without a `keyfile`, the key is in the `certfile`. `password` decrypts
+    the key, and is empty if the key is not encrypted. With `ca_certs`, clients need a certificate
+    signed by one of its authorities.
     """
 
     certfile: Path
@@ -113,12 +114,13 @@ class RenewedTls:
         handshake.context = self._newest
 
     def _heard(self) -> type[ssl.SSLObject]:
-        """Return a class of TLS connections that logs why a client is refused, and sends the client
-        an alert with the reason.
+        """Return a class for TLS connections. It logs why a client is refused, and makes asyncio
+        send the client an alert with the reason.
 
-        asyncio does not log a refusal, and closes the connection before it sends the alert that
-        OpenSSL has made for the client. So the class first reports an unfinished handshake, which
-        makes asyncio send the alert. It raises the error when the client sends its next bytes.
+        By itself, asyncio does not log a refusal, and closes the connection before it sends the
+        alert that OpenSSL has made for the client. So the class first reports an unfinished
+        handshake, which makes asyncio send the alert. It raises the error when the client sends its
+        next bytes.
         """
         note = self._refused.note
 
@@ -144,7 +146,9 @@ class RenewedTls:
 
 
 def _refusal(error: ssl.SSLError) -> str | None:
-    """Return the reason for a refusal, or None if it does not concern the client's certificate."""
+    """Return why the server has refused the client. Return None if the reason for `error` is not
+    the client's certificate.
+    """
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None

@@ -13,7 +13,7 @@ Body = Mapping[str, Any]
 
 
 def instant(ms: int) -> str:
-    """Return the text of an event time (ms), such as "2026-11-25T14:08:04.000Z"."""
+    """Return an event time (ms) as text, such as "2026-11-25T14:08:04.000Z"."""
     if not 0 <= ms < 253_402_300_800_000:
         return {MIN: "none yet", MAX: "unlimited"}.get(ms, f"{ms} ms")
     return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")

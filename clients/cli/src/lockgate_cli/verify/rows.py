@@ -20,9 +20,10 @@ PIECE_MS = 250
 
 @dataclass(slots=True)
 class _Owned:
-    """One assignment of a partition: the lines about `rows` that were read under it, and the rising
-    positions that the coordinator acknowledged, each with its time (ms). `restored` is true if the
-    owner has reported a position that may be lower than before.
+    """One assignment of a partition to a reader, its owner. `number` is the number of the
+    assignment, and `rows` has the lines about rows that were read under it. `acknowledged` has the
+    rising positions that the coordinator acknowledged, each with its time (ms). `restored` is true
+    if the owner has reported a position that may be lower than before.
     """
 
     number: int
@@ -97,8 +98,9 @@ def _judge_start(
     verdict: Verdict,
 ) -> None:
     """Check at which offset an owner begins to read, and that earlier owners no longer read.
-    `before` has, for the earlier owners: the highest offset read or acknowledged, all acknowledged
-    offsets with their times, and the times at which rows were read. Times are in ms.
+    `before` has three values of the earlier owners: the highest offset that was read or
+    acknowledged, all acknowledged offsets with their times, and the times at which rows were read.
+    Times are in ms.
     """
     end, kept, read = before
     first, split, t = each.body["from"], each.body["split"], each.body["t"]

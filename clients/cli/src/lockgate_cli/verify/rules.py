@@ -104,8 +104,8 @@ def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) 
 def _judge_clients(
     lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict
 ) -> None:
-    """Check that each client received the announced read limits in time, and that it used no limit
-    above those it had received and read no row above the limit it used.
+    """Check that each client received the announced read limits in time, that it used no limit
+    above those that it had received, and that it read no row above the limit that it used.
     """
     files = defaultdict[str, list[Entry]](list)
     for each in lines:
@@ -146,8 +146,8 @@ def _judge_clients(
 
 
 def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
-    """Return a client's outages, each from the last answer before a failed call to the next
-    answer.
+    """Return a client's outages. Each lasts from the last answer before a failed call (`own`) to
+    the next answer (`heard`).
     """
     times = [each.body["t"] for each in heard]
     found = set[Interval]()

@@ -30,8 +30,9 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """The valid tokens, from a TOML `file` and from the string `listed` (`role=token,…`). `clock`
-    returns monotonic seconds. Raises `InvalidTokens` if either source is invalid.
+    """The valid tokens. They come from a TOML `file`, unless it is None, and from the string
+    `listed` (`role=token,…`), unless it is empty. `clock` returns monotonic seconds. Raises
+    `InvalidTokens` if either source is invalid.
     """
 
     def __init__(self, file: Path | None, listed: str, clock: Callable[[], float]) -> None:

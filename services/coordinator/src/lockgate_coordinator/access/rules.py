@@ -16,8 +16,8 @@ from lockgate_coordinator.access.tokens import Role
 @dataclass(frozen=True, slots=True)
 class Rule:
     """The rule of a route. A request needs at least this `role`. With `everything`, the answer
-    covers all groups, so the token must be for all groups too. Only the role `admin` may set the
-    query parameter that `forced_by` names.
+    covers all groups, so the token must be for all groups too. Unless `forced_by` is empty, it
+    names a query parameter that only the role `admin` may set.
     """
 
     role: Role
@@ -63,7 +63,9 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group that its path names, or None without one."""
+    """Return the rule of a request, and the group in its path. The group is None if the path names
+    no group.
+    """
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
     rule = RULES.get(_ROUTES.get(_shape(method, parts), ""), _UNKNOWN)

@@ -78,7 +78,7 @@ def _refuse_doubles(path: Path, field: str, values: list[str] | list[bytes]) -> 
 
 
 class _Entry:
-    """The `number`th `[[token]]` entry of a file."""
+    """The `[[token]]` entry with this `number` in a file. The entries are counted from 1."""
 
     def __init__(self, path: Path, number: int, fields: object) -> None:
         self._where = f"{path}: token {number}"

@@ -33,7 +33,8 @@ _WAITING = ("/alignment", "/events")
 
 class UnderWay:
     """The limits on each token's requests in progress. A token may have `most_waiting` streams and
-    long polls. `answer` returns the response to a refused request, given its path and the error.
+    long polls at a time. They end when `keyring` no longer has the token. `answer` returns the
+    response to a refused request, given its path and the error.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class UnderWay:
         self._looking: asyncio.Task[None] | None = None
 
     async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of this token, or refuse it if too many of its kind are in progress."""
+        """Serve a request of this token, or refuse the request if too many of its kind are in
+        progress.
+        """
         app: ASGIApp = self._app
         if scope["method"] != "GET":
             kind = self._large if _is_large(scope) else self._unanswered
@@ -147,7 +150,7 @@ class _counted:  # noqa: N801 – used like a function; a generator would cost e
 
 
 def _is_large(scope: Scope) -> bool:
-    """Return whether the body is large or of unknown length."""
+    """Return whether the request's body is large or of unknown length."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return len(value) > 7 or (value.isdigit() and int(value) > LARGE)

@@ -43,8 +43,9 @@ def audited(
     request: Request, headers: dict[str, str] | MutableHeaders, act: str, group: str, **where: Any
 ) -> Iterator[Changed]:
     """Write the audit line of `act` at the end of a `with` block, which performs the act. The block
-    may add its changes to the yielded dict. The line also has the fields in `where`. The request's
-    id is added to the response's `headers`.
+    may add its changes to the yielded dict. If the block raises an error, the line names the type
+    of the problem. The line also has the fields in `where`. The request's id is added to the
+    response's `headers`.
     """
     given = request.headers.get(REQUEST_ID, "")
     id = given if _ID.match(given) else token_hex(8)

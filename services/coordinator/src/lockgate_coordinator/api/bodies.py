@@ -2,8 +2,8 @@
 
 The most frequent messages have a compiled decoder of msgspec. It checks a body against the
 message's definition while it parses the body. `lockgate.wire.codec` decodes the bodies of other
-messages, and those that a compiled decoder rejects or that are too large for it. It names the
-faults of an invalid body. A large body is decoded on a thread, one at a time, so that the event
+messages, and those that a compiled decoder rejects or that are too large for it. Its errors name
+the faults of an invalid body. A large body is decoded on a thread, one at a time, so that the event
 loop can serve other requests.
 """
 

@@ -173,7 +173,9 @@ def _etag(version: int) -> str:
 
 
 def _versions(header: str | None) -> Versions | None:
-    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1)."""
+    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1), or None
+    without the header.
+    """
     if header is None:
         return None
     tags = [tag.strip() for tag in header.split(",")]

@@ -66,7 +66,7 @@ def routes() -> list[Route]:
 
 @cache
 def _packed(plain: bytes) -> tuple[bytes, str]:
-    """Return the file compressed by gzip, and its ETag."""
+    """Return the file `plain` compressed by gzip, and the ETag of the file."""
     return gzip.compress(plain, 9, mtime=0), f'"{sha256(plain).hexdigest()[:16]}"'
 
 

@@ -1,15 +1,16 @@
-"""The announcer, which wakes the watchers of a group when its revision rises, and the streams of
-readers when their splits change. Watchers are long polls and event streams.
+"""The announcer, which wakes the watchers of a group when the revision of the group rises, and the
+streams of readers when their splits change. Watchers are long polls and event streams.
 
-A revision rises when this process or another one executes a command. It also rises as time passes,
-when a lease, a wait or a new group's grace ends. Splits change when a reader exchanges its splits
-with this process or another one. Therefore each watched group has a follower, a task that checks
-the group at its next deadline. If other processes share the store, it also checks twice in each
-update interval. It checks the splits as well once a reader's stream is open. Checking an unchanged
-group takes one short request to the store. A group without watchers has no follower.
+A revision rises when a command changes the group's event, in this process or another one. It also
+rises as time passes, when a lease, a wait or the grace of a new group ends. Splits change when a
+reader exchanges its splits with this process or another one. Therefore each watched group has a
+follower, a task that checks the group at the group's next deadline. If other processes share the
+store, the follower also checks twice in each update interval. As soon as a reader's stream is open,
+the follower checks the splits as well. Checking an unchanged group takes one short request to the
+store. A group without watchers has no follower.
 
 If the store loses its latest commits, revisions that were already announced are lost too. The next
-check then gives the group a higher revision, so that watchers get the current event.
+check then gives the group a revision above them, so that watchers get the current event.
 
 No events are queued. A woken watcher takes the newest event. A watcher that is still sending takes
 it afterwards. So a slow watcher misses only outdated events, uses no memory for them, and does not
@@ -57,6 +58,7 @@ class _Watch:
         watchers: An event for each long poll and stream, which is set when there may be news.
         newest: The event with the highest revision so far.
         with_splits: Whether a reader's stream has been opened, so that splits are checked too.
+        enumerators: The split enumerators of the group's sources, as of the last check of splits.
         epochs: A cache of the newest epochs in `enumerators`, by source and subtask.
         failure: The error of the last check, if it failed. Its traceback is removed, because the
             frames in it would keep this object alive, and each `raise` would add frames.
@@ -85,15 +87,18 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether the subtask of `reader` has exchanged its splits under a newer epoch."""
+        """Return whether the subtask of `reader` has exchanged its splits under a newer epoch.
+        Return False if `reader` is None.
+        """
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()
         return reader is not None and self.epochs.get(source, {}).get(reader[0], 0) > reader[1]
 
 
 class Announcer(TurnListener):
-    """A listener that wakes the watchers of a group when the group changes. The announcer checks
-    watched groups with `Refresh` commands to `queue`, and accepts at most `limit` watchers.
+    """A listener that wakes the watchers of a group when the group changes. It checks watched
+    groups with `Refresh` commands to `queue`, and loads their splits from `store`. It accepts at
+    most `limit` watchers.
     """
 
     def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:
@@ -103,8 +108,8 @@ class Announcer(TurnListener):
         self._closing = False
 
     def turned(self, turn: Turn) -> None:
-        """Wake the watchers of the group if the event is new. Make the follower check at once if
-        the group has an earlier deadline now.
+        """Wake the watchers of the group if the turn's event has a higher revision than the last
+        event. Make the follower check at once if the group has an earlier deadline now.
         """
         watch = self._watches.get(turn.name)
         if watch is None:
@@ -130,9 +135,9 @@ class Announcer(TurnListener):
             watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the newest event, once its revision is above `after`. Return None if this does not
-        happen within `wait_ms`, or if the service stops. Raises `TooManyWatchers`, and the errors
-        of a `Refresh`.
+        """Return the group's newest event, once its revision is above `after`. Return None if this
+        does not happen within `wait_ms`, or if the service stops. Raises `TooManyWatchers`, and the
+        errors of a `Refresh`.
         """
         expired = False
 
@@ -190,7 +195,7 @@ class Announcer(TurnListener):
                 beats = watch.beats
 
     def check_room(self) -> None:
-        """Raise `TooManyWatchers` if the limit is reached."""
+        """Raise `TooManyWatchers` if there are as many watchers as the limit allows."""
         if self.watchers >= self._limit:
             raise TooManyWatchers(
                 f"{self._limit} streams and long polls are already open: try again later, or use another coordinator"
@@ -228,8 +233,8 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Check the group whenever it is due, and send heartbeats to its watchers. Return once the
-        group no longer exists.
+        """Check the group whenever a check is due, and send heartbeats to its watchers. Return once
+        the group no longer exists.
         """
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S

@@ -113,7 +113,8 @@ class Coordinator:
         never: Versions | None = None,
     ) -> Configured:
         """Create the group, or replace its configuration. Raises `PreconditionFailed` if the
-        present version of the configuration is not one of `only`, or is one of `never`.
+        present version of the configuration is not one of `only`, or is one of `never`. If one of
+        these is None, it sets no condition.
         """
         self._limits.check_config(name, config)
         await self._check_groups(name)
@@ -126,7 +127,9 @@ class Coordinator:
         return (await self.queue.submit(name, Refresh()))[0]
 
     async def delete(self, name: str, act: str = "") -> None:
-        """Delete the group. A later group of this name does not reuse its revisions and epochs."""
+        """Delete the group. A later group of this name does not reuse its revisions and epochs.
+        Raises `UnknownGroup` if the group does not exist.
+        """
         readers = await self.store.discard(name, act)
         if readers is NotDiscarded.NO_GROUP:
             raise UnknownGroup(name)
@@ -150,7 +153,9 @@ class Coordinator:
     async def register(
         self, name: str, source: str, event: ReaderRegistrationEvent, by: str | None = None
     ) -> RegistrationAnswer:
-        """Register a reader, and create the group if it does not exist."""
+        """Register a reader, and return its new epoch with the group's event. Create the group if
+        it does not exist.
+        """
         await self._check_groups(name)
         turn, outcome = await self.queue.submit(name, Register(source, event, by))
         assert isinstance(outcome, Opened)
@@ -169,7 +174,8 @@ class Coordinator:
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
     ) -> tuple[WatermarkAlignmentEvent, list[tuple[int, InvalidMessage | Refused]]]:
         """Accept or reject each report separately. Return the group's event, and the errors of
-        rejected reports by index. An `InvalidMessage` among `reports` is returned as such an error.
+        rejected reports by index. An `InvalidMessage` in `reports` stands for a report that could
+        not be decoded, and is returned as the error of that report.
         """
         rejected = {index: item for index, item in enumerate(reports) if isinstance(item, InvalidMessage)}
         refused = dict[int, InvalidMessage | Refused](rejected)
@@ -217,7 +223,9 @@ class Coordinator:
         return answer
 
     async def put_list(self, name: str, source: str, found: SplitList) -> Listed:
-        """Set an operator's list of a source's splits, which replaces discovery."""
+        """Set a static list of the source's splits, and return the result. From then on, readers do
+        not discover splits of the source.
+        """
         return await self.enumerators.put_list(await self.refresh(name), source, found)
 
     async def follow_splits(self, name: str, source: str, subtask: int, epoch: int) -> AsyncGenerator[News, None]:
@@ -243,7 +251,9 @@ class Coordinator:
         await self._once(name, Resume(source, act, by))
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Wait for an event above revision `after` and return it, or None after `wait_ms`."""
+        """Wait for an event above revision `after` and return it. Return None if there is none
+        within `wait_ms`, or if the service stops.
+        """
         event = (await self.refresh(name)).event
         return event if event.revision > after else await self.announcer.wait(name, after, wait_ms)
 
@@ -259,8 +269,9 @@ class Coordinator:
     async def journal(
         self, name: str, bounds: tuple[str, str, bool], limit: int, wanted: Callable[[Json], bool]
     ) -> tuple[list[Json], str | None]:
-        """Return the first `limit` entries of the group's journal that `wanted` accepts, and the id
-        of the last one if there may be more. `bounds` are the arguments of a `JournalSpan`.
+        """Return the first `limit` entries of the group's journal that `wanted` accepts. If there
+        may be more, also return the id of the last one, otherwise None. `bounds` are the arguments
+        of a `JournalSpan`. Raises `UnknownGroup` if no entry is found and the group does not exist.
         """
         span, found = JournalSpan(*bounds), list[Json]()
         while True:

@@ -59,7 +59,9 @@ class Listed:
 
 
 class Enumerators:
-    """The commands on enumerators. All methods may raise `Refused` and `StoreUnavailable`."""
+    """The commands on enumerators. `exchanges` counts the exchanges of this process so far. All
+    methods may raise `Refused` and `StoreUnavailable`.
+    """
 
     def __init__(
         self,
@@ -147,7 +149,9 @@ class Enumerators:
         return _news(group, source, arriving(before, after, reader))
 
     async def put_list(self, turn: Turn, source: str, found: SplitList) -> Listed:
-        """Set an operator's list of the source's splits, which replaces discovery."""
+        """Set a static list of the source's splits, and return the result. From then on, readers do
+        not discover splits of the source.
+        """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator]:
             before = before or rule.create(turn.group.config, loaded.now_ms)

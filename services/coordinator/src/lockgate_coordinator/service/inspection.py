@@ -41,7 +41,7 @@ _READERS_AT_ONCE = ITEMS_OF_A_STEP // 5  # a reader takes as long as five splits
 
 
 def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
-    """Return the entry of a group in the list of groups."""
+    """Return the JSON of a group for the list of groups."""
     encoded, counted = to_json(event), _census(group, now_ms)[0]
     return {
         "group": group.name,
@@ -62,7 +62,9 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
 ) -> Steps[Json]:
-    """Return a group with up to `limit` of its readers above `after`, without their splits."""
+    """Return the JSON of a group, with up to `limit` of its readers, but without their splits.
+    `after` is the last reader of the previous page, or None for the first page.
+    """
     yield
     above = group.readers if after is None else (key for key in group.readers if key > after)
     shown, more = yield from _readers(group, above, limit, now_ms, splits=False)
@@ -93,7 +95,9 @@ def inspected(
 
 
 def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Steps[Json]:
-    """Return a source with up to `limit` of its readers above subtask `after`, and their splits."""
+    """Return the JSON of a source, with up to `limit` of its readers and their splits. `after` is
+    the last subtask of the previous page, or None for the first page.
+    """
     yield
     first = -1 if after is None else after
     above = (key for key in group.readers if key[0] == source and key[1] > first)
@@ -144,7 +148,9 @@ def _sentence(group: Group, event: Json) -> str:
 
 
 def _reason(group: Group, event: Json, counted: Figures, lost: list[ReaderKey], now_ms: int) -> str | None:
-    """Return sentences on the first blocker, lost readers and paused sources, or None."""
+    """Return sentences on the first blocker, on lost readers that no longer count, and on paused
+    sources. Return None if there is nothing to say.
+    """
     sentences = list[str]()
     for held in event["blocked_by"][:1]:
         key = (held["source"], held["subtask"])
@@ -168,8 +174,9 @@ def paused(pause: SourcePause | None) -> Json | None:
 def _readers(
     group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
 ) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
-    """Return the JSON of the first `limit` readers among `keys`, and whether there are more. Return
-    fewer if they would exceed `PAGE_SIZE`.
+    """Return the first `limit` readers among `keys`, each with its key and its JSON, and whether
+    there are more. Return fewer readers if their JSON would exceed `PAGE_SIZE`. With `splits`, the
+    JSON of a reader has its splits.
     """
     page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
     yield

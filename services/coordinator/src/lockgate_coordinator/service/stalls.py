@@ -6,7 +6,7 @@ time, because after a stall a turn may run before the timer.
 
 After a stall, it takes some time to read the reports that have arrived during it. So a stall counts
 as twice as long as it was, or as `AFTERWARDS_S` seconds longer if that is less.
-`lockgate.group.now` has the rule.
+`lockgate.group.now` has the rule by which stalls extend leases.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ SPANS_KEPT = 64
 
 
 class StallDetector:
-    """A detector for one event loop. `clock` returns monotonic seconds."""
+    """A detector of the stalls of one event loop. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

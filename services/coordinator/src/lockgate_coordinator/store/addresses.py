@@ -181,7 +181,9 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Return the error for an invalid `part`. The text does not quote the address."""
+    """Return the error for an invalid `part`. `expected` says what the part must be. The text does
+    not quote the address.
+    """
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"
     )

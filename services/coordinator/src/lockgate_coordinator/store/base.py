@@ -182,7 +182,9 @@ class Store(Protocol):
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Return the state of the group's enumerators. It is empty if the group does not exist."""
+        """Return the state of the group's enumerators. The state has none if the group does not
+        exist.
+        """
         ...
 
     async def commit_splits(self, loaded: LoadedSplits, sources: Mapping[str, Enumerator], reserve_ms: int = 0) -> bool:
@@ -232,8 +234,9 @@ class Store(Protocol):
 
 
 def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
-    """Return the samples of all levels as one series. `levels` begins with the finest one, and each
-    level adds the samples that are older than those of the levels before.
+    """Return the samples of all levels as one series of times (ms) and texts. `levels` begins with
+    the level that has the shortest intervals. Each further level adds the samples that are older
+    than those of the levels before.
     """
     found = list[tuple[int, str]]()
     for level in levels:

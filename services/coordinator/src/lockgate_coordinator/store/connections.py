@@ -123,7 +123,9 @@ class Connections:
         return await self._pooled(words)
 
     def _renewed(self) -> bool:
-        """Return whether the TLS files have changed, and use a new client if so."""
+        """If the TLS files have changed, use a new client from now on and return True. Otherwise
+        return False.
+        """
         if not self._files.have_changed():
             return False
         log.warning("the certificates for %s have changed: new connections use them", self._address)

@@ -22,7 +22,9 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a clock in ms since the Unix epoch that ignores changes of the machine's clock."""
+    """Return a function that returns the time in ms since the Unix epoch. Changes of the machine's
+    clock do not affect this time.
+    """
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000
 
@@ -32,7 +34,9 @@ REMEMBERED_MS = 3_600_000
 
 
 class MemoryStore:
-    """A store in this process's memory. `clock` returns the store's time in ms, and never jumps."""
+    """A store in this process's memory. `clock` returns the store's time in ms, and never jumps.
+    The default is `steady_clock`.
+    """
 
     shared = False
 

@@ -6,7 +6,7 @@ keys and the same scripts, but a version and a series of its own. A value is sto
 head and as records of its parts; `Records` defines them. A state is a value at one version.
 
 **Cache.** Each process caches the last states that it has seen. So a load returns only what has
-changed since, and a commit takes one round trip. Both cost about the same for a group of 10 readers
+changed since then, and a commit takes one round trip. Both cost about the same for a group of 10 readers
 and of 10,000.
 
 **Large answers.** No command of Redis takes long. An answer has the names of all changed fields,

@@ -1,4 +1,4 @@
 """The operator's view of a running coordinator: log lines about changes, metrics and traces. `app`
-and the API use this package; the rules do not depend on it.
+and the API use this package. The alignment rules do not depend on it.
 Theory: docs/monitoring.md.
 """

@@ -21,7 +21,7 @@ class Figures:
         states: The number of readers in each state.
         waiting: The number of readers that wait at the ceiling.
         overdue: The number of readers that have waited for longer than `max_wait_ms`.
-        lowest: The lowest watermark of all readers, in ms.
+        lowest: The lowest watermark of all readers, in ms, or MAX without readers.
         foremost: The highest watermark of an active reader, in ms, or MIN without one.
 
     The other attributes combine the `ReaderFacts` of all readers that have not finished: the sums
@@ -83,11 +83,14 @@ def state_of(group: Group, reader: Reader, now_ms: int) -> str:
 
 @dataclass(slots=True)
 class GroupFigures:
-    """The figures of one group in a scrape.
+    """The figures of one group in a scrape by Prometheus.
 
     Attributes:
-        watermark: The group watermark in ms, or MIN or MAX.
-        ceiling: The ceiling in ms, or MIN or MAX.
+        watermark: The group watermark in ms. It is MIN or MAX if the group has none.
+        ceiling: The ceiling in ms. It is MIN while an expected source has not reported, and MAX if
+            there is no ceiling.
+        missing_sources: The number of expected sources that have not reported.
+        sources: The figures of the readers of each source.
         splits: The number of reported splits in each state.
         assignments: For each source with an enumerator, the number of its splits in each state.
     """

@@ -48,7 +48,7 @@ _REPORTED = ("reach", "park_ms", "idle", "finished")
 
 class TurnHistory(TurnListener):
     """A listener that creates a file in `folder`, and appends a line for each stored turn. `now_ms`
-    returns the time (ms) for the field `t` of a line.
+    returns the time (ms) for the field `t` of a line. The default is `steady_clock`.
     """
 
     def __init__(self, folder: Path, now_ms: Callable[[], int] | None = None) -> None:
@@ -101,9 +101,9 @@ class TurnHistory(TurnListener):
 
 
 def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a command in the line of its turn: one for each accepted report or
-    removed reader, or one for another command of a reader. Other commands and refused ones have
-    none.
+    """Yield the entries that a command has in the line of its turn. `Reports` has one for each
+    accepted report, and a command that removes readers has one for each of them. `Progress`,
+    `Renew` and `Register` have one. Refused commands and all other commands have none.
     """
     if isinstance(outcome, Exception):
         return
@@ -130,8 +130,8 @@ def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[s
 
 
 def _of(kind: str, source: str, event: Any, turn: Turn) -> dict[str, Any]:
-    """Return the fields of a command of one reader. If tasks have raised the reader's watermark,
-    the field `counts` has the raised watermark (ms) after the turn.
+    """Return the fields of a command of one reader. If the progress of tasks within a batch has
+    raised the reader's watermark, the field `counts` has the raised watermark (ms) after the turn.
     """
     reader = turn.group.readers.get((source, event.subtask))
     raised = None if reader is None or not reader.attempts or reader.reported is None else reader.reported.watermark

@@ -60,7 +60,9 @@ class Journal(TurnListener):
         self._totals = totals
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Record the changes that the turn has made."""
+        """Record the changes that the turn has made. Return the steps of this work, or None if
+        there is nothing to record.
+        """
         if turn.after is turn.before:
             return None
         readers = moved(turn.before, turn.group)

@@ -82,7 +82,7 @@ def entry(change: Change, by: str | None) -> str:
 
 
 def shortened(value: object) -> object:
-    """Return the value with long strings and lists in it cut."""
+    """Return `value` with long strings and long lists cut, also in the values of a dict."""
     if isinstance(value, str) and len(value) > _SHOWN:
         return value[:_SHOWN] + "…"
     if isinstance(value, Mapping):

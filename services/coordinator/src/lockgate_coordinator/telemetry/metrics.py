@@ -1,4 +1,5 @@
-"""The metrics in Prometheus's format. Each scrape builds them from plain numbers, not a registry.
+"""The metrics in Prometheus's format. Each scrape builds them from the coordinator's own figures,
+without a registry of `prometheus_client`.
 
 Names, units and help follow Prometheus's guide: base units, `_total` for counters,
 `_timestamp_seconds` for moments. If a group has no watermark (MIN, MAX), its watermark series is
@@ -45,8 +46,8 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
-        """Return the metrics as text in a format that the header `accept` allows, and its content
-        type. This is slow, so call it on a thread.
+        """Return the metrics as text in a format that the header `accept` allows, and the content
+        type of this format. This is slow, so call it on a thread.
         """
         encode, content_type = choose_encoder(accept)
         return encode(SimpleNamespace(collect=partial(self._families, scrape))), content_type

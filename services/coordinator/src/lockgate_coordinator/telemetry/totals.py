@@ -63,8 +63,8 @@ class Totals:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return all totals, and zeros for each of `sources` that has no totals yet. Sources beyond
-        `MOST_SOURCES` are left out.
+        """Return all totals, and totals of zero for each of `sources` that has none yet. Sources
+        beyond `MOST_SOURCES` are left out.
         """
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)

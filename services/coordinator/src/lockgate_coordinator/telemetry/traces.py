@@ -31,8 +31,9 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """Return the tracer provider, configured by OpenTelemetry's own variables in `environment`.
-    Return None if they set no endpoint or disable the SDK, or if the extra is not installed.
+    """Return a tracer provider that sends spans over OTLP. OpenTelemetry's own variables in
+    `environment` configure it. Return None if they set no endpoint or disable the SDK, or if the
+    extra is not installed.
     """
     if (
         not any(environment.get(name) for name in ENDPOINTS)
@@ -85,7 +86,7 @@ def details(scope: Scope) -> tuple[str, dict[str, str]]:
 
 
 async def end(spans: "TracerProvider") -> None:
-    """Send the remaining spans, for at most `FLUSH_S`. After that the sending thread is abandoned,
+    """Send the remaining spans, for at most `FLUSH_S` seconds. Then abandon the sending thread,
     because OpenTelemetry's own timeout does not end an attempt.
     """
     flushing = threading.Thread(target=spans.force_flush, daemon=True)
