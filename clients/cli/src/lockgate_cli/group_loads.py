@@ -37,7 +37,9 @@ class GroupLook:
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Make a look from `sources`, the service's answers about all sources of a group."""
+        """Return the look that consists of `sources`, the service's answers about all sources of a
+        group.
+        """
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )

@@ -111,8 +111,9 @@ def connected(failed: int = 1) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of the connection to a command, whose first
     parameter is the client.
 
-    An `AlignmentError` ends the command with its text in one line and the exit code `failed`. For
-    an unknown group, source or reader the text names similar ones.
+    If the command raises an `AlignmentError`, the process prints the text of the error in one line
+    and exits with the code `failed`. If the group, source or reader is unknown, the text also names
+    existing ones.
     """
 
     def with_options(command: Command) -> Command:

@@ -16,8 +16,8 @@ LONG_WAIT = {
 
 
 def distance(group: Json) -> str:
-    """Return a text that says how far apart the group's readers are, and whether some wait because
-    of it.
+    """Return a text that says how far apart the group's readers are, how far apart they may be, and
+    whether readers wait.
     """
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])

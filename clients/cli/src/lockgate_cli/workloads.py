@@ -25,8 +25,8 @@ class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_":
         records: The number of records in each partition. Their event times are spread evenly from
             `from` to `to`.
         count: The number of partitions.
-        lag: How long after its event time a record is appended. Without it, all records are there
-            at the start.
+        lag: How long after its event time a record is appended. Without it, all records are in the
+            log at the start.
     """
 
     records: int

@@ -68,7 +68,7 @@ class Browsers:
         return None
 
     def _allowed(self, host: bytes) -> bool:
-        """Return whether the host is allowed. Results are cached."""
+        """Return whether requests for `host` are allowed. Results are cached."""
         known = self._judged.get(host)
         if known is None:
             if len(self._judged) >= 1_024:

@@ -117,7 +117,9 @@ class _Entry:
 
 
 def valid_groups(groups: Iterable[object]) -> bool:
-    """Return whether each item is the name of a group, or a prefix of names followed by `*`."""
+    """Return whether each of `groups` is the name of a group, or a prefix of names followed by
+    `*`.
+    """
     return all(
         isinstance(group, str) and NAME.match(group[:-1] + "-" if group.endswith("*") else group) for group in groups
     )

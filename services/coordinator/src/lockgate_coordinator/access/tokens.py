@@ -47,7 +47,7 @@ class Token:
     groups: tuple[str, ...] | None = None
 
     def may_touch(self, group: str) -> bool:
-        """Return whether the token's groups include this one."""
+        """Return whether the token's groups include `group`."""
         return self.groups is None or any(_covers(pattern, group) for pattern in self.groups)
 
 

@@ -48,7 +48,7 @@ Key = Annotated[
 
 def act_of(key: str | None, *what: object) -> str:
     """Return the id (`act`) by which a repeated request is recognised. `key` is the request's
-    `Idempotency-Key`; without one, the id is empty. The id also depends on `what`, so that two
+    `Idempotency-Key`. If it is None, the id is empty. The id also depends on `what`, so that two
     different requests with one key have different ids.
     """
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]

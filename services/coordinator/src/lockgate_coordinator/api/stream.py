@@ -29,8 +29,8 @@ HEADERS = [
 class EventStream(Response):
     """A response that sends `frames`. It ends after the last frame, or when the client leaves.
 
-    Starlette's streaming response takes more memory, and ends late if the client leaves while many
-    events arrive.
+    Starlette's own streaming response is not used, because it takes more memory, and ends late if
+    the client leaves while many events arrive.
     """
 
     def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:

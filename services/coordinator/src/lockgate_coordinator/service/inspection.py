@@ -236,7 +236,9 @@ def _arriving(arriving: Arriving) -> Json:
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
-    """Return the facts of a reader's query, with the time until Kafka deletes unread records."""
+    """Return the JSON of `facts`, which a reader has reported about its query, with the time until
+    Kafka deletes unread records.
+    """
     until = facts.retained_until
     return {
         **to_json(facts),

@@ -96,8 +96,8 @@ class State(Generic[V]):
 
     Attributes:
         confirmed: Whether the value comes from the store, and not from this process's cache.
-        series: The series of commits that made the version (`histories`). Empty for a store in
-            memory.
+        series: The series of commits that made the version (`histories`). It is empty for a store
+            in memory.
         jumps: The jumps of the store's clock by which the next commit has to move the group's times
             (`lockgate.group.clock_jumps`).
         lost: Whether the store has lost commits that this process had made or seen.

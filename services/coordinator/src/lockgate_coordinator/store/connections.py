@@ -201,7 +201,9 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """Return the reason and a remedy if a certificate has caused the error, or None."""
+    """If a certificate has caused the error, return a text with the reason and a remedy. Otherwise
+    return None.
+    """
     text = str(error)
     found = _REASON_OF_TLS.search(text)
     if found is not None and found[1] == "CERTIFICATE_VERIFY_FAILED":

@@ -6,8 +6,8 @@ keys and the same scripts, but a version and a series of its own. A value is sto
 head and as records of its parts; `Records` defines them. A state is a value at one version.
 
 **Cache.** Each process caches the last states that it has seen. So a load returns only what has
-changed since then, and a commit takes one round trip. Both cost about the same for a group of 10 readers
-and of 10,000.
+changed since then, and a commit takes one round trip. Both cost about the same for a group of 10
+readers and of 10,000.
 
 **Large answers.** No command of Redis takes long. An answer has the names of all changed fields,
 and as many of their records as fit into one command (scripts/since_version.lua). The others are
@@ -69,7 +69,7 @@ class Records(Protocol[V, S]):
         of: The end of a phrase in messages, such as " of its splits" after "the keys".
         part: A name for this kind of values; empty for groups.
         scripts: The names of the files that make up the script of a commit.
-        state: The class of a state with such a value.
+        state: The class of the states of these values.
         nothing: The value of a group that does not exist.
     """
 
@@ -80,7 +80,7 @@ class Records(Protocol[V, S]):
     nothing: V
 
     def keys(self, group: str) -> tuple[str, ...]:
-        """Return the keys of a group that the scripts use."""
+        """Return the Redis keys of the group that the scripts use."""
         ...
 
     def head(self, value: V) -> str:
@@ -92,7 +92,9 @@ class Records(Protocol[V, S]):
         ...
 
     def key(self, field: str) -> Any:
-        """Return the key of the record in `field`. Raises `ValueError` if there is none."""
+        """Return the key of the record in the hash field `field`, such as a `ReaderKey`. Raises
+        `ValueError` if the name of the field is invalid.
+        """
         ...
 
     def record_from(self, key: Any, text: str) -> Steps[Any]:
@@ -100,13 +102,15 @@ class Records(Protocol[V, S]):
         ...
 
     def changed(self, before: V, after: V) -> Steps[tuple[list[str], list[str]]]:
-        """Return the names of the removed fields, and a flat list in which the name of each changed
-        field is followed by its record.
+        """Compare `before` with `after`. Return the names of the removed fields, and a flat list in
+        which the name of each changed field is followed by its record.
         """
         ...
 
     def updated(self, name: str, before: V, head: Any, changes: Mapping[Any, Any]) -> Steps[V]:
-        """Return `before` with the new `head` and `changes`, in which None removes a key."""
+        """Return `before` with the new `head` and the records in `changes`. If a record in
+        `changes` is None, its key is removed.
+        """
         ...
 
 
@@ -211,9 +215,9 @@ class States(Generic[V, S]):
         return self._records.state(name, seen.version, now_ms, seen.value, confirmed, seen.series, jumps, seen.lost)
 
     def _series_after(self, state: S) -> str:
-        """Return the series of a commit that is based on `state`. It continues the series of the
-        state if this process's last commit made the state. Otherwise it is a new one. Call this
-        before the commit, so that no series is continued after a commit with an unknown outcome.
+        """Return the series of a commit that is based on `state`. This is the series of the state
+        if this process's last commit made the state, and otherwise a new one. Call this before the
+        commit, so that no series is continued after a commit with an unknown outcome.
         """
         seen = self._seen.get(state.name)
         if seen is not None and seen.continues:

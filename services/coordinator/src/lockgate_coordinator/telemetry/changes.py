@@ -125,7 +125,9 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Return whether the reader has only reported a watermark. A wait may begin, go on or end."""
+    """Return whether the reader has only reported a watermark. Its wait at the read limit may also
+    begin, go on or end.
+    """
     was, now = old.reported, new.reported
     return (
         was is not None

@@ -83,7 +83,7 @@ class TextLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, followed by those of a traceback."""
+        """Return the line of the record, followed by the lines of its traceback, if it has one."""
         fields = "".join(f" {key}={_value(_cut(value))}" for key, value in _for_a_person(record) if key != "event")
         line = f"{_time(record)} {record.levelname} {printable(record.getMessage())}{fields}"
         if record.exc_info:

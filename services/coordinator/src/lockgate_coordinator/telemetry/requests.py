@@ -2,7 +2,7 @@
 polls and streams are open. They are kept as plain numbers, which are cheap to update, because each
 report updates some of them.
 
-The middleware runs before the guard, so it also counts the requests that the guard refuses. The
+`MeasuredRequests` runs before the guard, so it also counts the requests that the guard refuses. The
 application puts the problem type of a refused request, and the outcome of a batch, into the
 request's scope.
 """

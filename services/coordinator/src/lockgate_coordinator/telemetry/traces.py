@@ -76,7 +76,9 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
 
 
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
-    """Return the name of a request's span, which is its route, and its attributes."""
+    """Return the name and the attributes of a request's span. The name is the route, or the method
+    if the request matches no route.
+    """
     method, path = scope.get("method", ""), scope.get("path", "")
     route = route_of(method, path)
     if route is None:
