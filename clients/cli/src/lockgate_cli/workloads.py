@@ -37,7 +37,9 @@ class PartitionText(msgspec.Struct, forbid_unknown_fields=True, rename={"from_":
 
 
 class QueryText(msgspec.Struct, forbid_unknown_fields=True):
-    """A query in a workload file. The fields are named as in `Alignment` and in Spark."""
+    """A query in a workload file. The fields are named as in `Alignment` and in Spark. Fields that
+    are strings hold durations, such as `10min`.
+    """
 
     delay: str
     partitions: list[PartitionText]
@@ -51,7 +53,9 @@ class QueryText(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WorkloadText(msgspec.Struct, forbid_unknown_fields=True):
-    """A workload file: the queries of one group, all of which begin at the time `start`."""
+    """A workload file: the queries of one group. All of them begin at the time `start`. If `start`
+    is None, the time is derived from the partitions (`Workload.begin`).
+    """
 
     queries: dict[str, QueryText]
     catch_up: Literal["joint", "strict"] = "joint"
