@@ -160,7 +160,8 @@ def _split(
 ) -> SplitLoad | None:
     """Return a split with its unread records and those that its producer will append, or None if
     there are neither. `before` and `after` are the split in the two looks, at the times `then` and
-    `now` (ms). `density` is its number of records per ms of event time, and `lag` is the lag of its
+    `now` (ms). `before` is None if the first look has no such split. `density` is the split's
+    number of records per ms of event time, or None if it is not known. `lag` is the lag of its
     producer (ms).
     """
     unread = max(0, after["end"] - after["position"])

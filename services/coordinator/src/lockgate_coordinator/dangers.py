@@ -30,7 +30,9 @@ class Dangers:
         self._said = {look: list[str]() for look in looks}
 
     async def look(self) -> None:
-        """Run each check once, and log the dangers that are new or resolved."""
+        """Run each check once, and log the dangers that are new or resolved. If a check fails, log
+        nothing about its dangers.
+        """
         for look, said in self._said.items():
             found = await look()
             if found is None:

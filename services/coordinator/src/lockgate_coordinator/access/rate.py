@@ -1,5 +1,6 @@
 """The limit on each token's requests per second. The algorithm is a token bucket for each access
-token. A full bucket allows a burst as large as the limit for two seconds.
+token. A full bucket holds the requests of two seconds, so a burst may have twice as many requests
+as the limit per second.
 """
 
 import math

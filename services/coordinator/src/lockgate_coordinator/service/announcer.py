@@ -164,9 +164,9 @@ class Announcer(TurnListener):
     async def follow(
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
-        """Yield each new event above revision `after`, and None for heartbeats, until the group is
-        deleted or the service stops. Continue through outages of the store. Raises
-        `TooManyWatchers`.
+        """Yield the group's newest event, each time that its revision exceeds `after` and that of
+        the last event yielded. Yield None as a heartbeat. End when the group is deleted or the
+        service stops, but continue through outages of the store. Raises `TooManyWatchers`.
 
         `of_reader` names a source and one of its readers, by subtask and epoch. If it is set, also
         yield the source's enumerator, at once and after each change, and end once a newer epoch of

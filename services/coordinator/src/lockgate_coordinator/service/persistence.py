@@ -54,7 +54,7 @@ class Persistence:
 
 class Attempts:
     """The attempts at one commit. The next attempt asks the store for a reservation of
-    `reserve_ms`. `what` describes the committed data in errors.
+    `reserve_ms`, or for none if this is 0. `what` describes the committed data in errors.
     """
 
     def __init__(self, persistence: Persistence, what: str) -> None:

@@ -6,8 +6,9 @@ lockgate:{<group>}:state     hash with `version`; `head`, the group without its 
                              `r:<subtask>:<source>` for each reader (JSON); `since`, the first
                              version whose changes and removals are recorded; `mark`, the version
                              and the series of the last commit (`histories`); `reserved`, the
-                             process with a reservation and its end in ms. A deleted group has
-                             only `version`, and `gone`, the request that deleted it; it expires
+                             process with a reservation and its end in ms. The hash of a deleted
+                             group has only `version`, and `gone`, the request that deleted the
+                             group; this hash expires
 lockgate:{<group>}:changes   sorted set of the fields of readers, by the version that changed them
 lockgate:{<group>}:removed   sorted set of the fields of readers that were removed in the last
                              hour, by the version that removed them

@@ -76,9 +76,9 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """Return the readers that differ between `before` and `after`, or all readers of `after` if
-    `before` is None. If `after` was made from `before`, this takes time in proportion to the number
-    of changed readers.
+    """Return the readers that differ between `before` and `after`, each with its key and its value
+    in both. Return all readers of `after` if `before` is None. If `after` was made from `before`,
+    this takes time in proportion to the number of changed readers.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 

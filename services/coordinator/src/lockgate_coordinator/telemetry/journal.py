@@ -111,7 +111,9 @@ class Journal(TurnListener):
 
 
 def _operator(change: Change, commands: Sequence[Command]) -> str | None:
-    """Return the name of the operator whose command has caused the change, or None."""
+    """Return the name of the operator whose command has caused the change, or None if no operator's
+    command has caused it.
+    """
     if change.kind not in ACTS:
         return None
     for command in reversed(commands):
