@@ -1,4 +1,4 @@
-"""Durations: the class `Duration` for the port of Flink's classes, and durations as text.
+"""Durations: their conversion from and to text, and the class `Duration` for `lockgate.flink`.
 
 Flink counts a watermark's delay in milliseconds and an idle timeout in nanoseconds, both as 64-bit
 integers. A `Duration` converts to both.
@@ -26,7 +26,7 @@ NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in nanoseconds. It may be negative, which some functions reject."""
+    """A length of time in nanoseconds. It may be negative, but some functions then reject it."""
 
     nanos: int
 
@@ -53,7 +53,9 @@ class Duration:
 
 
 def written(text: str) -> int | None:
-    """Parse a duration such as "10 minutes" or "1h 30min" to ms. Return None for any other text."""
+    """Return the duration (ms) that `text` states, such as "10 minutes" or "1h 30min". Return None
+    if `text` is not a duration.
+    """
     rest = text.strip().lower().removeprefix("interval ").strip()
     terms = _TERM.findall(rest)
     if not terms or _TERM.sub("", rest):
@@ -62,8 +64,8 @@ def written(text: str) -> int | None:
 
 
 def spoken(ms: int) -> str:
-    """Return `ms` as text in at most two units, rounded down, such as "12 min 20 s" or "15.5 s".
-    MAX is "for ever".
+    """Return the duration `ms` as text in at most two units, rounded towards 0, such as "12 min 20
+    s" or "15.5 s". Return "for ever" for MAX.
     """
     if ms >= MAX:
         return "for ever"

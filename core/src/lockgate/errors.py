@@ -21,7 +21,9 @@ class UnreadableBytes(InvalidValue):
 
 
 class UnknownName(LockgateError, LookupError):
-    """No channel, output, split or other object of this name is registered."""
+    """No object of this `kind`, such as "split" or "channel", is registered under this `name`.
+    `expectation` states which names are registered.
+    """
 
     def __init__(self, kind: str, name: object, expectation: str) -> None:
         super().__init__(f"{kind} {name!r} is unknown: {expectation}")
@@ -73,7 +75,7 @@ class UnknownReader(Refused):
 
 
 class StaleEpoch(Refused):
-    """A newer registration, with the epoch `current_epoch`, has fenced the command's epoch."""
+    """The command's epoch is not the newest one of its reader, which is `current_epoch`."""
 
     def __init__(self, source: str, subtask: int, epoch: int, current_epoch: int) -> None:
         super().__init__(

@@ -1,12 +1,12 @@
-"""A map of keys to numbers that finds the lowest number without scanning all of them.
+"""A map from keys to numbers that finds its lowest number without a scan.
 
 Watermarks mostly rise, and the lowest one seldom changes. So each key has one entry in a heap: a
 *bound* that is at or below the key's value. A rise of the value does not touch the entry. When an
 entry comes to the top of the heap, the key's value is looked up. If the value equals the bound, it
 is the lowest number. If the value has risen, the entry sinks to its new place. If the key is gone,
-the entry is dropped. A value that falls below its bound gets a new entry. So a rise takes O(1), a
-fall or a removal O(log n), and `lowest` O(log n) on average. Flink has a `HeapPriorityQueue` for
-this.
+the entry is dropped. If the value falls below its bound, it gets a new entry, and the old entry is
+dropped when it comes to the top. So a rise or a removal takes O(1), a fall O(log n), and `lowest`
+O(log n) on average. Flink has a `HeapPriorityQueue` for this.
 """
 
 import heapq

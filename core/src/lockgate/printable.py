@@ -1,8 +1,8 @@
 """Escaping of untrusted text, so that it cannot control a terminal or add lines to a log.
 
-Owners, reasons and attributes are free text. Control characters in them could clear the screen, set
-the clipboard or reverse the direction of writing. So lockgate escapes all text that it prints or
-logs.
+A reader's owner and attributes are free text, as are the reasons that operators give. Control
+characters in such text could clear the screen, set the clipboard or reverse the direction of
+writing. So lockgate escapes all text that it prints or logs.
 """
 
 import json
@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
 
 class Printable(logging.Filter):
-    """A logging filter that escapes each record's message. The formatter handles tracebacks."""
+    """A logging filter that escapes each record's message, but leaves tracebacks as they are."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Escape the record's message if it has unprintable characters. Always return True."""

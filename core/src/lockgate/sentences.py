@@ -20,10 +20,12 @@ def moment(time: int, unbounded: str = "–") -> str:
 
 
 def reader_name(entry: Json) -> str:
-    """Return a reader's name as SOURCE/SUBTASK, such as `orders/0`."""
+    """Return the name of the reader whose JSON is `entry` as SOURCE/SUBTASK, such as `orders/0`."""
     return f"{entry['source']}/{entry['subtask']}"
 
 
 def paused_by(source: str, by: str | None, reason: str) -> str:
-    """Return a sentence that says who has paused `source`, and why."""
+    """Return a sentence that says who has paused `source`, and why. `by` is the operator's name, or
+    None if it is not known. An empty `reason` is left out.
+    """
     return f"{by or 'An operator'} has paused {source}" + (f": {reason.rstrip('.')}." if reason else ".")

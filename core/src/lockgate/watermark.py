@@ -35,7 +35,9 @@ def iso(watermark: int) -> str:
 
 
 def instant(watermark: int, none: str = "no event time yet", unbounded: str = "the end of all event time") -> str:
-    """Return a watermark as text for people: `none` for MIN, `unbounded` for MAX, else a date."""
+    """Return a watermark as text for people: `none` for MIN, `unbounded` for MAX, else the result
+    of `iso`. Outside the years 1 to 9999, only say on which side of them the watermark is.
+    """
     if watermark in (MIN, MAX):
         return none if watermark == MIN else unbounded
     text = iso(watermark)

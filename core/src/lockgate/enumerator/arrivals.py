@@ -20,8 +20,8 @@ its older epoch still holds count for it.
 
 Limits of the wait. Some arriving splits block no reader: idle ones, those without a known
 watermark, and those that no reader can get because the list of splits no longer names them. If the
-next reader is lost, its arriving splits go to another reader. If no reader is alive, they block
-none.
+next reader is lost, its arriving splits go to another reader. If the source has no living reader,
+its arriving splits block no reader of the group.
 
 In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps a subtask's last
 watermark until the subtask reports again.
@@ -50,7 +50,7 @@ class LastReports:
     def watermark(self, subtask: int, id: str) -> int | None:
         """Return the watermark (ms) of split `id` in the last report of the reader `subtask`, or
         None if no watermark is known. The result is also None if the split or its reader is idle or
-        finished, because no reader waits for it then.
+        finished, because then no reader waits for the split.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
@@ -62,8 +62,8 @@ class LastReports:
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
         """Return whether the last report of `reader` shows split `id` as idle, finished or with a
-        watermark. `reports_now` is true if that report came with the present exchange. In that case
-        a report that names no splits covers all of them.
+        watermark. `reports_now` is true if that report came with the present exchange. If the
+        report names no splits, it then counts for every split that the reader holds.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -98,7 +98,9 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Remove the splits that have arrived, or never will, from the reader's arriving splits."""
+    """Remove those of the reader's arriving splits that have arrived or will never arrive. `event`
+    is the reader's exchange. It shows, together with `reports`, which splits have arrived.
+    """
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -121,7 +123,8 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
     """Return a map from each subtask to its arriving split with the lowest watermark, or to None if
     the subtask has no arriving split. The map has the subtask of `reader`, and of every other
-    reader whose arriving splits may differ between `before` and `after`.
+    reader whose arriving splits may differ between `before` and `after`. `before` is None if the
+    enumerator is new.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

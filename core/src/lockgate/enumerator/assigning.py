@@ -5,9 +5,9 @@ the last list, do not count. Fenced readers (older epochs) get none. The splits 
 holds become free when its lease ends. Until then they count towards the share of the newest epoch
 of the same subtask.
 
-* A free split goes to the subtask that had it last, if that one is below its share. All others go,
-  in the order of topic and partition, to the reader with the most room relative to its capacity. So
-  the splits of one topic are spread over the readers.
+* A free split goes to the subtask that had it last, if that one is below its share. Each of the
+  others, in the order of topic and partition, goes to the reader that lacks the most splits of its
+  share, relative to its capacity. So the splits of one topic are spread over the readers.
 * A reader with more than its share has to give back the difference. Splits that the reader was
   already asked to give back come first, then those that were assigned to it last. A split that has
   to be given back is `revoked`, but stays with the reader until the reader gives it back. A reader
@@ -27,7 +27,9 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Assign free splits to readers, and ask readers to give back splits above their share."""
+    """Assign free splits to readers, and ask readers to give back splits above their share. Do
+    nothing before `assigning_at`, or if there is no reader.
+    """
     if work.now_ms < work.now.assigning_at:
         return
     living = dict(work.newest())

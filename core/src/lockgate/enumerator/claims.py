@@ -94,8 +94,8 @@ def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the splits that the reader got before a loss and that are not in `named`, the ids of the
-    splits that the reader presents now.
+    """Free the reader's splits that are in doubt (`Work.is_in_doubt`), because the reader does not
+    present them any more. `named` contains the ids of the splits that it presents.
     """
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
@@ -117,8 +117,9 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Return whether a claim with the assignment number `number` counts. No reader holds the split,
-    and `free` is None if it is unknown.
+    """Return whether the claim of `reader` to a split that no reader holds counts. `free` is the
+    split, or None if the enumerator does not know it. `number` is the assignment number that the
+    claim states.
     """
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
@@ -127,8 +128,8 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether the number is above `last` and may have been assigned in a history that the
-    store has lost.
+    """Return whether `number` may have been assigned in a history that the store has lost, after
+    `last`, the split's last known number.
     """
     return max(last, work.now.known_to) < number <= work.now.began_at
 

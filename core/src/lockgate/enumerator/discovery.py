@@ -16,8 +16,8 @@ splits:
 
 After the store has lost its history, the first list of the new history need not be the first one
 ever. So splits that were never assigned in the new history begin at *committed*, Kafka's committed
-offset, if the list says *earliest* or *latest*. Otherwise splits could be read from the beginning
-again by mistake.
+offset, if the list says *earliest* or *latest*. Otherwise records could be read twice (*earliest*)
+or skipped (*latest*).
 
 This follows Flink's `KafkaSourceEnumerator`: `getPartitionChange` and `initializePartitionSplits`,
 with `newDiscoveryOffsetsInitializer` = earliest. Flink only logs missing splits.
@@ -37,8 +37,8 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Record the complete list of the source's splits, which the reader with subtask `by` has sent,
-    or an operator has set if `by` is None.
+    """Record `found`, the complete list of the source's splits. The reader with subtask `by` has
+    sent it or, if `by` is None, an operator has set it.
     """
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
@@ -61,7 +61,9 @@ def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -
 
 
 def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with an operator's list, which ends discovery."""
+    """Return the enumerator with `found`, an operator's list of the source's splits, and with the
+    free ones assigned. From now on no reader is asked to list the splits.
+    """
     work = Work(enumerator, now_ms)
     yield from take_list(work, found, None)
     yield from assign(work)
@@ -89,9 +91,9 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
     """Move splits that would start at the beginning or the end to the committed offset, because the
-    store has lost its history. Splits that a reader presents get their position from its claim
-    instead. If `unassigned` is true, nothing was assigned in the lost history, so a free split
-    keeps the position that a reader's claim has recorded (`claims`).
+    store has lost its history. A split that a reader presents later gets its position from that
+    claim instead. If `unassigned` is true, nothing was assigned in the lost history, so a free
+    split keeps the position that a reader's claim has recorded (`claims`).
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:

@@ -14,7 +14,7 @@ and the right position:
 3. *Positions* rise with each snapshot. An older message that comes late has a lower position, which
    is ignored. Only a restore, which a user asks for, sets a position back.
 4. *Shares* decide how many splits each reader gets, with the fewest moves (`shares`, `assigning`).
-5. *Loss.* The store may lose commits that were already answered. A reader proves this if it has
+5. *Loss.* The store may lose commits that were already answered. A reader proves a loss if it has
    seen a revision or a number from before this history began, or a revision above the present one.
    Then nothing is assigned for one lease. By the end of that lease, every reader that holds a split
    from the lost history has presented that split, or has lost its lease. One reader is enough to
@@ -84,9 +84,9 @@ def exchange(
     now: Now,
     reports: LastReports,
 ) -> Steps[Exchanged]:
-    """Process one exchange of a registered reader of `source`. `reports` are the last reports of
-    the source's readers. Raises `StaleEpoch` if the subtask has a newer epoch. Takes O(readers +
-    splits).
+    """Process `event`, an exchange of the registered reader `reader` of `source`. `reports` are the
+    last reports of the source's readers. Raises `StaleEpoch` if the subtask has a newer epoch.
+    Takes O(readers + splits).
     """
     now_ms, newest = now.ms, enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
@@ -107,8 +107,8 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Remove a reader that has stopped, and free its splits at the positions of its last snapshot.
-    Returns the same object if the enumerator does not have the reader.
+    """Remove a reader that has stopped, free its splits at the positions in its last snapshot, and
+    return the enumerator. Return the same object if the enumerator does not have the reader.
     """
     if reader not in enumerator.readers:
         return enumerator
@@ -128,8 +128,9 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
-    """Return the enumerator with one more SourceEvent, whose JSON is `text`, for one `subtask` or
-    for all readers. Returns the same object if the enumerator already has an event with this `id`.
+    """Return the enumerator with one more SourceEvent, whose JSON is `text`, for one `subtask` or,
+    if that is None, for all readers. Return the same object if the enumerator already has an event
+    with this `id`, unless `id` is empty.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator
@@ -184,8 +185,8 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Assign nothing for one lease if the reader has seen a revision or a number that this history
-    does not have, because that proves a loss.
+    """Assign nothing for up to one lease if the reader has seen a revision or a number that this
+    history does not have, because that proves that the store has lost commits.
     """
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:

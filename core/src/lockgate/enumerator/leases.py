@@ -1,10 +1,10 @@
 """The leases of splits: how long a silent reader keeps its splits.
 
 The rule. A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After
-that they are free, each at the position of its last snapshot. The reader itself stops earlier: it
-counts from when it *sent* the exchange, by its own clock, and leaves a margin (r) for different
-rates of the two clocks. So the old owner has stopped before a new one starts, whatever times the
-two clocks show.
+that they are free, each at the position in the reader's last snapshot. The reader itself stops
+earlier: it counts from when it *sent* the exchange, by its own clock, and leaves a margin (r) for
+different rates of the two clocks. So the old owner has stopped before a new one starts, whatever
+times the two clocks show.
 
     sent ──────────────────────── lease_ms · (1 − r) ──► the reader stops
       received ──────────────────────────── lease_ms ──► the splits are free
@@ -47,8 +47,9 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
     """Return the enumerator with its times adjusted for an exchange at `now_ms`. If all readers
-    were silent for longer than `tolerance_ms`, their leases are extended by the silence. If the
-    clock was set back, no lease lasts for more than its full length from now.
+    were silent for longer than `tolerance_ms`, the silence extends each lease that no earlier
+    silence has extended. After that, and also if the clock was set back, no lease lasts for more
+    than its full length from now.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:
@@ -66,7 +67,7 @@ def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Step
 
 
 def after_jumps(enumerator: Enumerator, jumps: Iterable[ClockJump]) -> Enumerator:
-    """Return the enumerator with its times moved by jumps of the store's clock."""
+    """Return the enumerator with its times moved forward by `jumps` of the store's clock."""
     for jump in jumps:
         readers = {
             id: replace(reader, heard_at=later(reader.heard_at, jump)) for id, reader in enumerator.readers.items()

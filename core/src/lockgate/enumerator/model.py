@@ -1,9 +1,9 @@
 """The values of a split enumerator.
 
-An `Enumerator` is an immutable value, as a group is. Each split is in one place: held by one reader
-(`SplitOwner.held`), free, or finished. Readers are identified by subtask and epoch. Of two epochs
-of one subtask the older one is *fenced*: it gets no more splits, and keeps those that it holds
-until its lease has ended, because it may not yet have learned that it is fenced.
+An `Enumerator` is an immutable value, like a `Group`. Each split is in one place: held by one
+reader (`SplitOwner.held`), free, or finished. Readers are identified by subtask and epoch. Of two
+epochs of one subtask the older one is *fenced*: it gets no more splits, and keeps those that it
+holds until its lease has ended, because it may not yet have learned that it is fenced.
 
 This follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`. There,
 splits have no positions, because Flink keeps the positions in checkpoints.
@@ -20,9 +20,10 @@ ReaderId = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
-    """A split that a reader holds, at the position of its last snapshot. `number` is the number of
-    its assignment. `since` is the time (ms) of the assignment or, if the reader has presented the
-    split after a loss, the time (ms) since which the reader is known to hold it.
+    """A split that a reader holds. `split` has the position in the reader's last snapshot
+    (`SplitExchange.held`), and `number` is the number of the assignment. `since` is the time (ms)
+    of the assignment. If the store has lost commits and the reader has presented the split
+    afterwards, it is the time (ms) since which the reader is known to hold the split.
     """
 
     split: KafkaPartitionSplit
@@ -32,9 +33,10 @@ class OwnedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
-    """A split that no reader holds. `number` is the number of its last assignment, or a newer one
-    if it was given back; 0 means never assigned. `last` is the subtask that had it last, and
-    `watermark` (ms) is the split's last watermark there.
+    """A split that no reader holds, because it is free or finished. `number` is the number of the
+    last assignment, a newer one if the split was given back, and 0 if it was never assigned. `last`
+    is the subtask that had the split last, or None if that is not known. `watermark` (ms) is the
+    split's last watermark at that subtask, or None if no reader waits for the split.
     """
 
     split: KafkaPartitionSplit
@@ -48,9 +50,9 @@ class SplitOwner:
     """One epoch of a reader. Its lease is `lease_ms` long and began with its last exchange, at
     `heard_at`. The reader is `excused` if a silence of all readers has extended this lease already.
 
-    `held` contains the splits that it holds, and `arriving` the watermarks (ms) of the splits on
-    their way to it, both by split id. `revoked` contains the ids of splits that it has to give
-    back. It gets SourceEvents with numbers above `events_from`. `capacity`,
+    `held` contains the splits that the reader holds, and `arriving` the watermarks (ms) of the
+    splits on their way to it (`arrivals`), both by split id. `revoked` contains the ids of splits
+    that it has to give back. It gets SourceEvents with numbers above `events_from`. `capacity`,
     `discovery_interval_ms`, `is_processing_backlog` and `requests` (whether it asks for a split)
     are from its last exchange.
     """
@@ -70,8 +72,9 @@ class SplitOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
-    """A SourceEvent as JSON text, for one `subtask`, or for all if that is None. `id` is the same
-    each time the event is sent, and empty for an event that is sent only once.
+    """A SourceEvent to readers, as JSON `text`. It is for one `subtask`, or for all if that is
+    None. Each request to send the event has the same `id`. If `id` is empty, a repeated request is
+    not recognised.
     """
 
     number: int
@@ -95,16 +98,18 @@ class Enumerator:
     """The enumerator of one source. Times are the store's, in ms.
 
     The present history began at `began_at`: the store has all commits since then. If `lost_history`
-    is true, the store has lost commits of an earlier history, of which only numbers up to
-    `known_to` are known. Until `survivors_until`, a reader may still read splits that it got before
-    `began_at`.
+    is true, the store has lost commits of an earlier history. Of that history, only assignment
+    numbers up to `known_to` are known. Until `survivors_until`, a reader may still read splits that
+    it got before `began_at`.
 
-    `last_number` is the highest number of any assignment or SourceEvent so far. Nothing is assigned
-    before `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is
-    true once a list of the splits has come since `began_at`. The last list came at `discovered_at`
-    from the subtask `discoverer`, or from an operator if that is None. `static` is true once an
-    operator has set a list, and `bounded` if the source will never have other splits. `missing`
-    contains the ids of unfinished splits that the last list has not named.
+    `revision` rises whenever splits are added, assigned, revoked, freed or finished. `last_number`
+    is the highest number of any assignment or SourceEvent so far. Nothing is assigned before
+    `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is true once
+    a list of the splits has come since `began_at`, or an operator has set one. The last list came
+    at `discovered_at` from the subtask `discoverer`, or from an operator if that is None. `static`
+    is true once an operator has set a list, and `bounded` if the source will never have other
+    splits. `missing` contains the ids of unfinished splits that the last list has not named.
+    `to_readers` and `from_readers` contain the last SourceEvents in each direction.
     """
 
     began_at: int
@@ -142,7 +147,7 @@ class Enumerator:
 
 
 def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
-    """Return the newest epoch of each subtask among these readers."""
+    """Return the newest epoch of each subtask among `readers`."""
     found = dict[int, int]()
     for subtask, epoch in readers:
         found[subtask] = max(epoch, found.get(subtask, 0))
@@ -151,7 +156,9 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
     """Return `old` or `new`, whichever has the higher position, because `new` may come from a late
-    message. If `restored` is true, return `new`. A symbolic position is below any offset.
+    message. A symbolic position (such as *earliest*) is below any offset, and of two symbolic ones
+    `new` is returned. If `restored` is true, a user has restored the position of `new`, so return
+    `new` in any case.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

@@ -1,4 +1,4 @@
-"""Lost readers whose splits other readers have taken over, so that they no longer block the group.
+"""The rule by which a lost reader leaves its group once other readers have taken over its splits.
 
 With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
 that it left unread. That is right for a Spark query. But splits that an enumerator has assigned go

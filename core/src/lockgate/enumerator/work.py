@@ -23,9 +23,9 @@ def _nothing(subtask: int, id: str) -> None:
 
 
 class Work:
-    """The changes to the enumerator `before`, made at `now_ms`. `now` contains the changed values
-    of the enumerator itself, but not the changes to its readers, splits and revision. `reported`
-    returns the watermark in a split's last report.
+    """The changes to the enumerator `before`, made at `now_ms`. `now` is an enumerator, not a time:
+    it has the changed values of the enumerator itself, but not the changes to its readers, splits,
+    last number and revision. `reported` returns the watermark in a split's last report.
     """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
