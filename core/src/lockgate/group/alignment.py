@@ -24,8 +24,9 @@ time in their next batch, they may read up to it without a round of reports in b
 **The guarantees**, in any order of messages, and however late they come:
 
 1. *No plan is above the ceiling that its reader received last*: the planner takes the lower of that
-   and its own T. The plan may be above the present ceiling, which falls when a reader reports from
-   further behind. If the plan is in Spark's checkpoint by then, it is read as it was logged.
+   ceiling and its own target T. The plan may be above the present ceiling, which falls when a
+   reader reports from further behind. If the plan is in Spark's checkpoint by then, it is read as
+   it was logged.
 2. *No plan leaves a reader behind by more than the drift or one batch of that reader's own,
    whichever is greater.* A plan up to T was made under a ceiling C ≥ T, which was computed from the
    reports w and R. So T ≤ L + d ≤ w(r) + d, or T ≤ max(w(r), R(r)), for each r; and R(r) − w(r) is
@@ -36,10 +37,10 @@ time in their next batch, they may read up to it without a round of reports in b
    batch under way or the next one, r reaches R(r), because from any later position the same budget
    reaches at least as far. So after each reader has planned once more, all can be at C.
 4. *No reader waits for ever, and joint makes no reader wait that strict would let read on*, since C
-   ≥ L + d. The lowest reader never waits: its first unread record is at L + 1 + disorder, and
-   max_drift > disorder (`lockgate.plan.model.Bounds`). If it has nothing unread, its watermark
-   follows the clock, or it becomes idle, finishes, or loses its lease. `long_waits` has the rule
-   for readers that make others wait too long.
+   ≥ L + d. The lowest reader never waits: its first unread record is at L + 1 + o, where o is its
+   out-of-orderness, and max_drift > o (`lockgate.plan.model.Bounds`). If it has nothing unread, its
+   watermark follows the clock, or it becomes idle, finishes, or loses its lease. `long_waits` has
+   the rule for readers that make others wait too long.
 
 **The cost of an offer that is not kept.** The offer of a reader that dies in its batch counts until
 its lease ends: the others get to R(r) and stop there. A batch that failed and is read again costs
@@ -88,9 +89,9 @@ BLOCKERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The result of the alignment rule, before the group's mode applies. `holders` are the readers
-    with the lowest watermark, and `waiting_for` are the expected sources that have not reported.
-    Each lists at most `BLOCKERS_LIMIT`.
+    """The result of the alignment rule. The mode `observe` does not enforce `ceiling` (ms).
+    `holders` are the readers with the lowest watermark, and `waiting_for` are the expected sources
+    that have not reported. Each of the two lists at most `BLOCKERS_LIMIT`.
     """
 
     group_watermark: int
@@ -126,8 +127,8 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 def next_deadline(group: Group, now: Now) -> int | None:
     """Return the next time (ms) at which `evaluate` may return a new event although no command has
-    come, or None if there is none. At that time a lease ends, a wait becomes too long, or the grace
-    of a new group ends.
+    come, or None if there is no such time. At that time a lease ends, a wait becomes too long, or
+    the grace of a new group ends.
     """
     group, lease_ms = settled(group, now), group.config.lease_ms
     first = first_lease_end(group)
@@ -141,7 +142,9 @@ def next_deadline(group: Group, now: Now) -> int | None:
 
 
 def settled(group: Group, now: Now) -> Group:
-    """Return the group with leases and long waits that have ended by `now` taken into account."""
+    """Return the group at `now`, after leases have ended (`after_leases`) and waits have become too
+    long (`after_long_waits`).
+    """
     return after_long_waits(after_leases(group, now), now)
 
 

@@ -47,9 +47,9 @@ class StoreClock:
         self._observed_ms: float | None = None
 
     def observe(self, sent_ms: float, store_ms: int, received_ms: float) -> int:
-        """Compare the store's clock with the monotonic one, and return its jump (ms) since the last
-        call: 0 if there was none, and a negative number if the clock was put back. A jump forward
-        is also added to `jumps`.
+        """Compare the store's clock with the monotonic one, and return by how much (ms) the store's
+        clock has jumped since the last call: 0 if it has not, and a negative number if it was put
+        back. A jump forward is also added to `jumps`.
 
         `store_ms` was read between the monotonic times `sent_ms` and `received_ms`.
         """

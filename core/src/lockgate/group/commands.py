@@ -1,8 +1,8 @@
 """Commands to a group, and their outcomes, as values. `turn` carries them out.
 
 An `act` is an id that all repetitions of a command share. A command with an `act` takes effect
-once, and each repetition gets the answer of the first one (`group.Act`). `by` is the name of the
-operator who sent the command, for the journal.
+once, and each repetition gets the answer that the first command got (`group.Act`). `by` is the name
+of the operator who sent the command, for the journal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,9 +19,9 @@ BEFORE_ALL_REVISIONS = -1
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Process the leases and waits that have ended. Unlike a reader's command, this does not end an
-    outage. `announced` is the last revision that was announced. If the store has lost that
-    revision, the group gets a higher one.
+    """Mark the readers whose leases have ended or whose waits have become too long. Unlike a
+    reader's command, this does not end an outage. `announced` is the last revision that was
+    announced. If the store has lost that revision, the group gets a higher one.
     """
 
     announced: int = BEFORE_ALL_REVISIONS
@@ -30,7 +30,7 @@ class Refresh:
 @dataclass(frozen=True, slots=True)
 class Register:
     """Open a new epoch of a reader. If the group does not exist, create it with the configuration
-    that the reader sends.
+    that the reader sends, or with the default one.
     """
 
     source: str
@@ -69,7 +69,7 @@ class Renew:
 @dataclass(frozen=True, slots=True)
 class Arrive:
     """Record the slowest split on its way to each reader of a source (`Reader.arriving`).
-    `arriving` maps subtasks to these splits, or to None.
+    `arriving` maps subtasks to these splits, or to None if no split is on its way.
     """
 
     source: str
@@ -99,7 +99,7 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class RemoveLost:
-    """Remove those of `readers` that are still lost, since other readers have their splits."""
+    """Remove those of `readers` that are still lost. Other readers have taken over their splits."""
 
     readers: Sequence[ReaderKey]
 
@@ -121,7 +121,8 @@ class Versions:
 @dataclass(frozen=True, slots=True)
 class Configure:
     """Create the group, or replace its configuration. This fails with `PreconditionFailed` if the
-    present version is not one of `only`, or is one of `never`.
+    present version is not one of `only`, or is one of `never`. A group that does not exist has no
+    version. If `only` or `never` is None, it sets no condition.
     """
 
     config: GroupConfig

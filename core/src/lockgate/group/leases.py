@@ -101,13 +101,13 @@ def in_grace(group: Group, now: Now) -> bool:
 
 
 def tolerance_ms(config: GroupConfig) -> int:
-    """Return the longest silence (ms) that is possible in a group with living readers."""
+    """Return the longest silence of all readers (ms) that does not count as an outage."""
     return max(2 * config.update_interval_ms, config.lease_ms // 3)
 
 
 def silent_ms(group: Group, now_ms: int) -> int:
-    """Return the time (ms) since any reader last sent a command, or 0 if that is within the
-    tolerance. The result is negative if the clock was put back.
+    """Return the time (ms) since any reader last sent a command, or 0 if that is within
+    `tolerance_ms`. The result is negative if the clock was put back by more than that.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence
@@ -131,8 +131,8 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now: Now) -> Group:
-    """Return the group in which each reader whose lease has ended is marked lost. The reach of a
-    lost reader does not count.
+    """Mark each reader whose lease has ended by `now` as lost, and return the group. If the clock
+    was ahead and has been put back, first unmark the readers that are lost only for that reason.
     """
     group = _judged_anew(group, now.ms)
     first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)

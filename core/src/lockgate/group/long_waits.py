@@ -35,8 +35,8 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """Return the values of `held_since` and `passed_over` for the reader after its report
-    `event`.
+    """Return the values of `held_since` (ms, or None) and `passed_over` that the reader gets by its
+    report `event`. `reader` has the values from before the report.
     """
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
@@ -63,8 +63,8 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 
 
 def after_long_waits(group: Group, now: Now) -> Group:
-    """Return the group in which each reader that has waited for too long is marked `overdue`. Under
-    `proceed`, the readers that block such a reader are marked `passed_over` instead.
+    """Mark each reader that has waited for too long as `overdue`, and return the group. Under
+    `proceed`, mark the readers that block it as `passed_over` instead.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
@@ -81,8 +81,9 @@ def after_long_waits(group: Group, now: Now) -> Group:
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Return the group in which the readers that block those in `waiting` are passed over, unless
-    they wait themselves. The waits of `waiting` begin again, and expected sources count as seen.
+    """Mark the readers that block those in `waiting` as passed over, except readers that wait
+    themselves. Let the waits of `waiting` begin again, record all expected sources as seen, and
+    return the group.
     """
     readers, config = group.readers, group.config
     ahead = max(watermark_of(readers[key]) for key in waiting)

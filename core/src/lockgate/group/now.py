@@ -10,10 +10,10 @@ the clock jumps that it has noticed.
   (`clock_jumps` has the rule).
 
 **Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
-to receive reports. To judge a lease, the process goes back from `ms` over `lease_ms` of such time.
-A reader that was last heard at that moment or before is lost. Without a stall, that moment is `ms -
-lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that moment plus the
-lease. Parking, long waits and the grace of a new group are judged in the same way.
+to receive reports. To judge a lease, the process finds the moment since which it has had `lease_ms`
+of such time. A reader that was last heard at that moment or before is lost. Without a stall, that
+moment is `ms - lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that
+moment plus the lease. Parking, long waits and the grace of a new group are judged in the same way.
 
 Why this is safe. The rule only lengthens leases, by no more than the stalls since the reader's last
 report. A dead reader is lost after one lease of time in which the process ran, however often it
@@ -42,8 +42,9 @@ class ClockJump:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A moment of the store's time (`ms`), as one process sees it. `stalls` are spans of the
-    store's time, oldest first, and none lies within another. The last one may end in the future.
+    """A moment of the store's time (`ms`), as one process sees it, with its `stalls` and the
+    `jumps` that it has noticed. `stalls` are spans of the store's time, oldest first, and none lies
+    within another. The last one may end in the future.
     """
 
     ms: int
@@ -53,8 +54,8 @@ class Now:
     def judged_ms(self, span_ms: int) -> int:
         """Return the time (ms) with which to compare the end of a lease or wait that is `span_ms`
         long: a lease is over if it ends at or before this time. Without stalls, the result is `ms`.
-        Each stall within the last `span_ms` of time in which the process ran makes it earlier by
-        the length of the stall.
+        Each stall within the last `span_ms` of time in which the process ran makes the result
+        earlier by the length of the stall.
         """
         if not self.stalls:
             return self.ms

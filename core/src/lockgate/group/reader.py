@@ -16,7 +16,7 @@ Attempt = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arriving:
-    """A split on its way to another reader, with its last reported `watermark` (ms)."""
+    """A split on its way to a reader, with its `watermark` (ms) in its previous reader's report."""
 
     split: str
     watermark: int
@@ -24,7 +24,8 @@ class Arriving:
 
 class Reader(NamedTuple):
     """One reader. `reported` is the last report of this epoch or, before the first one, of the
-    previous epoch. If it is None, the reader does not count in the group's watermark.
+    previous epoch. If both `reported` and `arriving` are None, the reader does not count in the
+    group's watermark.
 
     The lease runs from `heard_at`. The reader is `excused` if an outage has extended the lease
     since the last report, and `lost` if the lease has ended (`leases`). A report last showed

@@ -30,8 +30,8 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Return the group with a new epoch of the reader. Raises `ReaderBusy` if the lease still runs
-    for another owner, unless the event asks for a takeover.
+    """Return the group with a new epoch of the reader. Raises `ReaderBusy` if the reader belongs to
+    another owner and its lease still runs, unless the event asks for a takeover.
     """
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)
@@ -125,8 +125,9 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group with `changes` applied to its readers, after commands that came at `now_ms`.
-    `counting` names the sources with a reader that has just sent a report that counts.
+    """Return the group with `changes` applied to its readers, after commands of readers at
+    `now_ms`. A change to None removes the reader. `counting` names the sources with a reader that
+    has just sent a report that counts.
     """
     return replace(
         group,

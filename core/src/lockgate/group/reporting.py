@@ -47,9 +47,9 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Process `reports`. Return the group after them, and a map from the index of each refused
-    report to its refusal. A refused report does not affect the others. If all are refused, the same
-    group object is returned.
+    """Process `reports`, each paired with its source. Return the resulting group, and a map from
+    the index of each refused report to its refusal. A refused report does not affect the others. If
+    all are refused, the same group object is returned.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()
@@ -182,7 +182,9 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Return whether `new` shows progress since `old`. A reader that hangs still sends reports."""
+    """Return whether `new` shows progress since `old`. The fact that a report came shows none,
+    because the reports of a reader that hangs are repeated to keep its lease.
+    """
     if old is None or new.watermark > old.watermark:
         return True
     if (new.epoch, new.batch_id, new.idle, new.finished) != (old.epoch, old.batch_id, old.idle, old.finished):

@@ -24,8 +24,8 @@ from lockgate.wire.events import SourcePause
 
 
 def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
-    """Return the group with the source paused, or the same object if it was paused already. Raises
-    `UnknownSource` for a source that has no reader and is not expected.
+    """Return the group with `pause` added, or the same object if the source was paused already.
+    Raises `UnknownSource` for a source that has no reader and is not expected.
     """
     source = pause.source
     if group.pause_of(source) is not None:

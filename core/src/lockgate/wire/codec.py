@@ -183,7 +183,7 @@ class Formed(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Items(Shape):
-    """A list of at most `most` items."""
+    """A list of at most `most` items, or of any number if `most` is None."""
 
     item: Shape
     most: int | None
@@ -223,7 +223,9 @@ class ByName(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message. `default` is MISSING if the field is required."""
+    """One field of a message. `default` is MISSING if the field is required. `step` is the last
+    step of a `Path` to the field.
+    """
 
     name: str
     shape: Shape
@@ -319,7 +321,9 @@ def _shape(hint: Any) -> Shape:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether UTF-8 can encode the string, which may have a lone surrogate from JSON."""
+    """Return whether UTF-8 can encode the string. It cannot if the string has a lone surrogate,
+    which JSON allows.
+    """
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -192,7 +192,9 @@ class ReaderRegistrationEvent:
     """The registration of a reader, which opens a new epoch and fences every older one.
 
     `config` and `ceiling` are the last ones that the reader received, if any. If the store has lost
-    its data, the group is restored from them. `configured_at` is when an operator set `config`.
+    its data, the group is restored from them. `configured_at` (ms) is when an operator set
+    `config`, or None if none did. If `takeover` is true, the registration counts even while the
+    lease of another owner runs.
     """
 
     subtask: Count
@@ -241,9 +243,10 @@ class PauseRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
     """The coordinator's announcement to all readers of a group. `max_desired_watermark` is the
-    ceiling. In mode `observe`, `would_be` is the ceiling that `enforce` would set. `paused_sources`
-    are those that an operator has paused, in the order of their names. `config_version`, if it is
-    not None, rises with each change of the configuration.
+    ceiling. In mode `observe`, `would_be` is the ceiling that `enforce` would set. `blocked_by`
+    lists readers for which the group waits, although not all of them if there are many.
+    `paused_sources` are those that an operator has paused, in the order of their names.
+    `config_version`, if it is not None, rises with each change of the configuration.
     """
 
     group: Name

@@ -99,7 +99,7 @@ class SplitExchange:
     holds the splits in `given_back` and `finished`. `capacity` is its share of splits relative to
     other readers. `discovery_interval_ms` is the time between its discoveries of splits: 0 if it
     discovers them once, and None if it never does. `seen` is the revision of the last answer that
-    it received.
+    it received, and `source_events_seen` the highest number of a SourceEvent that it received.
     """
 
     epoch: Positive
