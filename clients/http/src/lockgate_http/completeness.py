@@ -50,8 +50,8 @@ _ASLEEP = ("lost", "finished", "parked")
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is the time
-    (ms) after which the group may pass without a new report, or None if a new report is needed.
+    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is how long (ms)
+    it takes until the group may pass without a new report, or None if a new report is needed.
     """
 
     passed: bool
@@ -125,9 +125,9 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
 
 
 def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
-    """Return why a reader of `group` has not passed `until` (ms), or None if it has. `clock` is the
-    event time (ms) up to which idle partitions count as read: `max_drift` behind the coordinator's
-    clock.
+    """Return why a reader of the group named `group` has not passed `until` (ms), or None if it
+    has. `clock` is the event time (ms) up to which idle partitions count as read: `max_drift`
+    behind the coordinator's clock.
     """
     name, state = reader_name(reader), reader["state"]
     if state == "registered":
@@ -149,9 +149,8 @@ def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | N
 
 def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
     """Return the event time (ms) up to which a reader has read everything, and whether this time
-    rises without new reports, because only `clock` limits it. `reader` is the reader's JSON in the
-    inspection, with its splits. `clock` is the event time (ms) up to which idle partitions count as
-    read.
+    rises with `clock`, without new reports. `reader` is the reader's JSON in the inspection, with
+    its splits. `clock` is the event time (ms) up to which idle partitions count as read.
     """
     awake = reader["state"] not in _ASLEEP
     splits = [split for split in reader["splits"].values() if split["state"] != "finished"]
@@ -166,8 +165,9 @@ def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
 
 
 def _place(reader: Json, read: int, until: int) -> str:
-    """Return a reader's name, the event time `read` up to which it has read, and the distance from
-    there to `until`. Both are in ms.
+    """Return a phrase with a reader's name, how far the reader has read, and how much event time is
+    left until `until`. `read` is the event time up to which it has read everything, or MIN if it
+    has read nothing. `read` and `until` are in ms.
     """
     where = f"at {moment(read)}, {span(until - read)} to go" if read > MIN else "which has read nothing yet"
     return f"{reader_name(reader)} {where}"

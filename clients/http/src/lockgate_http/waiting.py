@@ -79,7 +79,9 @@ def wait_until(coordinator: Coordinator, event_time: datetime, timeout: Duration
 
 
 def event_time_ms(event_time: datetime) -> int:
-    """Return an event time in ms, rounded up. Raises `ConfigurationError` without a time zone."""
+    """Return an event time in ms, rounded up. Raises `ConfigurationError` if `event_time` is not a
+    datetime with a time zone.
+    """
     if not isinstance(event_time, datetime) or event_time.tzinfo is None:
         raise ConfigurationError(f"wait_until(event_time={event_time!r}): expected a datetime with a time zone")
     return -((_EPOCH - event_time) // timedelta(milliseconds=1))  # rounded up
@@ -92,12 +94,12 @@ def wait(
     timeout_s: float,
     show: Callable[[str], None],
 ) -> Standing:
-    """Return the group's standing once the group has passed `until` (ms), or after `timeout_s`.
+    """Return the group's standing once the group has passed `until` (ms), or after `timeout_s`
+    seconds.
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
-    why the group has not passed `until`, whenever they may have changed. All errors of the first
-    call of `look` are raised. After that, an error in `PASSING` is raised only if it persists until
-    the end.
+    why the group has not passed `until`, whenever they may have changed. Errors of `look` are
+    raised, but those in `PASSING` only if they come from the first call or persist until the end.
     """
     ends = time.monotonic() + timeout_s
     found, looked_at = look(), time.monotonic()
@@ -126,14 +128,17 @@ def wait(
 
 
 def _pause_s(found: Standing, error: AlignmentError | None) -> float:
-    """Return the time (s) until the next inspection if no event arrives before then."""
+    """Return the time (s) from one inspection to the next if no event arrives in between. `error`
+    is the error of the last inspection, or None.
+    """
     due_s = LOOK_AGAIN_S if found.due_ms is None else found.due_ms / 1000
     return LOOKS_APART_S if error else max(LOOKS_APART_S, min(due_s, LOOK_AGAIN_S))
 
 
 def look(pages: Pages, group: str, until: int) -> Standing:
     """Inspect all readers of a group, and return whether the group has passed `until` (ms). If the
-    group's watermark is too low for that, request only the first page of the inspection.
+    group's watermark is too low for that, request only the first page of the inspection. `pages`
+    requests a path of the coordinator.
     """
     path = f"/v1/groups/{group}"
     first, sources = None, dict[str, None]()

@@ -58,8 +58,8 @@ class Access:
 
 class ShownCredentials:
     """The credentials for one coordinator, for use from one thread. They are read again when their
-    files change. `tls` is the value for httpx's option `verify`. Raises `ConfigurationError` if a
-    file cannot be used.
+    files change. `tls` is the value for httpx's option `verify`. The constructor raises
+    `ConfigurationError` if a file cannot be used.
     """
 
     def __init__(self, access: Access) -> None:
@@ -141,7 +141,9 @@ class ShownCredentials:
 
 
 def distrust(error: Exception, access: Access) -> str | None:
-    """Return why TLS failed, such as an untrusted certificate, or None if TLS is not the cause."""
+    """Return why TLS failed, for example because a certificate is not trusted, and the remedy.
+    Return None if TLS did not cause `error`, or failed for a reason that is not known here.
+    """
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

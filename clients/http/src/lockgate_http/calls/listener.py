@@ -72,7 +72,9 @@ class Listener:
                 await self._pace.sleep(pause_s(failures, self._pace.chance(), asked_wait_s))
 
     async def _follow(self) -> bool:
-        """Read the stream to its end, and return whether any of its events had a new revision."""
+        """Read the stream to its end, and return whether any of its events had a new revision.
+        Raises `Unstreamed` if the stream falls silent.
+        """
         within_s, news, ended = self._client.timeout_s, False, object()
         async with aclosing(self._client.events()) as events:
             while True:

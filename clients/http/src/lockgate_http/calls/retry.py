@@ -1,8 +1,9 @@
 """Retries of requests, after exponential backoff with full jitter or after the pause that the
 coordinator asks for, and never beyond the deadline.
 
-Full jitter is a random pause from 0 to the bound. It spreads the retries of clients that lost the
-coordinator at the same moment ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015).
+Full jitter is a random pause from 0 to a bound that doubles with each attempt, up to `MOST_S`. It
+spreads the retries of clients that lost the coordinator at the same moment ("Exponential Backoff
+And Jitter", AWS Architecture Blog, 2015).
 """
 
 import asyncio

@@ -1,3 +1,3 @@
 """The membership of readers in a group: registration, reports, the ceiling, leases, and outages.
-Clients use it through a `Membership`.
+Clients use this package through a `Membership`.
 """

@@ -44,8 +44,9 @@ _NEVER = -1e9
 class Ceiling:
     """The ceiling of one query. `source` is the query's name in the group, `event` is the last
     event that was accepted, and `version` is the `config_version` of the last answer. `answered_at`
-    (monotonic seconds) is the time just before the last answered report was sent. The lease that
-    this report renewed began no earlier.
+    (monotonic seconds) is the time just before the last answered report was sent. The coordinator
+    renewed the query's lease when it received that report, so the lease lasts at least until
+    `answered_at` plus the length of a lease.
     """
 
     source: str
@@ -82,8 +83,9 @@ class Ceiling:
 
     def on_event(self, event: Event, now: float, tolerance_s: float) -> bool:
         """Accept or ignore the news `event`. Return whether the query has to report at once,
-        because `event` breaks one of the module's three conditions. `now` is in monotonic seconds.
-        The last answered report has to be younger than `tolerance_s`.
+        because `event` breaks one of the three conditions in this module's docstring. `now` is in
+        monotonic seconds. `tolerance_s` is the age limit (s) of the last answered report in the
+        first condition.
         """
         if self.event is None or event.revision <= self.event.revision:
             return False

@@ -80,7 +80,8 @@ class CombinedReports:
 
     def report(self, member: Member, in_a_hurry: bool = False) -> None:
         """Send the member's reports, together with those of others, and wait for the answer. Raises
-        the error of a failed request or of a rejected report. `acquired` explains `in_a_hurry`.
+        the error of the request if it fails, or that of the member's first rejected report.
+        `acquired` explains `in_a_hurry`.
         """
         mine = _Pending(member)
         self._waiting.append(mine)
@@ -112,9 +113,10 @@ class CombinedReports:
         self._tell(reported.alignment, [pending.member for pending in sending])
 
     def _combine(self, mine: _Pending) -> tuple[list[_Pending], list[list[Report]]]:
-        """Return the members for the next request, and the reports of each: `mine`, then the
-        waiting members, then the due ones, as far as their reports have at most `_MOST_SPLITS`
-        splits together. Remove the returned members from the queue.
+        """Choose the members for the next request, remove them from the queue, and return them with
+        the reports of each. The first one is `mine`, however many splits its reports have. Waiting
+        members follow, and then members whose reports are due soon, until the next one would bring
+        the request above `_MOST_SPLITS` splits.
         """
         waiting = [mine, *(pending for pending in self._waiting if pending is not mine)]
         asking = [pending.member for pending in waiting]

@@ -253,7 +253,11 @@ class Membership:
         return watermark.MAX if proceeds else self.ceiling
 
     def _attempt(self) -> None:
-        """Report once. If the coordinator does not answer, an outage begins or continues."""
+        """Report once. If the coordinator does not answer, an outage begins or continues. The same
+        happens if another server answers, unless the coordinator has never answered. If another
+        thread interrupts the call, a report is due again at once. Other errors are raised, and all
+        except `Busy` are raised again at each later plan.
+        """
         try:
             self._report()
         except Interrupted:

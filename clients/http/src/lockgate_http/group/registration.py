@@ -41,9 +41,10 @@ class Registration:
 
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
         """Register a reader for each of `subtasks`, and store its epoch. `ceiling` is the last one
-        (ms) that the query received. A coordinator that has lost its memory lets no reader pass it.
-        Raises `ConfigurationError` if the group may not be created, or if its configuration
-        contradicts the query's settings.
+        (ms) that the query received, or None. A coordinator that has lost its memory lets no reader
+        pass that ceiling. Raises `Busy` if another owner's lease of a reader still runs, and
+        `ConfigurationError` if the group may not be created, or if its configuration contradicts
+        the query's settings.
         """
         self._refuse_new_group()
         versions, epochs = [], {}
@@ -77,8 +78,8 @@ class Registration:
             meet_new_group(self._session.client, self._coordinator)
 
     def _leave_removed_sources(self) -> None:
-        """Remove the readers of named sources that are no longer in the query. No other run would
-        remove them, and as lost or parked readers they would block the group.
+        """Remove the readers of sources that are no longer in the query, if the sources have names.
+        No other run would remove these readers, and once lost or parked they would block the group.
         """
         if self.epochs.keys() == set(range(len(self.epochs))):
             return  # numbered one by one: no source has a name

@@ -28,8 +28,9 @@ class Reporting:
         self._park_ms: int | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
-        """Store the `statuses` of a plan. Return whether a watermark or a proposed target differs
-        from that of the previous plan, because other readers may be waiting for it.
+        """Store the `statuses` of a plan made at `now` (monotonic seconds). Return whether they are
+        urgent: other readers may be waiting for a watermark or proposed target that has changed
+        since the previous plan.
         """
         changed = _awaited(self.statuses) != _awaited(statuses)
         if statuses != self.statuses:
