@@ -73,8 +73,8 @@ class SplitOwner:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
     """A SourceEvent to readers, as JSON `text`. It is for one `subtask`, or for all if that is
-    None. Each request to send the event has the same `id`. If `id` is empty, a repeated request is
-    not recognised.
+    None. Later events have higher numbers. Each request to send the event has the same `id`. If
+    `id` is empty, a repeated request is not recognised.
     """
 
     number: int
@@ -85,7 +85,9 @@ class MailedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedEvent:
-    """A SourceEvent from a reader, as JSON text, received at `at` (ms)."""
+    """A SourceEvent from the reader `subtask`, as JSON `text`, received at `at` (ms). Each
+    repetition has the same `id`.
+    """
 
     id: str
     subtask: int

@@ -88,9 +88,9 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Record that a reader holds a split that is in no other place. If the reader holds the
-        split already, `held` replaces its values. `id` is the split's id, and is computed if it is
-        empty.
+        """Record that a reader holds a split, which must be in no other place. If the reader holds
+        the split already, `held` replaces its values. `id` is the split's id, and is computed if it
+        is empty.
         """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
@@ -156,12 +156,12 @@ class Work:
         return self._opened_free().pop(id)
 
     def put_free(self, free: FreeSplit, id: str = "") -> None:
-        """Add a free split that is in no other place. Its `id` is computed if it is empty."""
+        """Add a free split, which must be in no other place. `id` is computed if it is empty."""
         self._moved = True
         self._opened_free()[id or free.split.split_id] = free
 
     def finish(self, finished: FreeSplit) -> None:
-        """Record a split that is in no other place as finished."""
+        """Record a split as finished. It must be in no other place."""
         self._moved = True
         if self._finished is None:
             self._finished = dict(self.now.finished)

@@ -163,8 +163,9 @@ def _judged_anew(group: Group, now_ms: int) -> Group:
 
 
 def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> Reader:
-    """Return the reader with its lease and its wait extended by `silence` (ms). A reader that was
-    lost when the silence began stays lost, because its extended lease has also ended by now.
+    """Return the reader with its lease and its wait extended by `silence` (ms). The lease is
+    extended only once until the next report, and to at most one whole lease from now. A reader that
+    was lost when the silence began stays lost, because its extended lease has also ended by now.
     """
     held_since = None if reader.held_since is None else reader.held_since + silence
     heard_at, lost, reported = reader.heard_at, reader.lost, reader.reported

@@ -105,8 +105,8 @@ class Readers(Mapping[ReaderKey, Reader]):
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """Return at most `limit` readers that count and are at `watermark`, in the order of their
-        keys. The result is empty unless this is the group's lowest watermark, and below MAX.
+        """Return the first `limit` readers that count and are at `watermark`, in the order of their
+        keys. The result is empty if `watermark` is MAX or is not the lowest one of the group.
         """
         if watermark == MAX or watermark != self.lowest_watermark(with_lost=with_lost):
             return ()

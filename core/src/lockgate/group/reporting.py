@@ -113,8 +113,8 @@ def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -
 
 
 class _Lowests:
-    """A cache of `_lowest` for one batch of reports, because a batch may have 10,000 reports of one
-    reader with 10,000 splits.
+    """A cache of `_lowest` for one batch of reports. A batch may have 10,000 reports of one reader
+    with 10,000 splits, and without the cache each report would compare all of these splits.
     """
 
     def __init__(self) -> None:

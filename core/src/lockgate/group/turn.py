@@ -245,8 +245,9 @@ def _without(group: Group, readers: list[ReaderKey]) -> tuple[Group, Outcome]:
 
 
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[Outcome]:
-    """Return the outcome of each command. The keys of `refusals` are indexes over the reports of
-    all commands, and those of an outcome are indexes within its own command.
+    """Divide `refusals` among `commands`, and return the outcome of each. The keys of `refusals`
+    are indexes into the reports of all commands together. The keys in an outcome are indexes into
+    the reports of its own command.
     """
     places = [(number, index) for number, command in enumerate(commands) for index in range(len(command.items))]
     shares = [dict[int, Refused]() for _ in commands]

@@ -35,7 +35,7 @@ class SplitState(str, Enum):
 
 
 class OnLostReader(str, Enum):
-    """Whether the group still waits for a reader once its lease has ended."""
+    """Whether the group still waits for a reader once its lease has ended. With `HOLD` it does."""
 
     EXCLUDE = "exclude"
     HOLD = "hold"
@@ -169,7 +169,9 @@ class ReportBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitProgress:
-    """The progress of one task in one split during a batch."""
+    """The progress of one task in one split during a batch. `position` and `rows` are as in
+    `SplitReport`.
+    """
 
     watermark: Time
     position: Count

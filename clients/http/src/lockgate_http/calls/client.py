@@ -205,7 +205,9 @@ class CoordinatorClient(Connection):
         return event
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
-        """Return the alignment once its revision is above `after`, or None after `wait_ms`."""
+        """Return the group's alignment event once its revision is above `after`, or None after
+        `wait_ms`.
+        """
         query = {"after": after, "wait_ms": wait_ms}
         answer = await self._answer(
             "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
@@ -215,8 +217,8 @@ class CoordinatorClient(Connection):
         return event
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """Yield the alignment now and after each change, and None for each heartbeat, until the
-        server ends the stream. Raises `Unstreamed` if the answer is not a stream.
+        """Yield the group's alignment event now and after each change, and None for each heartbeat,
+        until the server ends the stream. Raises `Unstreamed` if the answer is not a stream.
 
         The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
         the stream gets through.

@@ -5,7 +5,7 @@ could block a caller for ever, and `query.stop()` with it. So requests are tasks
 a separate thread, and the deadline cancels a task in any phase. `interrupt` cancels it at once.
 
 A forked process inherits the object but not the thread. In that process every call raises an error
-that explains this, and `close` does not touch the parent's sockets.
+that asks for a new connection, and `close` does not touch the parent's sockets.
 """
 
 import asyncio
@@ -148,7 +148,7 @@ class Connection:
             )
 
     def without_token(self, problem: Problem) -> Problem:
-        """Return the problem with the token masked, because a proxy might quote it in an error."""
+        """Return `problem` with the token masked, because a proxy might quote the token in it."""
         token = self.credentials.token
         if not token:
             return problem

@@ -15,7 +15,7 @@ class Agreement:
     """A reader's own settings for its group. `max_drift` and `disorder` (the out-of-orderness) are
     in ms. `chose_drift` is true if the user has set `max_drift`. `settings` and `asker` are only
     for error messages: `settings` is the name of the class in which the user sets the options, and
-    `asker` is the kind of reader.
+    `asker` is the word for the reader, such as "query".
     """
 
     group: str

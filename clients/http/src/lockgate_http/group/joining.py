@@ -1,7 +1,8 @@
 """The checks of a coordinator and a group before anything is read.
 
 If the group does not exist, the query is usually the first one of a new group. But the group's name
-may also be misspelt, and then the query would be aligned with no other query.
+may also be misspelt, and then the query would be aligned with no other query. So a warning is
+logged if the coordinator has groups with similar names.
 """
 
 import logging

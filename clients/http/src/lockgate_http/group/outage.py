@@ -69,7 +69,7 @@ class Outage:
 
     @property
     def lasts(self) -> bool:
-        """Whether there is an outage, from a failed call to the next answered report."""
+        """Whether there is an outage. It lasts from a failed call to the next answered report."""
         return self._since is not None
 
     @property
@@ -84,8 +84,8 @@ class Outage:
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """Record that a call failed. If an outage begins with it, log a warning with `why`, the
-        call's error, and `until_then`, a text on what the query does during the outage.
+        """Record that a call failed with the error `why`. If this begins an outage, log a warning
+        with that error and `until_then`, a text on what the query does during the outage.
         """
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:
