@@ -85,8 +85,6 @@ def _broken(rule: str, violates: str, module: str = "Group", **constants: Consta
     return Model(f"without: {rule}", module, constants, rule, violates)
 
 
-EVERY_FAULT = {"Deaths": 1, "Outages": 1, "Losses": 1, "Failovers": 1}
-THREE = {"Readers": "{r1, r2, r3}"}
 LOST: Mapping[str, Constant] = {"Leases": 1, "Moves": 0}
 MODELS = {
     model.name: model
@@ -100,8 +98,7 @@ MODELS = {
         Model("group, failover", constants={"Failovers": 1}, long=True),
         Model("group, late news", constants={"Delayed": True}),
         Model("group, joint", constants={"Joint": True, "Batch": 2}),
-        Model("group, every fault", constants={**EVERY_FAULT, "Leases": 1}, long=True),
-        Model("group, three readers and a failover", constants={**THREE, "Failovers": 1}, long=True),
+        Model("group, three readers", constants={"Readers": "{r1, r2, r3}", "End": 1}, long=True),
         Model("group, nobody waits forever", liveness="NobodyWaitsForever"),
         _broken("plan within the ceiling", "PlanWithinCeiling"),
         _broken("epochs", "FencedMovesNothing", Readers="{r1}", Deaths=1),

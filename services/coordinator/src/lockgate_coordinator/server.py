@@ -34,7 +34,7 @@ KEEP_ALIVE_S = 75
 
 
 SEND_BUFFER = 131_072
-"""The size of a connection's send buffer in bytes. By default, it grows to MB for a stuck client."""
+"""The size of a connection's send buffer in bytes. By default, it grows to MB for stuck clients."""
 
 STUCK_MS = 60_000
 """How long a client may leave data unacknowledged before the system closes its connection."""
