@@ -27,7 +27,8 @@ LACKS = (
 
 
 def ask(df: Any, question: str, **given: object) -> Any:
-    """Return the extension's answer to `question` about `df`. `given` has the question's arguments.
+    """Return the extension's answer to `question` about `df`, as parsed JSON. `given` has the
+    question's arguments.
 
     Raises the error that the extension reports, and `UnsupportedQuery` if the server has no
     extension.
@@ -49,7 +50,9 @@ def hinted(df: Any, question: str, **given: object) -> Any:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise lockgate's own error instead of the Spark error that contains its message."""
+    """In the `with` block, replace a Spark error that contains the text of one of lockgate's errors
+    by that error. Other errors are not changed.
+    """
     try:
         yield
     except PySparkException as error:

@@ -19,11 +19,12 @@ from lockgate_spark.telemetry.view import BatchAlignment
 
 
 def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
-    """Return aligned copies of the streaming DataFrames `dfs` of a Connect session. It implements
+    """Return aligned copies of the streaming DataFrames `dfs` of a Connect session. This implements
     the public `align_all`.
 
     The server checks the copies at once, so that errors are raised here and not when the query
-    starts. Raises `UnsupportedQuery` if the server has no extension.
+    starts. Raises the errors that the server reports, and `UnsupportedQuery` if the server has no
+    extension.
     """
     ask(dfs[0].sparkSession.range(1), "hello")
     options = json.dumps(_options(dfs[0].sparkSession.conf, alignment))
@@ -35,14 +36,17 @@ def align_all(dfs: Sequence[Any], alignment: Alignment) -> list[Any]:
 
 
 def view_of(batch: Any) -> BatchAlignment | None:
-    """Return the view of the plan that produced `batch`, from the server. It implements the public
+    """Return the view of the plan that produced `batch`, from the server; None if the query is not
+    aligned, or if Spark replays the batch from the checkpoint. This implements the public
     `alignment_of`.
     """
     return cast(BatchAlignment | None, from_json(BatchAlignment, ask(batch, "view")))
 
 
 def slice_of(batch: Any) -> BatchSlice | None:
-    """Return the windows of `batch`, from the server. It implements the public `slice_of`."""
+    """Return the windows of `batch`, from the server; None if they are not known. This implements
+    the public `slice_of`.
+    """
     return cast(BatchSlice | None, from_json(BatchSlice, ask(batch, "slice")))
 
 

@@ -10,7 +10,9 @@ from lockgate_spark.spark_run import SparkRun
 
 
 def agreement_of(alignment: Alignment) -> Agreement:
-    """Return the settings on which a query has to agree with its group."""
+    """Return the settings on which a query has to agree with its group. `alignment` must have a
+    coordinator.
+    """
     assert alignment.coordinator is not None
     bounds = bounds_of(alignment)
     return Agreement(
@@ -35,9 +37,12 @@ def joined(alignment: Alignment, run: SparkRun) -> Membership | None:
 
 
 def check_coordinator(alignment: Alignment) -> None:
-    """Check the token and the group's settings before the query runs. Raises `AccessDenied` if the
-    coordinator rejects the token, and `ConfigurationError` if the query's settings contradict the
-    group's or another setting is wrong.
+    """Check the token and the group's settings before the query runs. `alignment` must have a
+    coordinator. An unreachable coordinator only causes a warning.
+
+    Raises `AccessDenied` if the coordinator rejects the token, `NotACoordinator` if another server
+    answers, and `ConfigurationError` if the query's settings contradict the group's, if the query
+    may not create the group, or if TLS settings are wrong.
     """
     assert alignment.coordinator is not None
     agreement = agreement_of(alignment)

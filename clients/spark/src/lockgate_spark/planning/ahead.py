@@ -77,7 +77,7 @@ class Ahead:
 
     def why(self, key: Key, now: int) -> str:
         """Return the reason why the split `key` is stopped at `now` (wall clock in ms), as the end
-        of a sentence that begins with the name of the split. Return an empty text if the split is
+        of a sentence that begins with the name of the split. Return an empty string if the split is
         not stopped, or has been stopped for less than a second.
         """
         if key not in self.stopped:
@@ -88,8 +88,8 @@ class Ahead:
 
     def look(self, unread: Unread, now: int, spark_watermark: int) -> dict[Key, int]:
         """Update the list of stopped splits from each split's first unread record, and count late
-        records. `now` is the wall-clock time (ms) before Kafka was asked, and `spark_watermark` is
-        in ms, MIN without one.
+        records. `now` is the wall-clock time (ms) before Kafka was asked for the ends.
+        `spark_watermark` (ms) is MIN if there is none.
 
         Return, by split, how far (ms) the first new record behind the stopping one is ahead of
         `now`. New records are inspected at most once a second; in between, the result is empty.

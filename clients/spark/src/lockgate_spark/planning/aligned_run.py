@@ -1,12 +1,13 @@
-"""One run of one query with all its aligned sources, which Spark calls one after the other.
+"""One run of one query, with all its aligned sources.
 
-Spark asks each source where the next batch ends. The first source in Spark's order leads: when
-Spark asks it, the plan for all sources is made, and the others are answered from that plan. So all
-parts of a batch come from one plan.
+Spark asks the sources one after the other where the next batch ends. The first source in Spark's
+order leads: when Spark asks it, the plan for all sources is made, and the others are answered from
+that plan. So all parts of a batch come from one plan.
 
-A plan begins where the last batch ended. For the leader, this is the `start` that Spark passes.
-Spark has not passed the `start` of the other sources yet, so the offsets of their last answers are
-used. After a restart, the plan begins at the end of the last batch in the checkpoint's offset log.
+A plan begins where the last batch ended. For the leading source, this is the `start` that Spark
+passes. Spark has not passed the `start` of the other sources yet, so the offsets of their last
+answers are used. After a restart, the plan begins at the end of the last batch in the checkpoint's
+offset log.
 
 While nothing may be read, the answer to Spark is `start`, and Spark asks again (`idle_wait`,
 `held_plan`).
@@ -42,7 +43,9 @@ log = logging.getLogger("lockgate")
 
 
 class Round(Protocol):
-    """Storage for the last plan's answers, which outlives this process."""
+    """Storage for the last plan's answers, which are the offsets at which each source's batch ends.
+    It outlives this process, so that another process can continue the run.
+    """
 
     def left(self) -> tuple[int, dict[int, Offsets]] | None:
         """Return the index of the leading source, and the answers that Spark has not asked for yet,
@@ -56,7 +59,7 @@ class Round(Protocol):
 
 
 class KeptTable(Protocol):
-    """The table at `path` to which the late rows of a run are written."""
+    """The table at `path` to which the late rows of a run are written (`jvm.kept`)."""
 
     path: str
 
@@ -67,15 +70,15 @@ class KeptTable(Protocol):
         """Write the late rows of the last batch. Call it after each batch."""
 
     def sum_up(self) -> None:
-        """Store the number of the last batch at the end of the run, and log how many late rows were
-        written.
+        """Log how many late rows were written. Store the number of the last batch, so that the next
+        run does not look for late rows of that batch again. Call it at the end of the run.
         """
 
 
 class LateCounter(Protocol):
-    """The count of a run's late rows, by source. `last` has those of the last batch, and `total`
-    those of all batches. `uncounted` is the reason why rows could not be counted; empty if they
-    could.
+    """Counts the late rows of a run, by source. `last` has the counts of the last batch, and
+    `total` the number of late rows in all batches. `uncounted` says why the late rows of some batch
+    could not be counted; it is empty if they could be.
     """
 
     last: dict[int, BatchLoss]
@@ -94,9 +97,11 @@ class AlignedRun:
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `sleep` waits for a
     number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
-    another thread, so that the requests for the next plan are made while Spark runs a batch. The
-    run keeps `gauges` and `report` up to date, if there are any. `round_` stores each plan's
-    answers, so that another process can continue the run; if it is None, they are not stored.
+    another thread, so that the requests for the next plan are made while Spark runs a batch. If it
+    is None, they are made when Spark asks for the plan. `membership` is None without a group, and
+    in observe mode. The run keeps `gauges` and `report` up to date, if there are any. `round_`
+    stores each plan's answers, so that another process can continue the run; if it is None, they
+    are not stored.
     """
 
     def __init__(
@@ -149,7 +154,9 @@ class AlignedRun:
 
     @property
     def held_view(self) -> BatchAlignment | None:
-        """The view of the plan that is on hold while the query waits; None if it does not wait."""
+        """The view of the plan that is on hold while the query waits; None if the query does not
+        wait.
+        """
         held = self._held_plan
         return None if held is None else describe(held.plan, replace(self._planner.context(held), before=self.view))
 
@@ -170,8 +177,8 @@ class AlignedRun:
 
     @property
     def left(self) -> str:
-        """A text about the records that a run under `availableNow` has left for the next run. It is
-        empty if there are none.
+        """A message about the records that this run leaves for the next one. It is empty if the run
+        leaves none, and under triggers other than `availableNow`.
         """
         return self._planner.left
 
@@ -191,13 +198,14 @@ class AlignedRun:
         return None if slices is None else slices.replayed
 
     def add(self, index: int, source: Source) -> None:
-        """Add the source `index`, so that plans include it."""
+        """Add `source` under the number `index`, so that plans include it."""
         self.sources[index] = source
         self._open += 1
 
     def latest_offset(self, index: int, start: Offsets, budget: int | None, least: Least | None = None) -> Offsets:
         """Return the offsets at which the next batch of source `index` ends. The call for the
-        leading source makes the plan for all sources, and may wait.
+        leading source makes the plan for all sources, and may wait until records may be read.
+        Raises the errors of `Planner.plan` and `HeldPlans.wait`.
 
         Args:
             index: The source's index.
@@ -219,7 +227,8 @@ class AlignedRun:
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
         """Make a plan in observe mode, and compare it with `native`, the offsets up to which Spark
-        reads without regard to the plan. Errors are only logged.
+        reads without regard to the plan. Errors are only logged. The other arguments are those of
+        `latest_offset`.
         """
         view = None
         try:
@@ -267,8 +276,9 @@ class AlignedRun:
             self.end()
 
     def end(self) -> None:
-        """End the run, even while sources are open. Its readers report that they are finished. If
-        the run has failed, they keep their leases for the next run instead.
+        """End the run, even while sources are open. A second call does nothing. In a group, the
+        readers report that they are finished. If the run has failed, they report nothing, and keep
+        their leases for the next run.
 
         Spark does not stop the sources of a run that fails to start, so such a run is ended by this
         call.
@@ -337,8 +347,8 @@ class AlignedRun:
     # -- a round: one plan for all sources --
 
     def _is_idle(self) -> bool:
-        """Return whether the last plan read nothing and is still valid. This may wait for a
-        moment.
+        """Return whether the last plan read nothing and is still valid, so that no new plan is
+        needed. This may wait for up to a tenth of a second.
         """
         return self.alignment.mode != "observe" and self._idle_wait.lasts(self.sources, self._ticks(), self._held.pause)
 
@@ -365,9 +375,7 @@ class AlignedRun:
         return ends
 
     def _show_held(self, planned: Planned) -> None:
-        """Show in `status` and the gauges that the query waits, with the values of the plan on
-        hold.
-        """
+        """Show `planned`, the plan on hold while the query waits, in `status` and in the gauges."""
         self._held_plan = planned
         if self._gauges is not None:
             self._gauges.show_held(planned.plan, self._planner.context(planned))

@@ -1,5 +1,6 @@
-"""The bounds of one query's plans, in ms. They follow from the user's settings, the watermark
-delay, the group's drift, and measurements.
+"""The bounds of one query's plans: `max_drift`, `idle_timeout` and `disorder` (the
+out-of-orderness), all in ms. They follow from the user's settings, the watermark delay, the group's
+drift, and measurements.
 
 **The condition.** No row is late if `max_drift ≤ delay`, with `disorder < max_drift`; the proof is
 in `lockgate.plan.model`. If event time is in the payload, a batch may contain records that are
@@ -8,13 +9,13 @@ needed. `delay` is that of the query's own `withWatermark`, which is known once 
 Spark uses the lowest of several watermarks, so the longest delay counts. With
 `multipleWatermarkPolicy=max`, the shortest one counts.
 
-**Out of order.** If the user has promised an out-of-orderness, plans use it. Otherwise they use the
+**Out of order.** If the user has set `max_out_of_orderness`, plans use it. Otherwise they use the
 largest one that was measured, up to half of `max_drift`, so that a single record from yesterday
-cannot use up the drift of the whole group. If a larger one was measured, a warning is logged
-(`telemetry.out_of_order`). If fewer than `ENOUGH` records of a split were compared, plans assume
-half of `max_drift` for it. This assumption costs nothing if no producer lags, because the clock
-then limits how far the other splits may be read. If the split's producer lags, the others wait for
-the split that much longer.
+cannot use up the drift of the whole group. If a larger one than that was measured, a warning is
+logged (`telemetry.out_of_order`). If fewer than `ENOUGH` records of a split were compared, plans
+assume half of `max_drift` for this split. This assumption costs nothing if no producer lags,
+because the clock then limits how far the other splits may be read. If the split's producer lags,
+the others wait for the split that much longer.
 """
 
 from collections.abc import Mapping
@@ -32,7 +33,9 @@ ENOUGH = 50
 
 
 def most_learned(max_drift: int) -> int:
-    """Return the largest out-of-orderness (ms) that plans allow for if none was promised."""
+    """Return the largest out-of-orderness (ms) that plans allow for if the user has promised
+    none.
+    """
     return max_drift // 2
 
 
@@ -56,13 +59,18 @@ def needed_delay(bounds: Bounds, in_payload: bool) -> int:
 def own_bounds(
     alignment: Alignment, delay: int | None, seen: int = 0, *, in_payload: bool = False, group_drift: int | None = None
 ) -> Bounds:
-    """Return the bounds of the query's plans.
+    """Return the bounds of the query's plans. `idle_timeout` is the one in `alignment`.
 
-    `delay` is the watermark delay, `seen` the measured out-of-orderness, and `group_drift` the
-    drift of the query's group, all in ms. `in_payload` says whether the event time of a source is
-    in the payload. If neither the user nor a group sets `max_drift`, the default is shortened to
-    what `delay` allows. If the user set no `max_out_of_orderness`, it is `seen`, up to half of the
-    drift. `idle_timeout` does not depend on the delay.
+    If neither the user nor a group sets `max_drift`, the default is shortened to what `delay`
+    allows. If the user has not set `max_out_of_orderness`, it is `seen`, up to half of the drift.
+
+    Args:
+        alignment: The user's settings.
+        delay: The watermark delay (ms); None without a watermark.
+        seen: The measured out-of-orderness (ms).
+        in_payload: Whether the event time of a source is in the payload.
+        group_drift: The drift (ms) of the query's group, which replaces the user's; None without a
+            group.
     """
     set_by_user = bounds_of(alignment)
     drift, disorder = set_by_user.max_drift if group_drift is None else group_drift, set_by_user.disorder
@@ -78,7 +86,7 @@ def own_bounds(
 
 
 class QueryBounds:
-    """The present bounds of one run. Spark must have planned the query before they are first
+    """The current bounds of one run. Spark must have planned the query before they are first
     used.
     """
 
@@ -94,8 +102,8 @@ class QueryBounds:
         self._seen = max((learned.points.disorder for log in logs for learned in log.learned.values()), default=0)
 
     def careful(self, backlogs: dict[Key, Backlog]) -> dict[Key, Backlog]:
-        """Set the out-of-orderness of each split of which few records were compared to the largest
-        one that plans allow for, and return the new backlogs. If the user has set
+        """Return `backlogs` with the largest out-of-orderness that plans allow for, in each split
+        of which fewer than `ENOUGH` records were compared. If the user has set
         `max_out_of_orderness`, return `backlogs` unchanged.
         """
         if self.are_promised:

@@ -1,8 +1,8 @@
 """The exchange with the query's group, which takes the query's reports and returns the ceiling of
 the next plan.
 
-A query reports its watermarks before each plan. It guarantees that no plan exceeds the ceiling that
-its readers received last, except for records that Kafka is about to delete (`retention`).
+A query reports its watermarks before each plan. No plan exceeds the ceiling that the query's
+readers received last, except for records that Kafka is about to delete (`retention`).
 """
 
 from collections.abc import Mapping
@@ -40,8 +40,8 @@ class Exchange:
         self.states: Mapping[Key, PlannedState] = {}  # of the splits, by the last plan that was carried out
 
     def ceiling(self, look: Look, draft: Draft[Key]) -> PlanCeiling:
-        """Report the sources to the group, and return its ceiling. Raises the errors of
-        `Membership.exchange`.
+        """Report the sources to the group, and return its ceiling. Without a group, return a
+        ceiling of MAX. Raises the errors of `Membership.exchange`.
         """
         if self._membership is None:
             return PlanCeiling()

@@ -2,12 +2,12 @@
 or the topic contains something else. A query with such an expression is ended, since none of its
 records could be aligned.
 
-**The rule.** As long as no record of a source has had an event time, each plan looks for one among
-the unread records. If there is none, the last `LOOKED` records of each split are inspected. The
-query is ended if at least one of these has a value, and none has an event time. So a query is not
-ended by an empty topic, by records without a value, or by one partition without times if others
-have times. Once a source has shown an event time, it is not checked again: later records without a
-time are left out with a warning (`left_out`).
+**The rule.** As long as no record of a source has had an event time, each plan looks for an event
+time among the unread records. If there is none, the last `LOOKED` records of up to `MOST_SPLITS`
+splits are inspected. The query is ended if at least one of these has a value, and none has an event
+time. So a query is not ended by an empty topic, by records without a value, or by one partition
+without times if others have times. Once a source has shown an event time, it is not checked again:
+later records without a time are left out with a warning (`left_out`).
 """
 
 import json

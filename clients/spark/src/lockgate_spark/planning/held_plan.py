@@ -66,7 +66,7 @@ class HeldPlans:
         The first plan is `held`, and `plan_again` makes the next one. `show` is called with each
         plan that is not carried out. `careful` returns whether the query waits for a split whose
         producer has not shown its lag yet. Raises `WaitedTooLong` if a run under AvailableNow waits
-        longer than `max_wait`.
+        longer than `max_wait`, and the errors of `plan_again`.
         """
         interval_s = 0.0 if self._run.available_now else self._run.interval_s
         since = risen = self._ticks()
@@ -110,7 +110,7 @@ class HeldPlans:
 
     def _will_rise_to(self, plan: Plan[Key]) -> bool:
         """Return whether the plan's ceiling, which rises with the clock, reaches the first unread
-        record within `idle_timeout`. It does not reach a record stamped 2099.
+        record within `idle_timeout`. For example, it does not reach a record stamped 2099.
         """
         return _first_held(plan) - plan.ceiling <= bounds_of(self._alignment).idle_timeout
 

@@ -1,5 +1,5 @@
-"""The wait of a query after a plan that read nothing, since Spark asks for the latest offset up to
-a hundred times a second.
+"""The wait of a query after a plan that read nothing. Without this wait, Spark would ask for the
+latest offset up to a hundred times a second.
 
 **Idle**: everything is read. The plan stays valid until a record comes, but for a second at most,
 so that the next plan can include new partitions and the present time. The broker is not asked for
@@ -30,8 +30,9 @@ class IdleWait:
         self._ends: Mapping[int, Offsets] | None = None  # of an idle query
 
     def begin(self, plan: Plan[Key], unread: Unread, now: float, longest: float = LONGEST_S) -> None:
-        """Begin the wait after a plan. `longest` is how long (s) the plan stays valid in an idle
-        query.
+        """Begin the wait after `plan`, which was made from `unread`. There is no wait if the plan
+        reads records. In an idle query, the plan stays valid for `longest`, but for `LONGEST_S` at
+        most.
         """
         idle = not plan.offsets and unread.positions == unread.ends
         self._ends = unread.ends if idle else None

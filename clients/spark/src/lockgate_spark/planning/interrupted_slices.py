@@ -4,15 +4,16 @@ begins to read.
 **The rule.** A split is read without a gap if its next batch begins where the last one ended (at
 offset 0 if there was none), and its log does not begin later. Otherwise records are missing:
 `startingTimestamp` or `startingOffsets` began within the log, retention or `delete_records` deleted
-unread records, or a query without slices read them. Apart from `disorder`, a missing record is no
-later than
+unread records, or a query without slices read them. The event time of a missing record is at most
+`t` plus `disorder` (the out-of-orderness). Here `t` is
 
-* the last record before the split's position, if the log still has it (`logs.before`),
-* otherwise the first record that is left,
+* the event time of the last record before the split's position, if the log still has this record
+  (`logs.before`),
+* otherwise the event time of the first record that is left,
 * otherwise the present time, if the log is empty and begins above 0.
 
-A window that begins at or below this time plus `disorder` may lack records. A window that begins
-above it is complete.
+A window that begins at or below `t + disorder` may lack records. A window that begins later is
+complete.
 """
 
 from collections.abc import Iterable, Mapping
@@ -45,8 +46,9 @@ class Seen:
 class InterruptedSlices:
     """Finds the windows of one run in which records are missing.
 
-    `upto` has the latest event time (ms) that a missing record of each split may have, before the
-    out-of-orderness is added. `ends` has the offsets at which the last batch before this run ended.
+    `upto` maps each split with missing records, by source, to an upper bound (ms) on the event
+    times of these records. The bound does not include the out-of-orderness. `ends` has the offsets
+    at which the last batch before this run ended.
     """
 
     def __init__(self, windows: Windows, upto: ByKey, ends: Mapping[int, Offsets]) -> None:
@@ -101,8 +103,8 @@ class InterruptedSlices:
         return tuple(sorted(names(found, self._joins).values()))
 
     def whole_from(self, start: int, disorder: int) -> int:
-        """Return the start (ms) of the first complete window, which is `start` or later. Records
-        are assumed to be out of order by up to `disorder` (ms).
+        """Return the start (ms) of the first complete window that starts at `start` (ms) or later.
+        Records are assumed to be out of order by up to `disorder` (ms).
         """
         last = max(
             (watermark.add(at, disorder) for upto in self.upto.values() for at in upto.values()), default=watermark.MIN

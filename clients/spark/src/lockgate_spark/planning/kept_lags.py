@@ -2,14 +2,14 @@
 
 **When.** The lags are written at the end of a run. They are also written by each plan that has seen
 a producer exceed its written lag by more than an eighth (`Shown.covers`), before that plan is
-carried out. A smaller excess may be lost if the process is killed. It does no harm, because the
-next run waits for a quarter more than the written lag. If a producer only shows its written lag
-again, the lags are written every half hour.
+carried out. A smaller excess may be lost if the process is killed. The loss does no harm, because
+the next run waits for a quarter more than the written lag. If a producer only shows its written lag
+again, the lags are written at most every half hour.
 
-**Form.** Each kept text is JSON with the `FORMAT`, the text's number and, for each split, the
-values of a `Shown`, which is the state of its producer (`lockgate.plan.producer_lag`). If the file
-system cannot store a text, one warning is logged and the query continues; the next run then
-measures the lags again.
+**Form.** The last two versions of the lags are kept as texts (`memory`). Each text is JSON with the
+`FORMAT`, the number of the version and, for each split, the values of a `Shown`, which is the state
+of its producer (`lockgate.plan.producer_lag`). If the file system cannot store a text, one warning
+is logged and the query continues; the next run then measures the lags again.
 """
 
 import json
@@ -32,7 +32,7 @@ FORMAT = 1
 
 class KeptLags:
     """The kept lags of one query, read from the newer of the two texts in `memory`. `now` is the
-    wall-clock time in ms.
+    wall-clock time in ms. Errors are only logged. If no text can be read, there are no kept lags.
     """
 
     def __init__(self, memory: Memory, now: int) -> None:
@@ -46,13 +46,12 @@ class KeptLags:
             self._warn("read", error)
 
     def of(self, key: Key) -> Shown:
-        """Return the state of a split's producer that was last kept; an empty `Shown` if none was
-        kept.
-        """
+        """Return the kept state of a split's producer; an empty `Shown` if none is kept."""
         return self._kept.get(key, Shown())
 
     def keep(self, lags: Mapping[Key, ProducerLag], slack: int = 0, at_once: bool = False) -> None:
-        """Write the lags if they exceed those written last, or in any case if `at_once` is true.
+        """Write `lags` if the lags that were written last do not cover them (`Shown.covers`), or if
+        `at_once` is true.
 
         A lag of `slack` (ms) or less is no reason to write. Errors are only logged. After an error,
         nothing is written any more.
@@ -98,8 +97,8 @@ class _Text:
 
 
 def _parsed(value: object, now: int) -> tuple[int, dict[Key, Shown]]:
-    """Return the number and the lags in a text, whose parsed JSON is `value`. Raises `ValueError`
-    if the text is not valid.
+    """Return the number and the lags in a text, whose parsed JSON is `value`. `now` is the
+    wall-clock time in ms. Raises `ValueError` if the text is not valid.
     """
     text = from_json(_Text, value)
     by_source = text.splits.items()

@@ -32,7 +32,8 @@ _SAMPLE_S = 1.0  # the least time between two looks at how far records are out o
 
 
 class Looker:
-    """Looks at the logs of one run, and uses the findings of each look for the next one.
+    """Makes the looks of one run (`Look`). Each look begins its search with what the previous one
+    has found.
 
     Spark must have opened all sources before the first look.
 
@@ -60,8 +61,8 @@ class Looker:
 
     @cached_property
     def slices(self) -> Slices | None:
-        """The `Slices` of this run, which have the windows of its batches; None without
-        `Alignment(slice=…)`, and in observe mode.
+        """The slices (windows) of this run's batches; None without `Alignment(slice=…)`, and in
+        observe mode.
         """
         return None if self._observes else Slices.of(self._alignment, self._run, self._sources)
 
@@ -77,13 +78,14 @@ class Looker:
         return sum(source.log.look_ups for source in self._sources.values())
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
-        """Return a look at the unread records from `positions` on. While the last look is valid, it
-        is returned again, unless `again` is true. Each call also measures the producers' lags.
+        """Return a look at the unread records from the offsets `positions` on. If the last look is
+        still valid, return that one, unless `again` is true. Each call also measures the producers'
+        lags.
 
         `read_upto` is the event time (ms) up to which this run has read. Raises
-        `ConfigurationError` if an `event_time` gives no time for any record, and `UnsupportedQuery`
-        if the first look finds that the query's watermarks use other event times
-        (`check_event_time`).
+        `ConfigurationError` if a source's `event_time` gives no time for any record, or if Spark
+        does not have the time zone `slice_zone`. The first look also raises the errors of
+        `check_event_time`.
         """
         now, last = self._clock(), self.last
         self.producers.follow(self._sources)
@@ -103,8 +105,8 @@ class Looker:
         return last
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for `lacking`, the answer that a step did not find in `look`, and add it to
-        `look`.
+        """Ask Kafka for the answer that a step did not find in `look`, and add it to `look`.
+        `lacking` is the error with which the step has asked for it.
         """
         look.answers.add(lacking, look.unread, look.unread.confirm)
 
@@ -117,7 +119,9 @@ class Looker:
             self.producers.keep(self._bounds.now().max_drift, at_once=True)
 
     def _begin(self, unread: Unread) -> None:
-        """Check the query and log its warnings, once Spark has planned it."""
+        """Check the query's watermarks, and log the warnings for the start of a run. Spark must
+        have planned the query.
+        """
         payloads = (source.event_time is not None for source in self._sources.values())
         check_event_time(self._run, payloads, self._alignment)
         warn_at_start(self._run, unread, self._bounds.now())

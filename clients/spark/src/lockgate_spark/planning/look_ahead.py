@@ -1,11 +1,11 @@
 """The look at the logs for the next plan, made while Spark runs the batch before it.
 
-A look depends only on the positions, which are known as soon as a batch is planned. A plan made
-from an earlier look loses no rows either, because every plan allows for records that are still to
-come. It only misses the newest records, and these do not matter if the budgets limit the batch. So
-a look ahead is made only after a batch that the budgets limited, and used only if they limit the
-next batch, too. In live operation, the budgets do not limit the batches, so the look is made when
-Spark asks for the plan.
+A look needs only the offsets at which the next batch begins. They are known as soon as the batch
+before it is planned. A plan made from an earlier look loses no rows either, because every plan
+allows for records that are still to come. It only misses the newest records, and these do not
+matter if the budgets limit the batch. So a look ahead is made only after a batch that the budgets
+limited, and used only if they limit the next batch, too. In live operation, the budgets do not
+limit the batches, so the look is made when Spark asks for the plan.
 """
 
 import logging
@@ -27,7 +27,9 @@ _SETTLE_S = 5.0  # longer than an interrupt takes
 
 Positions = Mapping[int, Offsets]
 Begin = Callable[[Callable[[], None]], Callable[[], object]]
-"""Run a function on another thread. Return a function that interrupts its requests."""
+"""A function that runs its argument on another thread. It returns a function that interrupts the
+requests of that thread.
+"""
 
 
 class _UnderWay(NamedTuple):
@@ -37,10 +39,11 @@ class _UnderWay(NamedTuple):
 
 
 class LookAhead:
-    """Makes the looks ahead of one run, on the thread that `begin` starts. If `begin` is None, it
-    makes none.
+    """Makes the look for the next plan on another thread, for one run. `begin` starts the thread;
+    if it is None, no look is made ahead. `clock` is the wall clock in seconds.
 
-    Once a look has begun, only its own thread may use `looker`, until `take` or `end` has returned.
+    From the start of a look until `take` or `end` has returned, only the look's thread may use
+    `looker`.
     """
 
     def __init__(self, looker: Looker, run: Run, clock: Callable[[], float], begin: Begin | None) -> None:
@@ -66,8 +69,9 @@ class LookAhead:
         self._under_way = _UnderWay(positions, future, self._begin(look))
 
     def take(self, positions: Positions) -> Look | None:
-        """Wait for the look that was begun, and return it. Return None if there is none for these
-        positions, if it has failed, or if it is no longer valid.
+        """Wait for the look that `begin` has started, and return it. Return None if none was
+        started, if the look was made for other positions, if it has failed, or if it is no longer
+        valid.
 
         Raises `Stopped` if the query is stopped meanwhile.
         """
@@ -90,8 +94,8 @@ class LookAhead:
         return self._under_way is not None and not self._under_way.look.done()
 
     def end(self) -> None:
-        """Interrupt the look that is under way, and wait a few seconds at most until it has
-        ended.
+        """Interrupt the look that is under way, if there is one, and wait up to five seconds for
+        its end.
         """
         if self._under_way is not None:
             self._under_way.interrupt()

@@ -1,9 +1,10 @@
 """`minOffsetsPerTrigger` and `maxTriggerDelay`: a small batch is postponed for a limited time.
 
 A plan covers all sources together, because one source alone would run ahead. So it is postponed
-while no source has enough records, and as soon as one has, the others are read, too. As in Spark's
-own source, `maxTriggerDelay` counts from the last batch, and the first batch is not postponed. A
-plan is only postponed if waiting makes it larger, so never if the budget or the group limits it.
+while no source has enough records. As soon as one source has enough, the others are read, too. As
+in Spark's own source, `maxTriggerDelay` counts from the last batch, and the first batch is not
+postponed. A plan is only postponed if waiting makes it larger, so it is not postponed if the budget
+or the group limits it.
 """
 
 from dataclasses import replace

@@ -3,7 +3,8 @@
 **Under one watermark.** Spark's watermark follows the highest event time of all streams under its
 `withWatermark`. So a stream that is not aligned can move this watermark past rows of the aligned
 streams, and past its own rows. If it is a Kafka stream, which could be aligned, the query is
-refused. With `other_event_time="warn"`, and for any other stream, a warning is logged instead.
+refused. A warning is logged instead in observe mode, with `other_event_time="warn"`, and for
+streams of other sources.
 
 **Under separate watermarks.** Spark uses the lowest one, so an unaligned stream makes no aligned
 row late. Its own rows may be late, as in plain Spark. With `multipleWatermarkPolicy=max`, Spark
@@ -25,7 +26,8 @@ def check_origins(watermarks: Sequence[QueryWatermark], highest: bool, alignment
     highest watermark.
 
     Raises `UnsupportedQuery` if a Kafka source that is not aligned shares a watermark with an
-    aligned one. In observe mode and with `other_event_time="warn"`, it logs a warning instead.
+    aligned one. In observe mode and with `other_event_time="warn"`, a warning is logged instead.
+    For all other unaligned streams, there is at most a log line.
     """
     beside = any(each.aligned for each in watermarks)
     for each in watermarks:

@@ -35,15 +35,17 @@ from lockgate_spark.telemetry.waits import Waits
 log = logging.getLogger("lockgate")
 
 FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
-"""The filters of a plan that was cut at the ceiling. The last one postpones the plan as a whole."""
+"""The filters of a plan that was cut at the ceiling, in order. The last one may postpone the plan as
+a whole.
+"""
 
 
 class Planner:
     """Makes the plans of one run.
 
     `clock` is the wall clock and `ticks` a monotonic clock, both in seconds. `begin` runs a look on
-    another thread; without it, no look is made ahead. `least` is the smallest batch of each source
-    that is worth reading.
+    another thread; if it is None, no look is made ahead. `membership` is None without a group. The
+    attribute `least` has the smallest batch of each source that is worth reading.
     """
 
     def __init__(
@@ -74,8 +76,8 @@ class Planner:
         self._read_upto = watermark.MIN  # up to which event time (ms) records have been read
 
     def plan(self, positions: Mapping[int, Offsets]) -> Planned:
-        """Report to the group, and return the plan for the records from `positions` on. The plan is
-        not carried out yet. Raises the errors of `Looker.look`, `LookAhead.take` and
+        """Report to the group, and return the plan for the records from the offsets `positions` on.
+        The plan is not carried out yet. Raises the errors of `Looker.look`, `LookAhead.take` and
         `Membership.exchange`.
         """
         began = self._ticks()
@@ -98,8 +100,9 @@ class Planner:
         return planned
 
     def carry_out(self, planned: Planned) -> dict[int, Offsets]:
-        """Carry out a plan: pass it to the observer, and store where its batch ends in each
-        source's `log` and in the slices. Return the offsets at which each source's batch ends.
+        """Record that a plan is carried out: pass it to the observer, and store where its batch
+        ends in each source's `log` and in the slices. Return the offsets at which the batch ends,
+        by source.
         """
         plan, look, drafted = planned.plan, planned.basis.look, planned.basis.draft
         ends: dict[int, Offsets] = {i: {} for i in self._sources}
@@ -122,21 +125,21 @@ class Planner:
 
     def reports(self) -> dict[int, SourceStatus] | None:
         """Return the report of each source, based on the look of the last plan. Return None before
-        the first look, and while a look ahead is being made.
+        the first plan, and while a look ahead is being made, because the looker is in use then.
         """
         look = None if self.ahead.under_way else self._look
         return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
-        """Begin the look for the plan that follows the last one that was carried out. Call it once
-        Spark has received the ends of all sources, which are `positions`.
+        """Begin the look for the next plan. Call it once Spark has received the ends of all sources
+        for the plan that was carried out last. `positions` are these ends.
         """
         if self._carried_out is not None:
             self.ahead.begin(self._carried_out, positions, self._read_upto)
 
     def context(self, planned: Planned) -> PlanContext:
-        """Return the context of a plan for its view, such as the group's event, the producers'
-        lags, and the split for which the others wait.
+        """Return the values that the view of a plan shows besides the plan itself, such as the
+        coordinator's last event, the producers' lags, and the split for which the others wait.
         """
         membership, producers, now = self._membership, self.looker.producers, self.clock()
         slowest = blocker(planned, producers)
@@ -157,8 +160,8 @@ class Planner:
 
     @property
     def left(self) -> str:
-        """A text about the records that a run under `availableNow` has left for the next run. It is
-        empty if there are none.
+        """A message about the records that this run leaves for the next one. It is empty if the run
+        leaves none, and under triggers other than `availableNow`.
         """
         last, has_read = self._carried_out, self._read_upto != watermark.MIN
         if last is None or not self._run.available_now:
@@ -201,8 +204,8 @@ class Planner:
         )
 
     def _show(self, planned: Planned) -> None:
-        """Pass a plan that is carried out to the observer, and store its slice beside the
-        checkpoint.
+        """Pass the plan `planned` to the observer, log the records that it reads early, and store
+        its slice beside the checkpoint. Call it when the plan is carried out.
         """
         look, drafted, slices = planned.basis.look, planned.basis.draft, self.looker.slices
         context = self.context(planned)

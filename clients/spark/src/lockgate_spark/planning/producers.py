@@ -2,12 +2,12 @@
 derive from them.
 
 If the user sets `idle_timeout`, it is a promise for all splits, and measured lags are only compared
-with it. Otherwise each split's bound is the lag that its own producer has shown
-(`lockgate.plan.producer_lag`), after a wait at the start (`startup_grace`). The lags are kept
-beside the checkpoint for the next run.
+with it. Otherwise each split's bound follows from the lag that its own producer has shown
+(`lockgate.plan.producer_lag`). At its start, the query waits for splits whose producers have not
+shown a lag yet (`startup_grace`). The lags are kept beside the checkpoint for the next run.
 
 With window-aligned batches, plans wait for records of a window until `idle_timeout` after its end.
-If the user has not set `idle_timeout`, they wait for a minute, or longer if a producer has shown a
+If the user has not set `idle_timeout`, plans wait for a minute, or longer if a producer has shown a
 larger lag.
 """
 
@@ -39,8 +39,8 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 
 
 class Producers:
-    """The lags of one run's producers. `kept` has the lags of earlier runs; it is None if lags are
-    not kept.
+    """The lags of the producers of one run's splits. `kept` has the lags of earlier runs; it is
+    None if lags are not kept.
     """
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
@@ -73,22 +73,22 @@ class Producers:
 
     @property
     def shown(self) -> Mapping[Key, int]:
-        """The largest lag (ms) of each producer in this run. Producers whose lag is not known are
-        left out.
+        """The largest lag (ms) that each split's producer has shown in this run. Splits whose
+        producer has shown none are left out.
         """
         return self._shown
 
     @property
     def stopped(self) -> Mapping[Key, int]:
-        """How long (ms) each stopped split has been stopped, at a record stamped ahead of the
-        clock.
+        """How long (ms) splits have been stopped at a record that is stamped ahead of the clock.
+        Other splits are left out, and those stopped for less than a second.
         """
         return self._ahead.stopped
 
     @property
     def too_late(self) -> int:
-        """The number of records that arrived below Spark's watermark, because their producer was
-        later than before, or because an earlier record had stopped their split.
+        """The number of late records in this run. A record counts if its producer was later than
+        the plans allowed for, or if an earlier record had stopped its split.
         """
         return self._too_late.total + self._ahead.too_late
 
@@ -103,8 +103,8 @@ class Producers:
         return self._grace.goes_on()
 
     def why(self, key: Key, now: int) -> str:
-        """Return the reason why the split `key` may still bring old records. It is the end of a
-        sentence that begins with the name of the split. `now` is the wall-clock time in ms.
+        """Return the reason why the other splits wait for the split `key`, as the end of a sentence
+        that begins with the name of this split. `now` is the wall-clock time in ms.
         """
         lag = self._lags.get(key)
         if stopped := self._ahead.why(key, now):
@@ -128,9 +128,9 @@ class Producers:
         return f"{since}, its producer may be {spoken(late)} late"
 
     def begin(self, max_drift: int) -> None:
-        """Log at the start of a run how far behind the clock the query runs while a partition is
-        silent. Do nothing with window-aligned batches, or unless `idle_timeout` is longer than
-        `max_drift` (ms).
+        """If `idle_timeout` is longer than `max_drift` (ms), log at the start of a run how far
+        behind the clock the query runs while a partition is silent. With window-aligned batches,
+        log nothing.
         """
         if self._idle_timeout is not None and self._idle_timeout > max_drift and self._at_least is None:
             log.info(
@@ -143,7 +143,7 @@ class Producers:
 
     def follow(self, sources: Mapping[int, Source]) -> None:
         """Shift all recorded times, including those of `sources`, by as much as the clock was
-        shifted since the last call. Call it before Kafka is asked for the ends.
+        shifted since the last call. Call this method before Kafka is asked for the ends.
         """
         by, self._moved = self._clock.moved - self._moved, self._clock.moved
         if not by:
@@ -158,11 +158,12 @@ class Producers:
         self._began = None if self._began is None else self._began + by
 
     def look(self, unread: Unread, now: int, disorder: int, spark_watermark: int) -> None:
-        """Measure the producers' lags from the unread records, and count records that came too
-        late. `now` is the wall-clock time (ms) before Kafka was asked.
+        """Measure the producers' lags from the unread records, count records that came too late,
+        and correct the clock by new records. `now` is the wall-clock time (ms) before Kafka was
+        asked for the ends.
 
-        `disorder` is how far out of order (ms) the plans assume records to be. A record at or below
-        `spark_watermark` (ms) is late.
+        `disorder` is how far out of order (ms) the plans assume records to be. `spark_watermark` is
+        Spark's watermark (ms), MIN without one. A record at or below it is late.
         """
         heads, ahead = unread.heads(), dict[Key, int]()
         self._began = self._began or now
@@ -201,8 +202,8 @@ class Producers:
     def backlogs(
         self, unread: Unread, now: int, bounds: Bounds, backlogs: dict[Key, Backlog], apart_ms: int
     ) -> dict[Key, Backlog]:
-        """Set the lag bound of each split in `backlogs`, and mark the splits that are far behind.
-        Return `backlogs`, which is changed in place.
+        """Mark the splits in `backlogs` that are far behind. If `idle_timeout` is not set, also set
+        the lag bound of each split. Return `backlogs`, which is changed in place.
 
         `now` is the wall-clock time in ms. `apart_ms` is the time between two reports to the group;
         0 without a group.
@@ -229,13 +230,13 @@ class Producers:
         return backlogs
 
     def watch(self, limit: Limit, unread: Unread, now: int, in_group: bool) -> None:
-        """Begin the wait for splits whose producer has not shown its lag yet. Call it with each
-        plan. Do nothing if `idle_timeout` is set, or if batches are window-aligned.
+        """Begin the wait for splits whose producer has not shown its lag yet. Call this method for
+        each plan. It does nothing if `idle_timeout` is set, or if batches are window-aligned.
 
-        In a group, the wait begins at once, because the reports on these splits may delay other
-        queries. Otherwise it begins once a plan is limited by a split of this query. `limit` is the
-        reason why the plan would read no further without the group, and `now` is the wall-clock
-        time in ms.
+        In a group (`in_group`), the wait begins at once, because the reports on these splits may
+        delay other queries. Otherwise it begins once a plan is limited by a split of this query.
+        `limit` is the reason why the plan would read no further without the group, and `now` is the
+        wall-clock time in ms.
         """
         if self.learns and self._at_least is None and (in_group or limit is Limit.HORIZON):
             here = [key for key, _, _ in unread.splits()]
@@ -245,15 +246,16 @@ class Producers:
                 self._grace.begin({key: of.watch_s(now, self._limit, self._far) for key, of in traces.items()})
 
     def sum_up(self) -> None:
-        """Log at the end of the run the late records that were not logged yet."""
+        """Log the late records that were not logged yet. Call it at the end of the run."""
         self._too_late.sum_up()
 
     def keep(self, max_drift: int, at_once: bool = False) -> None:
-        """Write the lags beside the checkpoint if they have grown, or in any case if `at_once` is
-        true.
+        """Write the lags beside the checkpoint if they have grown since they were last written, or
+        if `at_once` is true.
 
-        Lags up to half of `max_drift` (ms) need not be kept, since no bound is shorter. Nothing is
-        written if `idle_timeout` is set, or while the wall clock and the monotonic clock disagree.
+        Lags up to half of `max_drift` (ms) need not be kept, because plans assume at least that lag
+        in any case. Nothing is ever written if `idle_timeout` is set, or while the wall clock and
+        the monotonic clock disagree.
         """
         if self._kept is not None and self.learns and self._clock.steady:
             self._kept.keep(self._lags, max_drift // 2, at_once)
@@ -261,8 +263,8 @@ class Producers:
     # -- inside --
 
     def _find_far_behind(self, unread: Unread, now: int, max_drift: int) -> Collection[Key]:
-        """Return the splits for which the others no longer wait, because their producers are far
-        behind. Log a warning about each of them once.
+        """Return the splits whose producers are so far behind that the other splits no longer wait
+        for them. Log a warning about each of these splits once.
         """
         bound, heads, times, far = max(self._far, max_drift), unread.heads(), dict[Key, int](), set[Key]()
         for key, _, _ in unread.splits():
@@ -281,7 +283,8 @@ class Producers:
 
     def _straggles(self, key: Key, head: Head | None, bound: int) -> bool:
         """Return whether `head`, a split's first unread record, is more than `bound` (ms) older
-        than the first unread record of an earlier plan.
+        than the first unread record of an earlier plan. If the split has no unread record, `head`
+        is None.
         """
         return head is not None and head.event_time < self._lags[key].state.highest - bound
 
@@ -383,8 +386,8 @@ def _time(wall_ms: int) -> str:
 
 
 def _clock(unread: Unread, key: Key, now: int) -> int:
-    """Return the time (ms) at which Kafka was asked for a split's end. This is `now`, or earlier if
-    a run under AvailableNow has fixed the ends.
+    """Return the time (ms) at which Kafka was asked for a split's end: `now`, or the earlier time
+    at which a run under AvailableNow has fixed the ends.
     """
     fixed_at = unread.sources[key[0]].fixed_at
     return now if fixed_at is None else min(now, fixed_at)

@@ -2,7 +2,7 @@
 monitoring.
 
 All values are known from planning anyway, except for Kafka's timestamps, which `stamps` looks up.
-So this module asks Kafka nothing, counts no rows and runs no job. A query without a group makes no
+So this module asks Kafka nothing, counts no rows and runs no job. A query without a group has no
 stats.
 
 **The event-time rate** is the rise of the reported watermark over the last minute. So it falls to 0
@@ -31,10 +31,10 @@ class WatermarkPace:
     _points: deque[tuple[float, int]] = field(default_factory=deque)  # monotonic seconds, watermark
 
     def seen(self, watermark: int, now: float) -> int | None:
-        """Add the `watermark` (ms) at the time `now` of a monotonic clock (s) to the measurement.
+        """Add the value of the watermark (ms) at the time `now` of a monotonic clock (s).
 
-        Return the watermark's rise in ms per second; None without a watermark, or if too little
-        time has passed.
+        Return the watermark's rise in ms per second. Return None if `watermark` is MIN or MAX, or
+        if less than a second has been measured.
         """
         points = self._points
         if watermark in (MIN, MAX) or (points and watermark < points[-1][1]):
@@ -70,9 +70,10 @@ class QueryFacts:
     ) -> dict[int, SourceStatus]:
         """Return `statuses` with the reader stats added.
 
-        `rows_saved` is an estimate for the whole query, and is added to the first source only.
-        `lags` has the lag (ms) of each split's producer. `retained` has, by source, the time until
-        which Kafka keeps the unread records of paused splits.
+        `rows_saved` is an estimate for the whole query, and is added to the first source only; it
+        is None without an estimate. `lags` has the lag (ms) of each split's producer. `retained`
+        has, by source, the paused split whose next unread record Kafka deletes first, and the time
+        of this deletion.
         """
         now, first, most = self._ticks(), min(statuses, default=None), dict[int, int]()
         for (i, _), lag in lags.items():

@@ -3,9 +3,9 @@ read early, above the ceiling.
 
 **The rule.** A record is in danger when less than `margin` (a share, such as 0.1) of its topic's
 retention is left. With `retention.ms`, the record's age shows how much is left. With
-`retention.bytes`, the number of bytes after the record does, estimated from the size of the log.
-The records in danger of a paused split are read, up to the first one that is not in danger, within
-the rest of the source's budget. There the split is paused again.
+`retention.bytes`, the number of bytes after the record does, estimated from the size of the log. If
+a split is paused, its records in danger are read, up to the first record that is not in danger, and
+within the rest of the source's budget. There the split is paused again.
 
 **The trade-off.** A record in danger is lost for certain if it is not read. A record that is read
 early can raise Spark's watermark, but to no more than now − (1 − margin) · retention.ms − delay.
@@ -53,8 +53,8 @@ class Edge:
 
 
 class BoundedLog(NamedTuple):
-    """A log that is bounded in size: its `end`, and the number of `offsets` before it that Kafka
-    keeps, assuming that all records have the same size.
+    """A log that is bounded in size (`retention.bytes`): its `end`, and the number of `offsets`
+    before it that Kafka keeps, assuming that all records have the same size.
     """
 
     end: int
@@ -71,7 +71,9 @@ class Retained(NamedTuple):
 
 
 def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan, extended by the records in danger of its paused splits."""
+    """Return `plan`, extended by those records of its paused splits that are in danger, as far as
+    the sources' budgets allow.
+    """
     safe_from, ends, splits = basis.safe_from, basis.look.unread.ends, dict(plan.splits)
     left = {i: _left(plan, i, budget) for i, budget in basis.look.answers.budgets.items()}
     for key in sorted(plan.paused if safe_from else (), key=lambda key: _next_time(splits[key])):
@@ -104,8 +106,8 @@ class Retention:
         self._read_early: Counter[Key] = Counter()
 
     def look(self, plan: Plan[Key], unread: Unread, now: int) -> dict[Key, int]:
-        """Return, for each split, the first offset that is not in danger. Return an empty dict if
-        the plan pauses no split, or if `margin` is 0.
+        """Return, for each split, the first offset that is not in danger. Splits without retention
+        are left out. Return an empty dict if the plan pauses no split, or if `margin` is 0.
 
         `plan` was cut at the ceiling. `now` is the wall-clock time in ms.
         """
@@ -135,8 +137,8 @@ class Retention:
 
     def _dues(self, i: int, split: str, head: Head, *, stamped: bool) -> tuple[int, ...]:
         """Return the times (wall clock in ms) from which Kafka may delete the record `head`,
-        because of `retention.ms` and of `retention.bytes`. `stamped` says whether its event time is
-        Kafka's timestamp.
+        because of `retention.ms` and of `retention.bytes`. `stamped` says whether the record's
+        event time is Kafka's timestamp.
         """
         kept_ms = self._configs[i].of(topic_of(split)).retention_ms
         by_time = (head.event_time + kept_ms,) if stamped and kept_ms is not None else ()
@@ -229,8 +231,8 @@ class Retention:
 
 
 def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> None:
-    """Set the entry of source `i` in `found` to this split if its time `until` (ms) is earlier than
-    that of the present entry. A time of MAX or later does not count.
+    """Set the entry of source `i` in `found` to `split` and `until` (ms), if this time is earlier
+    than that of the present entry. A time of MAX or later does not count.
     """
     if until < MAX and (i not in found or until < found[i].until):
         found[i] = Retained(max(0, until), split)
@@ -238,7 +240,7 @@ def _take_sooner(found: dict[int, Retained], i: int, until: int, split: str) -> 
 
 def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin: float, now: int) -> Edge:
     """Look up, for each split, the first offset that is not in danger, and return the result.
-    Splits without retention are left out.
+    `margin` is as in `Retention`. Splits without retention are left out.
     """
     current = configs.current(requests, now)
     of = {split: current.get(topic_of(split), TopicConfig()) for split in ends}
@@ -258,8 +260,8 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
 
 
 def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """Return how many offsets Kafka keeps of each split in `most`, which has each split's limit in
-    bytes. Splits whose size no broker reports are left out, with a warning.
+    """Return how many offsets Kafka keeps of each split in `most`, whose values are the splits'
+    limits in bytes. Splits whose size no broker reports are left out, with a warning.
     """
     if not most:
         return {}

@@ -46,7 +46,7 @@ Ends = Mapping[int, Offsets]
 
 def _by_source(value: object) -> ByKey:
     """Return the numbers in the JSON object `value`, by source and split. Raises `InvalidValue` if
-    it does not have this form.
+    `value` does not have this form.
     """
     found: ByKey = {}
     for source, splits in value.items() if isinstance(value, Mapping) else [("", value)]:
@@ -63,9 +63,9 @@ BY_SOURCE = JsonForm(_by_source, lambda by_source: {str(source): of for source, 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`. `torn`
-    has the latest event time that a missing record of each split may have
-    (`InterruptedSlices.upto`).
+    """The JSON form of a kept slice. Its batch reads from the offsets `starts` to `ends`. `shown`
+    is the form of the slice that users get. `torn` is as `InterruptedSlices.upto`: upper bounds on
+    the event times of missing records.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -93,7 +93,7 @@ def _parsed(value: object) -> _Kept:
 
 class Slices:
     """The slices of one run's batches. `memory` keeps the last two. `logged` has the offsets at
-    which the checkpoint's last batch ends; it is None if there is no such batch.
+    which the checkpoint's last batch ends; it is empty or None if there is no such batch.
     """
 
     def __init__(self, windows: Windows, memory: Memory, logged: Ends | None, sources: Mapping[int, Source]) -> None:
@@ -119,7 +119,8 @@ class Slices:
     @classmethod
     def of(cls, alignment: Alignment, run: Run, sources: Mapping[int, Source]) -> "Slices | None":
         """Return the slices of a run whose sources Spark has opened; None without
-        `Alignment(slice=…)`.
+        `Alignment(slice=…)`. Raises `ConfigurationError` if Spark does not have the time zone
+        `slice_zone`.
         """
         if alignment.slice is None:
             return None
@@ -131,7 +132,7 @@ class Slices:
     @property
     def replayed(self) -> BatchSlice | None:
         """The slice of the checkpoint's last batch; None if it is not known. It is incomplete if
-        records of the batch were deleted since the batch was planned.
+        records of the batch were deleted after the batch was planned.
         """
         if self._last is not None and self._replayed is None:
             gone = tuple(
@@ -225,8 +226,9 @@ class Slices:
 
 
 def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return the plan of a batch that ends at the end of a window, if it can reach one. Return
-    `plan` itself if batches are not window-aligned.
+    """Return the plan of a batch that ends at the end of a window. If the batch cannot reach one,
+    its plan reads a part of the window or nothing (`lockgate.plan.slices`). Return `plan` itself if
+    batches are not window-aligned.
     """
     if basis.windows is None:
         return plan
@@ -237,7 +239,7 @@ def window_aligned(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
 
 def _deleted(source: Source, i: int, kept: _Kept) -> list[str]:
     """Return the splits of source `i` from which Kafka has deleted records of the replayed batch.
-    If that cannot be found out, log a warning and return all its splits.
+    If that cannot be found out, log a warning and return all splits that the batch has read.
     """
     read = {split: at for split, at in kept.starts.get(i, {}).items() if at < kept.ends[i].get(split, at)}
     try:

@@ -1,5 +1,5 @@
-"""The search for the oldest Kafka timestamp of the first unread records of a source's splits, for a
-source whose event time is in the payload.
+"""The search for the oldest Kafka timestamp among the first unread records of a source's splits.
+Only a source whose event time is in the payload needs it.
 
 Retention uses Kafka's timestamp, and a plan uses the event time in the payload. Reading the records
 again for their timestamps would cost a read for each split. Kafka's look-up by time takes one
@@ -29,10 +29,10 @@ class OldestStamp:
 
     def look(self, requests: KafkaRequests, heads: Offsets, since: int, now: int) -> tuple[int, str] | None:
         """Continue the search with at most `LOOK_UPS` requests. Return the oldest timestamp (ms)
-        and its split; None until it is known well enough (`_FINE_MS`, `_COARSE`).
+        and its split; None until the timestamp is known well enough (`_FINE_MS`, `_COARSE`).
 
         `heads` has the first unread offset of each split. Timestamps before `since` count as
-        `since`. `now` is the wall clock; both are in ms.
+        `since`. `since` and `now` (the wall clock) are in ms.
         """
         self._meet(heads, since)
         for _ in range(LOOK_UPS):
@@ -54,8 +54,9 @@ class OldestStamp:
         """Continue the search with the new first unread records, `heads`.
 
         Later records of a split are stamped no earlier, so the lower bound still holds, unless a
-        split is new or was set back to an earlier offset. The upper bound only holds while the
-        split that has shown it has the same first record.
+        split is new or was set back to an earlier offset. The upper bound is the timestamp of one
+        split's first unread record, or later. So it only holds while that split has the same first
+        unread record.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0

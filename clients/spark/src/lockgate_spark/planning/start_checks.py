@@ -1,6 +1,6 @@
-"""The checks at a query's first plan: for rows that are lost already, for a watermark delay that is
-too short, and for a watermark on another event time than the aligned one. The condition is in
-`bounds`.
+"""The checks at the start of a query: for rows that are lost already, for a watermark delay that is
+too short, and for a watermark on another event time than the aligned one. `bounds` says which delay
+is needed.
 """
 
 import logging
@@ -39,9 +39,9 @@ class DelayCheck:
 
 
 def warn_at_start(run: Checkpointed, unread: Unread, bounds: Bounds) -> None:
-    """Log a warning if the checkpoint's watermark has already passed unread rows. If all streams of
-    a query with several watermarks are aligned, and its delays are long enough, log that Spark can
-    use the highest watermark.
+    """Log a warning if the checkpoint's watermark has already passed unread rows. If a query has
+    several watermarks, all its streams are aligned, and each delay is at least `max_drift`, log
+    that `multipleWatermarkPolicy=max` would lose no rows.
     """
     stored = run.logged_watermark()
     lost = 0 if stored is None else rows_below(unread, stored)
@@ -86,8 +86,8 @@ def check_event_time(run: Checkpointed, payloads: Iterable[bool], alignment: Ali
     """Check that the query's watermarks use the aligned event time. `payloads` says of each source
     whether its event time is in the payload.
 
-    Raises `UnsupportedQuery` if a watermark uses another event time, or is shared with a Kafka
-    stream that is not aligned (`check_origins`). In observe mode and with
+    Raises `UnsupportedQuery` if a watermark uses another event time than the alignment, or is
+    shared with a Kafka stream that is not aligned (`check_origins`). In observe mode and with
     `other_event_time="warn"`, a warning is logged instead.
     """
     kinds = set(payloads)

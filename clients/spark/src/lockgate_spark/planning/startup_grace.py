@@ -2,8 +2,8 @@
 
 Spark's watermark never falls. Suppose that the first batch of a new query reads one partition up to
 the clock, while the producer of another one is half an hour behind. Then rows of that half hour are
-lost, no matter how soon the producer shows its lag. So the first time that a split with an unknown
-lag would delay a record, the query waits *inside* its plan and watches whether the split's log
+lost, no matter how soon the producer shows its lag. So when a split with an unknown lag first
+limits a plan, the query waits inside Spark's call (`held_plan`) and watches whether the split's log
 grows. `processAllAvailable()` and a run under `availableNow` take a few seconds longer, and still
 read everything. If the producer has not shown its lag by the end of the wait, the split counts as
 silent, and this is kept beside the checkpoint.
@@ -12,7 +12,8 @@ silent, and this is kept beside the checkpoint.
 not show, because a producer may be hours behind. The wait is short if nothing was appended lately,
 as far as Kafka shows (`Traces`), or if the split's last record is so old that no other split waits
 for its producer. Otherwise it is longer, and longest for a split whose records come some seconds
-apart. A record that is more than a day old is never delayed.
+apart. During the wait, plans assume a lag of a day (`UNKNOWN_MS`), so records that are older than a
+day are read at once.
 """
 
 import time
@@ -41,7 +42,7 @@ class Traces:
 
     Attributes:
         newest: The highest event time; None in an empty log.
-        still_since: Time since which the log is known to have had its present end.
+        still_since: Time since which the log is known not to have grown.
         stamped_at: Time at which Kafka stamped the newest record; None if producers stamp records.
         apart_ms: The average time between two records; 0 if too few are known.
     """
@@ -52,11 +53,11 @@ class Traces:
     apart_ms: float = 0.0
 
     def watch_s(self, now: int, recent_ms: int, far_ms: int) -> float:
-        """Return how long (s) to watch the split from `now` on.
+        """Return how long (s) to watch the split from `now` (wall clock in ms) on.
 
-        The wait is short if the log is empty or the last append is more than `recent_ms` ago. It is
-        also short if the last record is more than `far_ms` old, because no other split waits for
-        such a producer.
+        The wait is short (`SHORT_WATCH_S`) if the log is empty or the last append is more than
+        `recent_ms` ago. It is also short if the last record is more than `far_ms` old, because no
+        other split waits for a producer that is so far behind.
         """
         silent = self.still_since < now - recent_ms
         stamped_long_ago = self.stamped_at is not None and self.stamped_at < now - recent_ms

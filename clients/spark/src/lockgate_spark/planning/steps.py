@@ -1,15 +1,17 @@
-"""The values that pass from step to step of a plan, and the two steps that only call the core.
+"""The values that pass from step to step of a plan, and the steps `draft` and `cut`, which only
+call `lockgate.plan`.
 
 A plan is made in six steps. Each receives what the steps before it have returned:
 
 1. `look` makes all requests to Kafka, and returns the answers as one value (`planning.look`).
-2. `draft` computes how far the query would get without its group. It is pure.
+2. `draft` computes how far the query would read without its group. It is pure.
 3. `ceiling` reports to the group, and returns its ceiling (`planning.ceiling`).
-4. `cut` makes a plan of the draft that does not exceed the ceiling. It is pure.
+4. `cut` turns the draft into a plan that reads no record above the ceiling. It is pure.
 5. Filters take a plan and return one. They are pure.
 6. Observers see the finished plan, and change nothing.
 
-Look and draft depend only on the positions, so both may be made before Spark asks for the plan.
+The look and the draft need only the offsets at which the batch begins, so both may be made before
+Spark asks for the plan.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,12 +34,12 @@ AHEAD_S = 10.0  # a report to the group on partitions without a backlog is at mo
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The answers of the logs for one plan.
+    """Kafka's answers about the unread records, for one plan.
 
     Attributes:
         asked_at: Time (s since 1970) before Kafka was asked.
-        unread: The positions and the ends.
-        bounds: The bounds of the plan.
+        unread: The offsets between which each split is unread.
+        bounds: The bounds of the plan, such as `max_drift`.
         answers: Kafka's answers. A step that needs another answer raises `Unasked` and makes no
             request itself.
     """
@@ -48,11 +50,11 @@ class Look:
     answers: LogAnswers[Key]
 
     def holds(self, unread: Unread, now: float) -> bool:
-        """Return whether a new look would lead to the same draft. `unread` has the new positions
-        and ends, and `now` is the wall-clock time in seconds.
+        """Return whether this look still holds: a new one would lead to the same draft. `unread`
+        has the new positions and ends, and `now` is the wall-clock time in seconds.
 
-        A look holds for `FRESH_S` if no position and no end has moved. It does not hold if the
-        clock limits its draft (`Limit.HORIZON`), because that limit rises with the clock.
+        A look holds for a second (`FRESH_S`) if no position and no end has moved. It does not hold
+        if the clock limits its draft (`Limit.HORIZON`), because that limit rises with the clock.
         """
         recent = 0 <= now - self.asked_at < FRESH_S
         return recent and unread.same_as(self.unread) and self.answers.limit is not Limit.HORIZON
@@ -61,9 +63,9 @@ class Look:
         """Return whether a plan may still be made from this look at `now` (wall clock in seconds),
         although records may have come since.
 
-        This is true for `AHEAD_S` if a budget limits the batch and the `budgets` have not changed,
-        because the batch is then full without the new records. None of these will be late, because
-        the plan allows for records still to come.
+        This is true for ten seconds (`AHEAD_S`) if a budget limits the batch and the `budgets` of
+        the sources have not changed. The batch is then full without the new records. These will not
+        be late, because the plan allows for records that are still to come.
         """
         in_time = 0 <= now - self.asked_at < AHEAD_S
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
@@ -73,8 +75,8 @@ class CanLook(Protocol):
     """An object that can ask Kafka for a missing answer, such as a `Looker`."""
 
     def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for `lacking`, the answer that a step did not find in `look`, and add it to
-        `look`.
+        """Ask Kafka for the answer that a step did not find in `look`, and add it to `look`.
+        `lacking` is the error with which the step has asked for it.
         """
 
 
@@ -90,14 +92,14 @@ def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
 
 
 def draft(look: Look) -> Draft[Key]:
-    """Return the draft of a look: how far the query would get without its group."""
+    """Return the draft of a look: how far the query would read without its group."""
     return Draft(look.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanCeiling:
-    """The event time (ms) that a plan must not exceed, and the coordinator's last event. Without a
-    group, they are MAX and None.
+    """The group's ceiling for one plan. `at` is the event time (ms) that the plan must not exceed,
+    and `event` is the coordinator's last event. Without a group, they are MAX and None.
     """
 
     at: int = watermark.MAX
@@ -110,8 +112,8 @@ def cut(draft: Draft[Key], ceiling: PlanCeiling) -> Plan[Key]:
 
 
 class Least(NamedTuple):
-    """The smallest batch of one source that is worth reading, in offsets, and the longest wait for
-    it (ms).
+    """The smallest batch of one source that is worth reading: `offsets` is its size, and `delay_ms`
+    is the longest wait for it.
     """
 
     offsets: int
@@ -125,8 +127,8 @@ class PlanBasis:
     Attributes:
         windows: The windows with which batches are aligned; None if batches are not window-aligned.
         whole_from: Start (ms) of the first window without missing records; MIN if the batch starts
-            with it.
-        safe_from: By split, the first offset that Kafka is not about to delete.
+            with this window.
+        safe_from: By split, the first offset whose record Kafka is not about to delete.
         least: By source, the smallest batch worth reading.
         since_batch_ms: Time since the last batch was planned; None before the first one.
     """
@@ -142,7 +144,7 @@ class PlanBasis:
 
 
 Filter = Callable[[Plan[Key], PlanBasis], Plan[Key]]
-"""Return the plan, or one that reads other offsets instead."""
+"""A function that returns the plan, or one that reads other offsets instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,8 @@ class _Late:
 
 
 class TooLate:
-    """The late records of one run. Producers that are more than `far` ms behind are not waited
-    for.
+    """The late records of one run. The other splits do not wait for a producer that is more than
+    `far` (ms) behind, and warnings say so.
     """
 
     def __init__(self, far: int) -> None:
@@ -60,8 +60,8 @@ class TooLate:
         return sum(late.count for late in self._splits.values())
 
     def came(self, key: Key, lag: int, waited: int) -> None:
-        """Let `look` count the late records of the split `key`, in which a record came `lag` ms
-        behind the clock, while the plans allowed for lags up to `waited` ms.
+        """Record that the split `key` has late records, which `look` then counts. One of them came
+        `lag` (ms) behind the clock, but plans had allowed only for lags up to `waited` (ms).
         """
         late = self._splits.setdefault(key, _Late(lag, waited))
         if late.ended:
@@ -69,8 +69,9 @@ class TooLate:
         late.lag, late.ended = max(lag, late.lag), False
 
     def still_comes(self, key: Key, lag: int, upto: int) -> None:
-        """Let `look` count the late records of the split `key`, because the first record that this
-        run has found there is at or below Spark's watermark from an earlier run.
+        """Record that the split `key` may have late records, which `look` then counts. The first
+        record that this run has found in the split is at or below Spark's watermark, which is kept
+        in the checkpoint.
 
         `lag` is that record's lag in ms. `upto` is the offset up to which the earlier run has
         counted late records.

@@ -17,9 +17,9 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split with the lowest partition watermark, for which the others wait. If the
-    paused split with the oldest next record is stopped by a record ahead of the clock, return that
-    split instead. Return None without splits.
+    """Return the split for which the others wait, which is the one with the lowest partition
+    watermark. If the paused split with the oldest next record is stopped by a record ahead of the
+    clock, return the paused split instead. Return None without splits.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
@@ -46,8 +46,8 @@ def wait_of(
     """Return the wait that follows a plan. Return None if the plan reads records, or if nothing is
     left to read.
 
-    `why` returns the name of the split that the others wait for, and the reason. `brief` says
-    whether the wait for this split ends within seconds.
+    `why` returns the name of the split that the others wait for, and the reason; None if there is
+    no such split. `brief` says whether the wait for this split ends within seconds.
     """
     if plan.offsets or not plan.paused:
         return None
@@ -62,8 +62,8 @@ def wait_of(
 
 
 def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: int) -> str:
-    """Return a text about the records that a run under `availableNow` leaves for the next run if it
-    ends with this plan. Return an empty text if there is nothing to say.
+    """Return a message about the records that a run under `availableNow` leaves for the next run.
+    `planned` is the last plan of the run. The message is empty if there is nothing to say.
 
     `has_read` says whether the run has read any records. `now` is the wall-clock time in ms.
     """
@@ -83,7 +83,7 @@ def left_over(planned: Planned, producers: Producers, *, has_read: bool, now: in
 
 def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
     """Return the paused split with the oldest next record, and the event time (ms) of this record;
-    None if there is none.
+    None if no such record is known.
     """
     heads = [(key, head.event_time) for key in plan.paused if (head := plan.splits[key].next) is not None]
     first = min(heads, key=lambda each: each[1], default=None)

@@ -1,9 +1,10 @@
 """How many rows alignment would have kept, and the options to set for that, each with its reason.
 
-**Kept.** No row is late while `max_drift` is at most the delay of the query's watermark. So an
-aligned query keeps the rows that this run has lost, with three exceptions: records that are further
-out of order within their own split than the delay, records whose producer was later than it had
-ever been before, and records stamped in the future, which move Spark's watermark in any case.
+**Kept.** No row is late while `max_drift` is at most the delay of the query's watermark. So with
+alignment, the query would keep the rows that this run has lost, with three exceptions: records that
+are further out of order within their own split than the delay, records whose producer was later
+than it had ever been before, and records stamped in the future, which move Spark's watermark in any
+case.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ _BATCH_S = 60.0  # a batch of about a minute
 @dataclass(frozen=True, slots=True)
 class Kept:
     """Bounds on how many of the lost rows alignment would have kept. Each bound is None if it is
-    not known. `why` says why alignment might not have kept all of them; it is empty otherwise.
+    not known. `why` says why alignment might not have kept all lost rows; it is empty if alignment
+    would have kept them all.
     """
 
     least: int | None
@@ -64,7 +66,9 @@ def kept(found: Findings) -> Kept:
 
 
 def advice(found: Findings) -> tuple[Advice, ...]:
-    """Return the options to set for alignment, the most important one first."""
+    """Return the advised options, the most important one first. If rows were lost, the last one may
+    be `withWatermark`, with the delay that would be needed without alignment.
+    """
     given = [_max_drift(found), *(_budget(found, source) for source in range(len(found.sources)))]
     delay = found.delay_ms
     if found.loss.most != 0 and found.lateness_ms and delay is not None:
@@ -126,6 +130,6 @@ def _minutes(ms: int) -> str:
 
 
 def _rounded(number: float) -> int:
-    """Return the number rounded to one significant digit, and at least 1,000."""
+    """Return the number rounded to one significant digit, but at least 1,000."""
     digits = len(str(int(number))) - 1
     return max(1_000, int(round(number, -digits)))

@@ -36,7 +36,7 @@ def folder_of(option: str | None) -> Path | None:
     """Return the folder that `option` names, and create it if needed. Return None if `option` is
     None.
 
-    Raises `ConfigurationError` if the folder cannot be written.
+    Raises `ConfigurationError` if `option` is a URL, or if the folder cannot be created or written.
     """
     if option is None:
         return None
@@ -57,9 +57,10 @@ def folder_of(option: str | None) -> Path | None:
 class ReportFiles:
     """The two files of one run.
 
-    If several queries of a process write to one folder, the files of the first query have the plain
-    name. The file names of the others contain the query's name or a part of its id. `make` returns
-    the findings for a state of the run, and `now` is a monotonic clock in seconds.
+    If several queries of a process write to one folder, the first query's files are
+    `lockgate-observed.html` and `lockgate-observed.json`. The file names of the others contain the
+    query's name or a part of its id. `path` is the HTML page. `make` returns the findings for a
+    state of the run, and `now` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class ReportFiles:
             _unfinished[id(self)] = lambda: self.write(RunState.CUT_OFF)
 
     def refresh(self) -> None:
-        """Write the files if they are older than half a minute."""
+        """Write the files if they are older than half a minute, or were not written yet."""
         if self._written_at is None or self._now() - self._written_at >= REFRESH_S:
             self.write(RunState.RUNNING)
 

@@ -83,11 +83,11 @@ class PartitionFindings:
 
     Attributes:
         offsets: Number of offsets that were read.
-        ahead_ms: Largest distance in event time (ms) from the lowest first unread record of all
-            partitions to the first unread record of this one.
+        ahead_ms: Largest distance (ms) in event time by which the partition's first unread record
+            was ahead of the oldest first unread record of all partitions.
         first: Event time (ms) of the partition's first record; None if no plan has seen it.
         last: Event time (ms) of the partition's last record, estimated from the density of earlier
-            records.
+            records; None if no plan has seen a record.
 
     """
 
@@ -102,8 +102,8 @@ class PartitionFindings:
 
 @dataclass(frozen=True, slots=True)
 class SourceFindings:
-    """Findings about one source. `budget` is its maxOffsetsPerTrigger, `offsets` is the number of
-    offsets read, and `largest` is the number in its largest batch.
+    """Findings about one source. `budget` is its maxOffsetsPerTrigger, or None if it is not set.
+    `offsets` is the number of offsets read, and `largest` is the number in its largest batch.
     """
 
     source: int
@@ -152,19 +152,23 @@ class Findings:
         uncounted: Why lost rows were not counted; empty if they were.
         late_rows_path: Path of the table with the late rows; None if they are not kept.
         repeated: Whether a stateful operator was `repeated` in any batch, as in `StateOperator`.
-        delay_ms: The shortest delay of the query's watermarks; None if it has none.
+        delay_ms: The shortest delay (ms) of the query's watermarks; None if it has none.
         seen: Whether the watermarks are on the event time that alignment uses.
-        lateness_ms: How far below the watermark the oldest lost row was.
-        out_of_orderness_ms: The largest amount by which a sampled record was older than an earlier
-            one of its partition.
+        lateness_ms: How far (ms) below the watermark the oldest lost row was; 0 if that is not
+            known.
+        operators: Number of rows dropped by each stateful operator, by Spark's own count.
+        out_of_orderness_ms: The largest time (ms) by which a sampled record was older than an
+            earlier one of its partition.
         too_late: Number of records that arrived too late because their producer's lag was above
             what the plans had allowed for.
         left_out: Number of records without an event time, or with one beyond `future_bound` or
             `past_bound`.
         ahead: Number of batches that went beyond their plan, by `offsets_ahead` offsets in all.
-        max_drift_ms: The drift that the plans allowed; 0 before the first plan.
+        max_drift_ms: The drift (ms) that the plans allowed; 0 before the first plan.
         busy_s: How long the batches took (s), without the waits between them.
         failed_plans: Whether a plan could not be made.
+        in_group: Whether the alignment names a coordinator. In observe mode, the query joins no
+            group.
 
     """
 
@@ -199,5 +203,7 @@ class Findings:
 
     @property
     def apart_ms(self) -> int | None:
-        """The largest distance (ms) between two partitions; None if no plan was made."""
+        """The largest distance (ms) in event time between the first unread records of two
+        partitions; None if no plan was made.
+        """
         return max((each.apart_ms for each in self.moments if each.apart_ms is not None), default=None)

@@ -51,7 +51,8 @@ class _Split:
     @property
     def last(self) -> int | None:
         """The event time (ms) of the last record, estimated from how dense the records before the
-        last batch were; None if no plan has seen a record.
+        last batch were; None if no plan has seen a record. Until a later batch shows the density,
+        this is the first record's event time.
         """
         if self.first is None or self.newest is None or self.newest < self.first or not self.before:
             return self.first

@@ -49,8 +49,8 @@ def lost_over_time(moments: Sequence[Moment]) -> str:
 
 
 def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
-    """Return an SVG picture of the distance between the partitions over time. A line shows
-    `delay_ms`, the delay of the watermark.
+    """Return an SVG picture of the distance between the partitions over time. If the watermark's
+    delay `delay_ms` is not None, a line shows it.
     """
     known = [(n, moment) for n, moment in enumerate(moments) if moment.apart_ms is not None]
     most = max([moment.apart_ms or 0 for _, moment in known] + [delay_ms or 0, 1_000])

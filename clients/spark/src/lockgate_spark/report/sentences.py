@@ -50,7 +50,7 @@ def meaning(found: Findings) -> str:
 
 
 def saving(found: Findings) -> str:
-    """Return a sentence about the number of lost rows that alignment would have kept."""
+    """Return a sentence that says how many of the lost rows alignment would have kept."""
     would: Kept = kept(found)
     if found.loss.most == 0:
         return "Alignment would have kept the same rows."
@@ -95,7 +95,9 @@ def where(found: Findings) -> str:
 
 
 def options(found: Findings) -> str:
-    """Return the advised options as text, in one line."""
+    """Return the advised options as text, in one line. `withWatermark` is left out, and so are
+    options without a value.
+    """
     given = [each for each in advice(found) if each.value is not None and each.option != "withWatermark"]
     return "; ".join(_set(each) for each in given)
 
@@ -128,7 +130,7 @@ def table(found: Findings) -> str:
 
 
 def unknown(found: Findings) -> list[str]:
-    """Return the limits of the figures as text, one sentence for each."""
+    """Return what limits the accuracy of the figures, one sentence for each limit."""
     said = []
     if found.uncounted:
         said.append(f"Late rows were not counted: {found.uncounted}.")
@@ -192,7 +194,7 @@ def _set(one: Advice) -> str:
 
 
 def _between(found: Findings) -> list[str]:
-    """Return why the bounds on the rows lost differ, one sentence for each reason."""
+    """Return why the bounds on the number of lost rows differ, one sentence for each reason."""
     said = []
     if found.repeated:
         said.append(
