@@ -120,9 +120,9 @@ class Ahead:
         return {key: found.found.event_time - now for key, found in readings.items() if found.found is not None}
 
     def _count(self, unread: Unread, keys: Iterable[Key], spark_watermark: int) -> None:
-        """Count the late records behind the record that stops, or has stopped, each split in
-        `keys`, and add their number to the split's `late`. Counting ends at the first record that
-        is not late.
+        """Count the late records of each split in `keys` behind the record that stops or stopped
+        it, and add their number to `_Stop.late`. Counting ends at the first record that is not
+        late.
         """
         if spark_watermark == watermark.MIN:
             return

@@ -189,8 +189,8 @@ class AlignedRun:
 
     @property
     def slice(self) -> BatchSlice | None:
-        """The windows of the current batch, even if Spark replays it. None if they are not known,
-        and without `Alignment(slice=…)`.
+        """The windows of the current batch, even if Spark replays the batch; None if the windows
+        are not known, and without `Alignment(slice=…)`.
         """
         if self.view is not None:
             return self.view.slice
@@ -280,8 +280,7 @@ class AlignedRun:
         readers report that they are finished. If the run has failed, they report nothing, and keep
         their leases for the next run.
 
-        Spark does not stop the sources of a run that fails to start, so such a run is ended by this
-        call.
+        Spark does not stop the sources of a run that fails to start, so this call ends such a run.
         """
         if self._closed.is_set():
             return
@@ -381,8 +380,8 @@ class AlignedRun:
             self._gauges.show_held(planned.plan, self._planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
-        """Remember `offsets` as the last answer for a source. If they are empty because all topics
-        of the source were deleted, keep the previous answer, as Spark does.
+        """Remember `offsets` as the last answer for the source `index`. If `offsets` is empty
+        because all topics of the source were deleted, keep the previous answer, as Spark does.
         """
         if offsets or index not in self._served:
             self._served[index] = offsets

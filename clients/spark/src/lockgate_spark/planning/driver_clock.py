@@ -35,7 +35,9 @@ class DriverClock:
 
     @property
     def steady(self) -> bool:
-        """Whether the wall clock and the monotonic one agree."""
+        """Whether the wall clock keeps pace with the monotonic clock. This is false after a jump of
+        the wall clock, until the jump is undone or accepted.
+        """
         return not self._clock.jumped
 
     @property

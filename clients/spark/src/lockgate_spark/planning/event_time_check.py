@@ -33,7 +33,7 @@ class EventTimeCheck:
 
     def check(self, unread: Unread) -> None:
         """Inspect the sources that have not shown an event time yet. Raises `ConfigurationError` if
-        the `event_time` of a source gives no time.
+        the `event_time` of a source gives a time for none of the inspected records.
         """
         for i, source in unread.sources.items():
             if i in self._shown:

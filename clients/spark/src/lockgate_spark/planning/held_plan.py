@@ -46,7 +46,7 @@ class HeldPlans:
 
     def holds(self, planned: Planned) -> bool:
         """Return whether the query waits instead of carrying out `planned`. It waits if the plan
-        reads nothing and pauses splits. It does not wait in observe mode or after it was stopped,
+        reads nothing and pauses splits. It does not wait in observe mode or after `query.stop()`,
         nor if the plan was put off for a larger batch or for the end of a window.
         """
         plan = planned.plan

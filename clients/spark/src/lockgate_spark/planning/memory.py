@@ -23,8 +23,8 @@ class Memory(Protocol):
         """
 
     def write(self, number: int, text: str) -> None:
-        """Write a text in place of the older one of the two that are kept. `number` has to rise by
-        one with each call.
+        """Write a text in place of the older one of the two that are kept. `number` decides which
+        one is replaced, so it has to rise by one with each call.
         """
 
 

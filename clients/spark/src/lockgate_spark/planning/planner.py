@@ -184,8 +184,8 @@ class Planner:
     # -- inside --
 
     def _offer(self, look: Look) -> tuple[Draft[Key], PlanCeiling]:
-        """Make the draft of `look`: how far the query would get without its group. Report it to the
-        group, and return it with the group's ceiling.
+        """Make the draft of `look`: how far the query would read without its group. Report it to
+        the group, and return it with the group's ceiling.
         """
         self._look, drafted = look, draft(look)
         return drafted, self._exchange.ceiling(look, drafted)
@@ -215,7 +215,9 @@ class Planner:
         self.observer.planned(planned.plan, look.unread, drafted, context)
 
     def _record(self, planned: Planned) -> None:
-        """Add the plan to the process's history, if the query follows the ceiling of a group."""
+        """Add the plan to the history of this process (`lockgate_http.history`), if the query
+        follows the ceiling of a group.
+        """
         if self._membership is None or self._observes:
             return
         plan, source = planned.plan, self._membership.source

@@ -68,7 +68,9 @@ class Producers:
 
     @property
     def learns(self) -> bool:
-        """Whether bounds are learned. Otherwise `idle_timeout` is the bound of all splits."""
+        """Whether each split's lag bound is learned from its records. Otherwise `idle_timeout` is
+        the bound of all splits.
+        """
         return self._idle_timeout is None
 
     @property

@@ -43,8 +43,9 @@ _LOGGED_AGAIN_MS = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """For each split, the offset from which on no record is in danger (`safe_from`), looked up at
-    `asked_at` (wall clock in ms). `kept` has, by split, the logs that are bounded in size.
+    """One look-up of the records that Kafka is about to delete, made at `asked_at` (wall clock in
+    ms). `safe_from` has the first offset of each split that is not in danger. `kept` has, by split,
+    the logs that are bounded in size.
     """
 
     asked_at: int
@@ -71,8 +72,8 @@ class Retained(NamedTuple):
 
 
 def read_early(plan: Plan[Key], basis: PlanBasis) -> Plan[Key]:
-    """Return `plan`, extended by those records of its paused splits that are in danger, as far as
-    the sources' budgets allow.
+    """Return `plan`, extended by those records of its paused splits that Kafka is about to delete,
+    as far as the sources' budgets allow.
     """
     safe_from, ends, splits = basis.safe_from, basis.look.unread.ends, dict(plan.splits)
     left = {i: _left(plan, i, budget) for i, budget in basis.look.answers.budgets.items()}

@@ -131,8 +131,8 @@ class Slices:
 
     @property
     def replayed(self) -> BatchSlice | None:
-        """The slice of the checkpoint's last batch; None if it is not known. It is incomplete if
-        records of the batch were deleted after the batch was planned.
+        """The slice of the checkpoint's last batch; None if it is not known. The slice is marked as
+        incomplete if records of the batch were deleted after the batch was planned.
         """
         if self._last is not None and self._replayed is None:
             gone = tuple(

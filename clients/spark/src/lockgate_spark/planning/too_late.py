@@ -33,7 +33,7 @@ class _Late:
             plans.
         upto: Offset up to which late records were counted.
         count: Number of late records.
-        logged: The number in the last warning.
+        logged: Number of late records in the last warning.
         ended: Whether the split has caught up with Spark's watermark.
     """
 

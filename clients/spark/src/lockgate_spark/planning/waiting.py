@@ -17,17 +17,17 @@ from lockgate_spark.telemetry.waits import Wait, Waits, for_member, for_split, f
 
 
 def blocker(planned: Planned, producers: Producers) -> Key | None:
-    """Return the split for which the others wait, which is the one with the lowest partition
-    watermark. If the paused split with the oldest next record is stopped by a record ahead of the
-    clock, return the paused split instead. Return None without splits.
+    """Return the split for which the others wait: the one with the lowest partition watermark. If
+    the paused split with the oldest next record is stopped by a record ahead of the clock, return
+    the paused split instead. Return None without splits.
     """
     first = first_paused(planned.plan)
     return first[0] if first is not None and first[0] in producers.stopped else planned.basis.draft.slowest
 
 
 def see_wait(planned: Planned, waits: Waits, membership: Membership | None, producers: Producers, now: int) -> None:
-    """If the query waits after this plan, pass the wait to `waits`, otherwise pass None. `now` is
-    the wall-clock time in ms.
+    """Pass to `waits` the wait that follows the plan `planned`, or None if the query does not wait.
+    `now` is the wall-clock time in ms.
     """
     plan, wait = planned.plan, None
     if not planned.put_off:
@@ -91,8 +91,8 @@ def first_paused(plan: Plan[Key]) -> tuple[Key, int] | None:
 
 
 def _why(planned: Planned, producers: Producers, now: int) -> tuple[str, str] | None:
-    """Return the name of the split that the others wait for, and the reason; None if there is
-    none.
+    """Return the name of the split that the others wait for, and the reason; None if they wait for
+    no split.
     """
     key = blocker(planned, producers)
     return None if key is None else (names([key], planned.plan.splits)[key], producers.why(key, now))

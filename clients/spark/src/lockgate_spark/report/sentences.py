@@ -169,7 +169,9 @@ def names_of(found: Findings) -> dict[tuple[int, str], str]:
 
 
 def percent(part: int, whole: int) -> str:
-    """Return `part` of `whole` as a percentage, with one decimal if it needs one."""
+    """Return `part` of `whole` as a percentage, with one decimal if needed. A share below 0.1 % is
+    given as `under 0.1 %`.
+    """
     share = 100 * part / whole
     return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 
