@@ -35,8 +35,8 @@ from lockgate_spark.telemetry.waits import Waits
 log = logging.getLogger("lockgate")
 
 FILTERS: tuple[Filter, ...] = (window_aligned, read_early, put_off)
-"""The filters of a plan that was cut at the ceiling, in order. The last one may postpone the plan as
-a whole.
+"""The filters of a plan that was cut at the ceiling, in order. The last one may postpone the whole
+plan.
 """
 
 
