@@ -14,10 +14,11 @@ without changing the code. The conf is read when `align` is called.
 
 Values are text as in the code, such as `10 minutes`; `none` stands for None.
 
-With the server's extension, a stream can also be aligned by its own options, `lockgate.align` and
-`lockgate.<field>`. The conf overrides these options, as it overrides values in the code. A token is
-not an option, because Spark shows the options in a client's plan. Set the token in the session's
-conf, either for all coordinators or under a name that an option refers to:
+With the server's extension (the jar `lockgate-spark-server`), a stream can also be aligned by its
+own options, `lockgate.align` and `lockgate.<field>`. The conf overrides these options, as it
+overrides values in the code. A token is not an option, because Spark shows the options in a
+client's plan. Set the token in the session's conf, either for all coordinators or under a name that
+an option refers to:
 
     spark.lockgate.token.<name>        a token
     lockgate.coordinator.tokenName     the option with the name
@@ -86,18 +87,19 @@ class Conf(Protocol):
 
 
 def enabled(conf: Conf) -> bool:
-    """Return whether alignment is on. Raises `ConfigurationError` unless the value is true or
-    false.
+    """Return whether `spark.lockgate.enabled` is true, which is the default. Raises
+    `ConfigurationError` if its value is neither true nor false.
     """
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 
 
 def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | None:
-    """Return the alignment that a stream's options and its session's conf ask for; None if they ask
-    for none.
+    """Return the alignment that a stream's options and its session's conf ask for. Return None if
+    they ask for none, or if `spark.lockgate.enabled` is false.
 
     Names of options are case-insensitive. Raises `ConfigurationError` if an option is unknown, if a
-    value is invalid, or if a stream that is not aligned has options.
+    value is invalid, or if other options are set for a stream that neither has `lockgate.align` nor
+    is aligned by the conf.
     """
     if not enabled(conf):
         return None
@@ -188,10 +190,11 @@ def _switch(key: str, value: str) -> bool:
 
 
 def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
-    """Return `alignment` with the values of the conf in place of its own. Log a warning about
-    unknown keys.
+    """Return `alignment` with the values that the conf sets in place of its own. Log a warning
+    about unknown keys.
 
-    Raises `ConfigurationError` for an invalid value; the message names the keys.
+    Raises `ConfigurationError` if a value is invalid, or if the conf sets only a part of a
+    coordinator that the code does not have. The message names the keys.
     """
     _warn_of_unknown(conf)
     _ = ALIGN in conf and _switch(ALIGN, conf[ALIGN])  # goes without saying here, but is checked
@@ -246,7 +249,9 @@ def _warn_of_unknown(conf: Mapping[str, str]) -> None:
 
 
 def _near(key: str, known: Sequence[str]) -> str:
-    """Return a hint with the known names that resemble `key`, or with all of them."""
+    """Return a hint with the known names that resemble `key`, or with all known names if none
+    does.
+    """
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]
     return f"did you mean {' or '.join(meant)}?" if meant else f"the known names are {', '.join(known)}"

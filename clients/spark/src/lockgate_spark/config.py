@@ -64,9 +64,9 @@ class Alignment(Named):
             without lockgate.
         other_event_time: What to do if `withWatermark` is on another event time than the aligned
             one: `"refuse"` the query, or only `"warn"`.
-        late_rows: `"count"` the rows that Spark drops as late, `"keep"` them in a table that
-            `late_rows` reads, or `"ignore"` them. Default: `"count"` in observe mode, `"ignore"`
-            otherwise.
+        late_rows: `"count"` the rows that Spark drops as late, `"keep"` them in a table that the
+            function `late_rows` reads, or `"ignore"` them. Default: `"count"` in observe mode,
+            `"ignore"` otherwise.
         late_rows_path: Path of that table, which several queries may share. Default:
             `lockgate/late_rows` in the query's checkpoint.
         late_rows_topic: Kafka topic to which these rows are written as well, as JSON. It must exist
@@ -147,8 +147,9 @@ def bounds_of(alignment: Alignment) -> Bounds:
     """Return the planner's bounds, in ms.
 
     Without `max_out_of_orderness`, that bound is 0 until out-of-order records have been seen.
-    Without `idle_timeout`, each partition has its own bound, and the one returned here is only used
-    by gates and for closing windows. Raises `ConfigurationError` for invalid values.
+    Without `idle_timeout`, a plan has a bound for each partition; the returned default of one
+    minute is only used by gates and for closing windows. Raises `ConfigurationError` for invalid
+    values.
     """
     drift, idle, order = alignment.max_drift, alignment.idle_timeout, alignment.max_out_of_orderness
     drift_ms = milliseconds("Alignment(max_drift)", DEFAULT_MAX_DRIFT if drift is None else drift)

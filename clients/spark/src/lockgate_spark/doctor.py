@@ -14,7 +14,8 @@ from lockgate_spark.spark_lines import is_connect
 
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
-    """Check that the running Spark has each private member that lockgate uses, and return a table.
+    """Check that the running Spark has each private member that lockgate uses, and return the
+    findings. `print` shows them as a table.
 
     Run it first on a vendor's build, or on a version of Spark that was not tested. It starts no job
     and does not connect to Kafka. The table also shows whether Spark's Kafka connector is missing,

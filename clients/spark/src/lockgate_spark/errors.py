@@ -1,10 +1,10 @@
-"""Errors of the Spark client. `lockgate_http.errors` has the errors that it shares with other
-clients.
+"""Errors that only the Spark client raises. `lockgate_http.errors` has those that all clients
+share.
 
     lockgate_http.errors.AlignmentError
     ├── UnsupportedQuery         this DataFrame, session, Spark version or mode of execution
     │                            cannot be aligned
-    └── WaitedTooLong            the query was paused for longer than max_wait
+    └── WaitedTooLong            a run under AvailableNow was blocked for longer than max_wait
 """
 
 from lockgate_http.errors import AlignmentError
@@ -18,15 +18,15 @@ class UnsupportedQuery(AlignmentError):
 
 
 class WaitedTooLong(AlignmentError):
-    """Raised if a query was blocked for longer than `max_wait`."""
+    """Raised if a run under `Trigger.AvailableNow` was blocked for longer than `max_wait`."""
 
 
 class Stopped(Exception):
     """Raised if `query.stop()` was called while lockgate waited in a call from Spark.
 
-    Spark then does not commit the batch, and ends the query without an error. It recognises a stop
-    by py4j's text for an InterruptedException, so this error has the same text. py4j's own error
-    cannot be used, because its text contains a Java stack trace: on such a long text, Spark's
+    Spark then does not commit the batch, and ends the query without an error. Spark recognises a
+    stop by py4j's text for an InterruptedException, so this error has the same text. py4j's own
+    error cannot be used, because its text contains a Java stack trace: on such a long text, Spark's
     regular expression (`StreamExecution.PROXY_ERROR`) overflows the stack.
     """
 

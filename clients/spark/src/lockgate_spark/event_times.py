@@ -12,7 +12,8 @@ TIME = "__lockgate_event_time"
 @dataclass(frozen=True, slots=True)
 class Credible:
     """The range of credible event times (ms), from `earliest` to `latest` inclusive. Alignment
-    ignores all other records. Kafka's -1, for a record without a timestamp, is never credible.
+    ignores records with other event times. Kafka's -1, for a record without a timestamp, is never
+    credible.
     """
 
     earliest: int = 0

@@ -70,8 +70,9 @@ def gate(fn: Work, event_time: str | None = None, alignment: Alignment | None = 
 
 
 def _checked(event_time: str | None, alignment: Alignment) -> Alignment:
-    """Return the alignment with `event_time` set. Raise `ConfigurationError` if it sets another
-    event time, or options that a gate cannot fulfil because it does not plan the batches.
+    """Return the alignment with `event_time` set, or unchanged if `event_time` is None. Raise
+    `ConfigurationError` if the alignment has another event time, or options that a gate cannot
+    fulfil because it does not plan the batches.
     """
     if alignment.slice is not None:
         raise ConfigurationError(

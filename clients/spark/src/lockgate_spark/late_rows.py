@@ -25,20 +25,21 @@ COLUMNS = (
 def late_rows(query: Any) -> DataFrame:
     """Return the rows that Spark has dropped as late, as `Alignment(late_rows="keep")` wrote them.
 
-    A row names the record by `topic`, `partition` and `offset`, with its `event_time`, the
-    `operator` that dropped it, the `watermark` that it was behind, the `batch_id`, and the id of
-    the `query`.
+    Each row has the `topic`, `partition`, `offset` and `event_time` of the dropped record, the
+    `operator` that dropped it, the `batch_id` and the `watermark` of its batch, and the id of the
+    `query`.
 
     Examples:
         >>> lockgate_spark.late_rows(query).groupBy("topic", "partition").count().show()
 
     Args:
         query: The `StreamingQuery`, the path of the table, or a DataFrame that reads the topic
-            `late_rows_topic` from Kafka. A row that is in the topic twice is returned once, except
-            by a streaming DataFrame.
+            `late_rows_topic` from Kafka. A row that is in the topic twice is returned once, unless
+            the DataFrame is a streaming one.
 
     Raises:
-        UnsupportedQuery: The query keeps no late rows, or has ended long ago: give the path then.
+        UnsupportedQuery: `query` is of another type, keeps no late rows, or ended so long ago that
+            its table is no longer known. In the last case, give the path of the table.
 
     """
     if isinstance(query, str):
@@ -60,8 +61,8 @@ def late_rows(query: Any) -> DataFrame:
 
 
 def path_of(query_id: str) -> str | None:
-    """Return the path of the table in which a query of this process keeps its late rows; None if it
-    keeps none.
+    """Return the path of the table in which a query of this process keeps its late rows; None if
+    the query keeps none, or if its last run is no longer in the registry `running`.
     """
     run = running.of_query(AlignedRun, query_id) or running.ended(AlignedRun, query_id)
     return None if run is None or run.kept is None else run.kept.path
@@ -83,8 +84,8 @@ def replay(late: DataFrame, options: Mapping[str, str]) -> DataFrame:
 
     Args:
         late: What `late_rows` returns, or a part of it.
-        options: The options of Kafka's source that say how to connect and read, as in the query.
-            Topics and offsets come from `late`.
+        options: The options with which Spark connects to Kafka and reads, as in the query. Topics
+            and offsets come from `late`.
 
     """
     wanted = late.select("topic", "partition", "offset").distinct()

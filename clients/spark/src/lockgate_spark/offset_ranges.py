@@ -60,9 +60,9 @@ def records(spark: SparkSession, options: Mapping[str, str], ranges: Iterable[Ra
 
 
 def rounds(ranges: Iterable[Range]) -> list[list[Range]]:
-    """Return at most 8 lists that together contain these ranges, with at most one range for each
-    partition in a list. If a partition has more ranges, those with the smallest gaps between them
-    are merged.
+    """Divide the ranges among at most 8 reads, and return a list of ranges for each read. A list
+    has at most one range for a partition, as `records` requires. If a partition has more than 8
+    ranges, those with the smallest gaps between them are merged.
     """
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
     for each in sorted(ranges):

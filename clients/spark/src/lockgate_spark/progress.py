@@ -9,11 +9,13 @@ from lockgate_spark.spark_lines import is_connect
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch` to the coordinator from Spark's executors, while it runs.
+    """Report the progress of `batch` to the coordinator from Spark's executors, while the batch
+    runs.
 
     Call it in foreachBatch before a long action, so that the group does not wait for the whole
-    batch. If a report fails, a warning is logged and the batch continues. If Spark's conf switches
-    alignment off, the call does nothing.
+    batch. If a report fails, a warning is logged and the batch continues. The call does nothing in
+    observe mode, if Spark's conf switches alignment off, if Spark replays the batch from the
+    checkpoint, or if the coordinator is away.
 
     Args:
         batch: The batch, with Kafka's columns `topic`, `partition` and `offset` and the columns

@@ -1,7 +1,7 @@
-"""The differences between Spark 3.5 and Spark 4 in a classic session.
+"""Functions that hide the differences between Spark 3.5 and Spark 4 in a classic session, so that
+other modules need not distinguish between these versions.
 
-While a query runs, all other modules use members that every supported version of Spark has. This
-module does not import py4j, because a Spark Connect client imports it, too.
+This module does not import py4j, because a Spark Connect client imports this module, too.
 """
 
 from collections.abc import Mapping
@@ -32,12 +32,16 @@ def column_of(jvm: Any, expression: Any) -> Any:
 
 
 def session_of(execution: Any) -> Any:
-    """Return the Java session in which a run executes its batches."""
+    """Return the Java session in which a run executes its batches. `execution` is the run's
+    `StreamExecution`.
+    """
     return _field(execution, "sparkSessionForStream") if SPARK_3 else execution.sparkSessionForStream()
 
 
 def start_offsets(execution: Any) -> Any:
-    """Return the offsets at which a run's next batch starts, for each source."""
+    """Return the offsets at which a run's next batch starts, for each source. `execution` is the
+    run's `StreamExecution`.
+    """
     return execution.committedOffsets() if SPARK_3 else execution.getStartOffsetsOfLatestBatch()
 
 

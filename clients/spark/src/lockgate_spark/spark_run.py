@@ -24,7 +24,9 @@ class SparkRun(Protocol):
 
     @property
     def available_now(self) -> bool:
-        """Whether the run ends once it has read all that existed at its start."""
+        """Whether the run's trigger is AvailableNow: the run ends once it has read all records that
+        existed at its start.
+        """
 
     @property
     def interval_s(self) -> float:

@@ -133,7 +133,7 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
 
 
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
-    """Return the status of a query that waits; None if it does not."""
+    """Return the status of a query that waits; None if the query does not wait."""
     present = of.present
     if present is None:
         return None

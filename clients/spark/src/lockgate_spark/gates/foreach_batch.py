@@ -50,8 +50,8 @@ def _session_of(batch: Any) -> Any:
 
 @contextmanager
 def _log_errors_briefly() -> Iterator[None]:
-    """Log one of lockgate's errors as one sentence, and raise it again. Spark itself shows the
-    error only later, below Python's traceback.
+    """Log an error of lockgate in the `with` block as one sentence, and raise it again. Spark
+    itself shows the error only later, below Python's traceback.
     """
     try:
         yield
@@ -124,7 +124,7 @@ class GatedFunction(_WithEventTimes):
 class ObservedFunction(_WithEventTimes):
     """Passes each batch on at once, and logs whether a gate would have delayed it.
 
-    It logs the first batch that would have to wait, and the first one after it that would not. It
+    It logs the first batch that would have to wait, then the next one that would not, and so on. It
     does not join the group, because a reader that reports would make other queries wait.
     """
 
@@ -172,8 +172,8 @@ class ObservedFunction(_WithEventTimes):
 
 @atexit.register
 def _see_out() -> None:
-    """Wait for the last report of each gate whose run has ended, before the process ends. A script
-    may end right after its query.
+    """Wait for the last report of each gate whose run has ended, before the process ends.
+    Otherwise, the report would be lost in a script that ends right after its query.
     """
     for gate in running.all_of(Gate):
         gate.see_out()

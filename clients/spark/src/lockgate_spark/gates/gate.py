@@ -61,7 +61,7 @@ class Gate:
 
     @property
     def closed(self) -> bool:
-        """Whether the run has ended and its end was reported to the group."""
+        """Whether the run has ended and `close` is done."""
         return self._closed.is_set()
 
     def admit(self, span: Span | None, step: Callable[[], None], batch_id: int = 0) -> None:
@@ -94,7 +94,7 @@ class Gate:
 
     def done(self) -> None:
         """Report to the group that the batch passed on last was processed. An error is only logged;
-        if it persists, the next batch raises it.
+        if it persists, `admit` raises it for the next batch.
         """
         with self._lock:
             self._busy = False
@@ -125,10 +125,12 @@ class Gate:
         self.close(failed)
 
     def close(self, failed: bool) -> None:
-        """Close the gate, and report to the group that its reader is finished. Under AvailableNow,
-        `Coordinator(park)` parks the reader until the query's next run instead.
+        """Close the gate, and report to the group that its reader is finished. Under AvailableNow
+        with `Coordinator(park=…)`, the reader is parked instead: the group waits for the query's
+        next run, but at most for the time `park`.
 
-        If the run has failed, nothing is reported, and the reader keeps its lease for the restart.
+        If the run has `failed`, nothing is reported, and the reader keeps its lease for the
+        restart.
         """
         self.waits.close()
         with self._lock:
@@ -139,8 +141,8 @@ class Gate:
         self._closed.set()
 
     def see_out(self) -> None:
-        """If the run has ended, wait until this was reported to the group, for at most
-        `_LAST_WORD_S` seconds. If the run goes on, return at once.
+        """If the run has ended, wait until the gate is closed, for at most `_LAST_WORD_S` seconds.
+        If the run continues, return at once.
         """
         if not self.closed and self.run.ends_within(0):
             self._closed.wait(_LAST_WORD_S)
