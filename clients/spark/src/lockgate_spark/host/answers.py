@@ -1,4 +1,4 @@
-"""The host's answers to Spark. It aligns streams, and plans the batches of each run.
+"""The host's answers to Spark, by which the host aligns streams and plans the batches of each run.
 
 A stream's table in the JVM stores the options and the conf with which it was aligned, and the
 objects that its plan needs. Therefore a new host can continue where another one has ended.
@@ -39,14 +39,15 @@ class HostAnswers(JavaCallback):
         """
 
     def align(self, relation: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that reads the Kafka source of `relation` aligned; None if `options` and
-        `conf` do not ask for alignment.
+        """Return `relation`, the plan of a Kafka source, with an aligned source in its place.
+        Return None if the stream's `options` and the session's `conf` do not ask for alignment.
         """
         return self._aligned(relation, options, conf, session)
 
     def table(self, table: Any, options: Any, conf: Any, session: Any) -> Any:
-        """Return an aligned table in place of Spark's Kafka table `table`; None if `options` and
-        `conf` do not ask for alignment. Unlike `align`, this method needs no plan.
+        """Return an aligned table in place of Spark's Kafka table `table`; None if the stream's
+        `options` and the session's `conf` do not ask for alignment. Unlike `align`, this method
+        needs no plan.
         """
         alignment = asked(dict(options), dict(conf))
         if alignment is None:
@@ -58,9 +59,10 @@ class HostAnswers(JavaCallback):
         return self._java.table(table, options, conf, session).proxy()
 
     def hint(self, question: str, given: str, plan: Any, conf: Any, session: Any) -> Any:
-        """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint.
-        Depending on `question`, the new plan reads an aligned source, the rows' event times, or the
-        answer as JSON. `given` has the arguments of `question` as JSON.
+        """Return the plan that replaces `plan`, which is the plan of a DataFrame with a hint. For
+        the `question` "align", the new plan reads aligned sources. For "times", it reads the event
+        times of the rows, and for any other question, the answer as JSON. `given` has the arguments
+        of the question as JSON.
         """
         if question == "align":
             return self._realigned(plan, json.loads(given), conf, session)
@@ -108,7 +110,9 @@ class HostAnswers(JavaCallback):
     def open(
         self, stand_in: Any, java: Any, checkpoint: str, table: Any, options: Any, ends_fixed_at: int | None, kept: Any
     ) -> Stream:
-        """Open a stream of a run. Spark calls `stand_in` in place of its own stream `java`.
+        """Open the stream of one source in a run, and return it. Spark calls `stand_in` in place of
+        its own stream `java`. `table` is the source's aligned table, and `options` are the options
+        of Spark's source.
 
         `ends_fixed_at` is the time (ms) at which `availableNow` fixed the source's ends, if another
         host did this. `kept` is a Java map of the run, which outlives this process.

@@ -21,8 +21,8 @@ def answer_to(question: str, given: Mapping[str, Any], spark: Any, plan: Any) ->
     """Return the answer to `question` as a value for JSON. `given` holds the question's arguments.
     A Connect client asks by a hint in a DataFrame, and `plan` is the plan of that DataFrame.
 
-    Raises `UnsupportedQuery` for a question that only another version of lockgate asks, and for
-    `query` if `plan` reads no batch of a running query.
+    Raises `UnsupportedQuery` for a question that only another version of lockgate asks, and for the
+    question "query" if `plan` reads no batch of a running query.
     """
     if question == "hello":
         return __version__

@@ -19,8 +19,8 @@ from lockgate_spark.spark_lines import settings_of
 
 
 def align_all(dfs: Sequence[DataFrame], alignment: Alignment) -> list[DataFrame]:
-    """Return aligned copies of the streaming DataFrames `dfs` of a classic session. It implements
-    the public `align_all`.
+    """Return aligned copies of the streaming DataFrames `dfs` of a classic session. This function
+    implements the public `align_all`, and raises the same errors.
     """
     for df in dfs:
         _check(df)

@@ -85,8 +85,9 @@ class DroppedRows:
         return rows.withColumn("watermark", F.timestamp_millis(F.lit(self._run.late_below_in(batch))))
 
     def counts(self, batch: int) -> list[Row]:
-        """Return a row for each source, topic and partition with dropped rows in `batch`. `rows` is
-        the number of records whose rows were dropped, and `oldest` their lowest event time (ms).
+        """Return a row for each source, topic and partition with dropped rows in `batch`. In each
+        row, `rows` is the number of records whose rows were dropped, and `oldest` is the lowest
+        event time (ms) of these records.
         """
         late = self._late(batch)
         if not late:

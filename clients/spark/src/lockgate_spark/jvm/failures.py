@@ -119,7 +119,7 @@ class Selected:
 
         It is `KafkaFailed` for an error of Kafka's client, `ConfigurationError` for an error caused
         by the value of an option, and `error` itself otherwise. `topics` is a function that returns
-        the brokers' topics.
+        the brokers' topics, for the message about a missing topic; None if they cannot be listed.
         """
         java = None if isinstance(error, AlignmentError) else java_cause(error)
         if java is None:

@@ -75,7 +75,8 @@ class KeptRows:
 
     def take(self) -> None:
         """Write the late rows of the last batch. Call this after each batch. Raises `KafkaFailed`
-        if the rows cannot be published to the topic.
+        if the rows cannot be published to the topic, and `OSError` if the batch's folder cannot be
+        renamed.
         """
         batch = self._run.last_batch()
         if batch is None or batch == self._done:

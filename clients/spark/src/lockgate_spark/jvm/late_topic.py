@@ -60,8 +60,8 @@ class LateTopic:
         return topic
 
     def publish(self, rows: DataFrame) -> None:
-        """Write each row as a JSON object with the record's topic and partition as its key. Raises
-        `KafkaFailed` if Kafka does not take all of them.
+        """Write each row to the topic, as a JSON object. The Kafka key is the topic and partition
+        from which the late record was read. Raises `KafkaFailed` if Kafka does not accept all rows.
         """
         columns = F.concat_ws("-", "topic", "partition").alias("key"), F.to_json(F.struct("*"), _TIMES).alias("value")
         ordered = rows.coalesce(1).sortWithinPartitions("topic", "partition", "offset").select(*columns)

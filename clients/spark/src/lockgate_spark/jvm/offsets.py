@@ -83,7 +83,8 @@ class SourceOffsets:
 
 def metadata(entry: Any) -> Any | None:
     """Return the metadata of a batch from its entry in the offset log; None if there is none. The
-    field's name depends on the version of Spark, so it is read by its position.
+    name of the field with the metadata depends on the version of Spark, so the field is read by its
+    position.
     """
     element = entry.productElement(1)
     return element if class_name(entry) == "OffsetMap" else option(element)

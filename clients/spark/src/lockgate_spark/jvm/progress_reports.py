@@ -43,8 +43,8 @@ Reader = tuple[int, int]
 
 
 def report_progress(batch: DataFrame) -> None:
-    """Report the progress of `batch` to the coordinator. It implements the public
-    `report_progress`.
+    """Report the progress of `batch` to the coordinator. This function implements the public
+    `report_progress`, and raises the same errors.
     """
     aligned = aligned_run_of(batch)
     if not enabled(batch.sparkSession.conf) or (aligned is not None and aligned.alignment.mode == "observe"):
@@ -110,8 +110,9 @@ def _in_ms(batch: DataFrame, event_time: object | None) -> Column:
 
 
 def _readers(membership: Membership, view: BatchAlignment) -> dict[str, Reader]:
-    """Return the reader of each split. A split that two sources of the query read is left out,
-    because its rows do not show which of them has read it.
+    """Return the reader of each split. A split is left out if its reader is not registered, or if
+    two sources of the query read the split, because its rows do not show which source has read
+    them.
     """
     times = Counter(each.partition for each in view.partitions)
     sources = {each.source for each in view.partitions}
@@ -158,7 +159,7 @@ def _sender(
 
 def _sent(aligned: AlignedRun, rows: DataFrame, send: Callable[[Iterable[Any]], Iterator[str]]) -> str | None:
     """Run the Spark job that sends the reports. Return the first error message; None if the
-    coordinator has accepted all reports.
+    coordinator has accepted all reports. Raises `Stopped` if the query was stopped.
     """
     try:
         with stoppable(aligned.run):

@@ -2,11 +2,11 @@
 
 A run is found by the checkpoint of a source that it opens, or by a batch that it has planned.
 
-Spark also stores the query's id in local properties of the thread that runs it. Python can read
-them only if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default), because py4j
-then runs a callback on the same thread. Without pinning, and on threads that a user has started
-inside foreachBatch, the batch's session identifies the run, since Spark makes a session for each
-run.
+Spark also stores the query's id in the local properties of the query's thread. Python can read
+these properties only if its threads are pinned to the JVM's (`PYSPARK_PIN_THREAD`, the default),
+because py4j then runs a callback on the same thread. Without pinning, and on threads that a user
+has started inside foreachBatch, the batch's session identifies the run, since Spark makes a session
+for each run.
 """
 
 import json
@@ -75,8 +75,8 @@ class QueryRun:
         """Return the run that opens the source with this `checkpoint`. `spark` may be any session
         of the application.
 
-        Raises `UnsupportedQuery` if there is none, or if Spark runs it in a way that cannot be
-        aligned.
+        Raises `UnsupportedQuery` if no run has this checkpoint, or if Spark executes the run in a
+        way that cannot be aligned.
         """
         root = checkpoint.rpartition("/sources/")[0]
         execution = _running(spark, lambda one: str(one.resolvedCheckpointRoot()) == root)
@@ -105,7 +105,8 @@ class QueryRun:
 
     @classmethod
     def of_plan(cls, spark: Any, plan: Any) -> "QueryRun | None":
-        """Return the run of the batch that the logical plan `plan` reads; None if it reads none.
+        """Return the run of the batch that the logical plan `plan` reads; None if the plan reads no
+        batch of a running query.
 
         Spark Connect needs this method, because a client sees the batch in another session than the
         run's.
@@ -226,8 +227,8 @@ class QueryRun:
         return None if end is None else parse(end.json())
 
     def index_of(self, stream: Any) -> int | None:
-        """Return the index of the source that `stream`, a stream in the plan, reads; None if it is
-        not aligned.
+        """Return the index of the source that `stream`, a stream in the plan, reads; None if the
+        source is not aligned.
         """
         aligned = self.jvm.java.lang.reflect.Proxy.isProxyClass(stream.getClass())
         return self._sources.index(stream) if aligned else None
@@ -301,8 +302,8 @@ def _state_operator(java: Any, join_stores: int) -> StateOperator:
 
 
 def query_id_of(batch: Any) -> str | None:
-    """Return Spark's id of the query that `batch` belongs to, inside its foreachBatch function;
-    None for any other DataFrame.
+    """Return Spark's id of the query that has passed `batch` to its foreachBatch function. Return
+    None if `batch` does not come from a running query.
     """
     spark = batch.sparkSession
     query_id = spark.sparkContext.getLocalProperty(QUERY_ID)

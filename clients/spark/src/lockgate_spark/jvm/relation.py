@@ -19,7 +19,7 @@ Bare = Callable[[Any], Any]
 def with_tables(df: DataFrame, gateway: Any, decorate: Decorate) -> DataFrame:
     """Return `df` with an aligned table in place of each Kafka source's table.
 
-    Raises `UnsupportedQuery` if `df` has a stream that is not read from Kafka, or is aligned
+    Raises `UnsupportedQuery` if `df` has a stream that is not read from Kafka, or that is aligned
     already.
     """
     plan = rewritten(df._jdf.queryExecution().analyzed(), gateway, decorate)

@@ -41,18 +41,20 @@ class JavaCallback:
         return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
 
     def is_stopped(self) -> bool:
-        """Return whether the query was stopped. If so, an error is assumed to come from the
-        stop.
+        """Return whether the query was stopped; False unless a subclass overrides this method. If
+        so, an error is assumed to come from the stop.
         """
         return False
 
     def explained(self, error: Exception) -> Exception:
-        """Return the error that explains `error` best to the user."""
+        """Return the error that explains `error` best to the user: `error` itself, unless a
+        subclass overrides this method.
+        """
         return error
 
     def because(self, cause: Any) -> None:
-        """Pass the Java error `cause` to the Java half. It becomes the cause of the error that the
-        current call of `apply` returns.
+        """Pass the Java error `cause` to the Java half, as the cause of the error that the current
+        call of `apply` returns. Do nothing in a class without a Java half.
         """
 
     def _told(self, method: str, error: Exception) -> str:
@@ -85,11 +87,12 @@ class JavaCallback:
 
 
 class SparkProxy(JavaCallback):
-    """A proxy for Spark's object `java`. The proxy implements the Java interfaces `INTERFACES` and
-    answers the methods in `ANSWERS`; `java` answers all others.
+    """A proxy for `java`, an object of Spark. The proxy implements the Java interfaces
+    `INTERFACES`. Python answers the methods in `ANSWERS`, and `java` answers all others.
 
-    `stand_in` is the Java half, if it exists already and calls this object. `tasks` is a Java
-    function that changes the tasks that Spark has planned for a batch.
+    `stand_in` is an existing Java half that passes its calls to this object; if it is None, a new
+    Java half is made. `tasks` is a Java function for the new half, which changes the tasks that
+    Spark has planned for a batch.
     """
 
     ANSWERS: ClassVar[tuple[str, ...]] = ()

@@ -113,8 +113,8 @@ class Scan(SparkProxy):
 
 
 class Stream(SparkProxy):
-    """A proxy for the stream of one source in one run of a query. Plans use it as their
-    `Source`.
+    """A proxy for the stream of one source in one run of a query. It implements
+    `logs.unread.Source`, the protocol through which plans read a source.
     """
 
     ANSWERS = ("initialOffset", "latestOffset", "prepareForTriggerAvailableNow", "metrics", "stop")

@@ -1,9 +1,10 @@
 """The event time that a source's logs had reached before the offsets at which the query begins to
 read. Windows that begin at or below that time may have records that the query does not read.
 
-In each split, the last record before the position gives that time: no earlier record, deleted or
-not, is more than `disorder` above it. The thousand offsets before the position are inspected as
-well, in case records are further out of order than the user has promised.
+In each split, the last record before the position (the offset at which the query begins) gives that
+time: no earlier record, deleted or not, is above it by more than the out-of-orderness. The thousand
+offsets before the position are inspected as well, in case records are further out of order than the
+user has promised.
 """
 
 from collections.abc import Callable
@@ -23,8 +24,9 @@ def highest_before(
     a position is above the highest of these times by more than `disorder` (ms).
 
     The time is None if the log has no credible record before the position. A split is left out if
-    its last credible record lies too far back. To save reads, `round_up` may replace an event time
-    by a later one that means the same to the caller, such as the end of its window.
+    its last credible record lies more than `crossing.FURTHEST_BACK` offsets before the position. To
+    save reads, `round_up` may replace an event time by a later one that means the same to the
+    caller, such as the end of its window. `begins` has the first offset of each log.
     """
     tails = {split: Tail(position) for split, position in positions.items()}
     while open_ := {split: tail for split, tail in tails.items() if not tail.done and tail.blank > begins[split]}:

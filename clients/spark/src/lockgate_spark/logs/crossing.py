@@ -72,8 +72,8 @@ class Reading(NamedTuple):
 
     def head(self) -> Head | None:
         """Return the first credible record; None if there is none. If records were skipped before
-        it, the result has the offset of the first skipped one, because they are read together with
-        it.
+        it, the result has the offset of the first skipped record, because a batch reads skipped
+        records together with the next credible one.
         """
         if self.found is None or self.first_passed is None:
             return self.found
@@ -140,8 +140,8 @@ class Crossing:
         return self.low + min(width - 1, max(0, ahead))
 
     def _ahead_by_pace(self) -> int | None:
-        """Return how many offsets beyond `low` the log passes the event time if it continues to
-        grow at `pace`; None if this is not known.
+        """Return the number of offsets from `low` to the point at which the log passes the event
+        time if it continues to grow at `pace`. Return None if `pace` or `below` is not known.
         """
         if self.below is None or self.pace is None:
             return None

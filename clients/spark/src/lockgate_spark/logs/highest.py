@@ -10,8 +10,8 @@ nothing else is requested. Otherwise, these records are read:
 
 * if the time of a claim is above all event times read so far, the record at its offset, together
   with the records just before the end;
-* if there is no record at that offset, or no claim, the last record below the end (`Tail`), once
-  for each end.
+* if there is no record at that offset, or no claim, the last record below the end (`Tail`). This
+  search is made once for each end.
 
 The result may be too low, by at most the out-of-orderness of the records between the reads. Then
 other partitions wait longer, and nothing is lost. The result is never too high.
@@ -47,7 +47,7 @@ class Highest:
 
     def name(self, head: Head | None) -> None:
         """Set the result of the last look-up of the highest timestamp. `head` may lie at or beyond
-        the end, and need not be a record.
+        the end, and need not be a record; it is None if the look-up has returned nothing.
         """
         self._named = head
 
@@ -95,8 +95,11 @@ class Highest:
         return self.record is None or head.event_time > self.record.event_time
 
     def claim(self, end: int) -> int | None:
-        """Return the offset from which to read, to check the claim and to see the records close to
-        the end. Return None if there is no claim to check.
+        """Return the offset at which to start the read that checks the claim. Return None if there
+        is no claim to check.
+
+        The read ends at `end`. It may start before the claim, so that it also shows the last
+        records below `end`.
         """
         if self._claim is None:
             return None

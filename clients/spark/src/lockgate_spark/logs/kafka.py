@@ -131,8 +131,10 @@ class KafkaSplitLog:
         return EndsAsked(now, found, uncommitted)
 
     def note_ends(self, asked: EndsAsked, positions: Offsets, fixed_at: int | None = None) -> None:
-        """Update what is known about each split from the broker's end offsets. This includes
-        `known_until`, the time (ms) up to which all appends to the split are below its end.
+        """Update two times (ms) of each split from the broker's end offsets: `caught_up_since`, the
+        time since which the position has been at the end, and `known_until`, the time up to which
+        all appends to the split are below its end. Also set the end of the log in the split's
+        `highest`.
 
         If the source reads only committed records, `asked.ends` exclude open transactions. Under
         Trigger.AvailableNow, they also exclude records that were appended after the ends were
@@ -180,7 +182,9 @@ class KafkaSplitLog:
         return {split: head for split, head in met.items() if head is not None and head.offset < ends[split]}
 
     def heads(self, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return the first unread record of each split."""
+        """Return the first unread record of each split. Splits in which no credible unread record
+        was found are left out.
+        """
         open_splits = [split for split in self.requests.order if positions[split] < ends[split]]
         unknown = [split for split in open_splits if not self._remembers(split, positions[split], ends[split])]
         if unknown:
@@ -197,7 +201,8 @@ class KafkaSplitLog:
         return heads
 
     def first_after(self, event_time: int, positions: Offsets, ends: Offsets) -> dict[str, Head]:
-        """Return, for each split, the first unread record above `event_time` (ms).
+        """Return, for each split, the first unread record above `event_time` (ms). Splits without
+        one are left out.
 
         This also needs the first unread record of each split. These records are requested, unless
         the last call of `heads` was for the same positions and ends.
@@ -360,8 +365,8 @@ class KafkaSplitLog:
         return {split: crossing.above for split, crossing in crossings.items() if crossing.above is not None}
 
     def find(self, credible: Credible, ranges: Mapping[str, tuple[int, int]]) -> dict[str, Reading]:
-        """Return the reading of the first record in each range of offsets whose event time is
-        `credible`. The readings are not kept in `learned`.
+        """Return, for each range of offsets, the reading of the first record whose event time is in
+        the range `credible`. The readings are not kept in `learned`.
         """
         self.requests.set_credible(credible)
         try:

@@ -47,13 +47,15 @@ class TopicConfigs:
             self._ask(new, requests, now)
 
     def current(self, requests: KafkaRequests, now: int) -> Mapping[str, TopicConfig]:
-        """Return the configurations by topic. They are at most a few minutes old."""
+        """Return the configurations by topic, at most five minutes old. `now` is the wall clock in
+        ms.
+        """
         if now - self._asked_at > _GOOD_FOR_MS:
             self._ask(set(self._known), requests, now)
         return self._known
 
     def of(self, topic: str) -> TopicConfig:
-        """Return the last known configuration of a topic."""
+        """Return the last known configuration of a topic; one without limits if none is known."""
         return self._known.get(topic, TopicConfig())
 
     def _ask(self, topics: set[str], requests: KafkaRequests, now: int) -> None:

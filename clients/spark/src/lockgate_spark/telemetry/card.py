@@ -67,7 +67,8 @@ def bars(view: BatchAlignment) -> list[Bar]:
 def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
     """Return the table as HTML without scripts.
 
-    `title` and `sentence` are plain text. A line on the bars marks `max_drift_ms`.
+    `title` and `sentence` are plain text. The table shows the first `MOST_ROWS` bars of `drawn`. A
+    line on the bars marks `max_drift_ms`.
     """
     top = _top(drawn, max_drift_ms)
     rows = "".join(_row(bar, top, max_drift_ms) for bar in drawn[:MOST_ROWS])

@@ -82,5 +82,5 @@ def _reason(event_time: int, latest: int, future_bound: Duration | None, past_bo
 
 
 def bound(length: Duration | None) -> str:
-    """Return a bound as text, or "none"."""
+    """Return the bound `length` as text; "none" if it is None."""
     return "none" if length is None else spoken(milliseconds("bound", length))

@@ -30,7 +30,8 @@ class Observer:
         view: The view of the last plan; None before the first one.
         left_out: The count of records without a credible event time.
         dry_run: The comparison with Spark's own batches, in observe mode.
-        sees_watermark: Whether the query's watermarks use the aligned event times.
+        sees_watermark: Whether the query's watermarks use the aligned event times; True for a query
+            without watermarks.
     """
 
     def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:

@@ -107,8 +107,9 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. `what` is the beginning of the error
-    message.
+    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. The error message begins with
+    `what`, and ends with the readers that the group waits for according to `event`, the
+    coordinator's last event.
     """
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
@@ -233,7 +234,9 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """Return a sentence about `wait`, which has lasted `lasted_s` seconds so far."""
+    """Return a sentence that begins with `name` and says what `name` waits for, and why. The wait
+    has lasted `lasted_s` seconds so far.
+    """
     lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
