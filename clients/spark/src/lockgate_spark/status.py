@@ -20,7 +20,7 @@ from lockgate_spark.telemetry.waits import Waits
 
 
 class QueryState(str, Enum):
-    """State of a query."""
+    """The state of a query with respect to alignment."""
 
     STARTING = "starting"
     READING = "reading"
@@ -41,8 +41,9 @@ class AlignmentStatus:
         query: The query's name, or its id if it has no name.
         state: What the query is doing.
         sentence: The state in words, with what the query waits for and why.
-        waits_for: A partition, readers of the group, the person who paused the query, or the
-            coordinator; empty if the query does not wait.
+        waits_for: A partition, a whole window, readers of the group, the person who paused the
+            query, or the coordinator. Empty if the query does not wait, or if the readers are not
+            known.
         waits_since: Time (s since 1970) when the wait began; None if the query does not wait.
         max_drift: The allowed drift (ms); None until it is known.
         view: The query's latest plan; None before the first plan.

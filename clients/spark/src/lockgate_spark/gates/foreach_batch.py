@@ -36,8 +36,8 @@ Work = Callable[[DataFrame, int], object]
 
 
 def _session_of(batch: Any) -> Any:
-    """Return the module with the functions that a gate calls for the session of `batch`. There is
-    one for classic sessions and one for Spark Connect.
+    """Return the module with the functions that a gate calls for the session of `batch`:
+    `jvm.batch` for a classic session, and `gates.over_connect` for Spark Connect.
     """
     if is_connect(batch):
         from lockgate_spark.gates import over_connect

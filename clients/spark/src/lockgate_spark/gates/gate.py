@@ -68,9 +68,10 @@ class Gate:
         """Wait until a batch may be passed on. A batch without event times (`span` is None) does
         not wait.
 
-        `step` waits a moment, and raises an error to end the wait. `batch_id` is Spark's number of
-        the batch, for the log. Raises `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and
-        `WaitedTooLong` under AvailableNow.
+        `step` is called again and again while the batch waits. It sleeps for a moment, and raises
+        an error to end the wait. `batch_id` is Spark's number of the batch, for the log. Raises
+        `Fenced`, `CoordinatorRefused`, `CoordinatorUnavailable`, and `WaitedTooLong` under
+        AvailableNow.
         """
         began = self._now()
         with self._lock:

@@ -14,7 +14,8 @@ _MILLIS = {"timestamp": "unix_millis({})", "long": "{}"}
 
 def look(times: DataFrame, event_time: str, credible: Credible) -> tuple[Span | None, int]:
     """Return the range of a batch's credible event times, and the number of rows without a credible
-    event time. The range is None if no row has one. Spark computes both in one aggregate.
+    event time. The range is None if there are no such event times. Spark computes both in one
+    aggregate.
 
     `times` has only the column `TIME`, the result of the SQL expression `event_time`. Raises
     `ConfigurationError` if the expression is of another type than TIMESTAMP or BIGINT.

@@ -4,7 +4,8 @@ When a row reaches the operator that drops it, a projection has often removed it
 rows are not taken from the running batch. The records of the batch are read a second time, by the
 offsets in the checkpoint. They pass through the query's own optimised plan up to each operator that
 drops late rows (`LateInputs.java`). A row has been dropped if its event time there is at or below
-the batch's watermark. So it does not matter how often Spark has run a task.
+the batch's watermark. Unlike the counts in Spark's metrics, the result does not depend on how often
+Spark has run a task.
 """
 
 from collections.abc import Mapping

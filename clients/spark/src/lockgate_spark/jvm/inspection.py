@@ -117,7 +117,9 @@ def check_spark(spark: Any) -> None:
 
 
 def examine(spark: Any) -> Diagnosis:
-    """Look for all members of Spark in the JVM of a classic session, and return the findings."""
+    """Look in the JVM of a classic session for all members of Spark that lockgate uses, and return
+    the findings.
+    """
     jvm, classes = spark._jvm, _Classes(spark)
     scala = jvm.scala.util.Properties.versionNumberString()
     java = jvm.java.lang.System.getProperty("java.version")

@@ -1,4 +1,6 @@
-"""Two small text files in a query's checkpoint folder, on any file system that Spark supports."""
+"""Storage of a short text for a query's next run: two files in the query's checkpoint folder, on
+any file system that Spark supports.
+"""
 
 from typing import Any
 

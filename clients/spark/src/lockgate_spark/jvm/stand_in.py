@@ -41,8 +41,8 @@ class JavaCallback:
         return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
 
     def is_stopped(self) -> bool:
-        """Return whether the query was stopped; False unless a subclass overrides this method. If
-        so, an error is assumed to come from the stop.
+        """Return whether the query was stopped, so that errors are assumed to come from the stop.
+        The result is False unless a subclass overrides this method.
         """
         return False
 

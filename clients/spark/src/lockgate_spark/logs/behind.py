@@ -16,8 +16,9 @@ AT_LEAST = 1_000  # records behind each cut, whatever is promised
 
 
 def out_of_order(log: KafkaSplitLog, event_time: int, cuts: Offsets, ends: Offsets, disorder: int) -> set[str]:
-    """Return the splits that have a record below `event_time` (ms) after the end of the batch. A
-    split is also returned if its search gives up after `MOST_PASSED` records.
+    """Return the splits that have a record below `event_time` (the end of the window, in ms) after
+    the end of the batch. A split is also returned if its search gives up after `MOST_PASSED`
+    records.
 
     `cuts` maps each split to the offset at which its batch ends, and `ends` to the end of its log.
     Each log is assumed to be out of order by at most `disorder` (ms).

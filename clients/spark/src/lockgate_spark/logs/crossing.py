@@ -188,7 +188,7 @@ class Tail:
         return self.blank <= self.floor or (self.last is None and self._walked > FURTHEST_BACK)
 
     def probe(self) -> int:
-        """Return the offset from which to read next, up to `blank`."""
+        """Return the offset at which the next read starts. The read ends at `blank`."""
         return max(self.floor, self.blank - self.back) if self.last is None else (self.floor + self.blank) // 2
 
     def learn(self, at: int, reading: Reading) -> None:

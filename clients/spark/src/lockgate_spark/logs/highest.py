@@ -78,8 +78,9 @@ class Highest:
         self._judge(start, stop)
 
     def _judge(self, start: int, stop: int) -> None:
-        """Drop the claim if a record at least as high is known. Also drop it if it lies between the
-        offsets `start` and `stop`: all records there were read, so the claim is no record.
+        """Drop the claim if a record with the same or a higher event time is known. Also drop it if
+        its offset lies between `start` and `stop`: all records there were read, so the claim is no
+        record.
         """
         if self._claim is None:
             return
@@ -113,7 +114,7 @@ class Highest:
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
         """Return the search for the last record below `end`. Return None if this search was made
-        before, or if the last record or the highest one is known.
+        before for the same `end`, or if the last record or the highest one is known.
         """
         if self._tail_of == end or (
             self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)

@@ -42,8 +42,8 @@ class Points:
     _met: dict[int, tuple[Head, int]] = field(default_factory=dict)
 
     def add(self, head: Head) -> None:
-        """Add a credible record, and update `disorder`. If there are then more than `MOST`, remove
-        one.
+        """Add a credible record, and update `disorder`. If there are more than `MOST` records now,
+        remove one.
         """
         at = bisect_left(self._seen, head)
         if at < len(self._seen) and self._seen[at] == head:
@@ -56,7 +56,7 @@ class Points:
             self._thin()
 
     def _thin(self) -> None:
-        """Remove the point that is closest to its neighbours."""
+        """Remove the record whose two neighbours are closest to each other by offset."""
         del self._seen[min(range(1, MOST), key=lambda n: self._seen[n + 1].offset - self._seen[n - 1].offset)]
 
     def start(self, head: Head) -> None:

@@ -73,6 +73,9 @@ class Unread:
         """Ask every source for its ends, and return them with the positions. `starts` has the
         positions, and `now` is the wall clock (ms) before the requests. Plans consider only event
         times in the range `credible`.
+
+        Splits that were deleted are left out. A position beyond the end of its split is set back to
+        that end, because Spark decides whether this is an error (`failOnDataLoss`).
         """
         positions, ends, live_ends = {}, {}, {}
         for i, source in sources.items():

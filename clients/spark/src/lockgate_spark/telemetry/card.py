@@ -31,7 +31,8 @@ _COLOUR = "#3b82c4"
 @dataclass(frozen=True, slots=True)
 class Bar:
     """The row of one partition in the table. `drift_ms` is how far the partition's first unread
-    record is above the lowest one of the query; None if nothing is left to read.
+    record is above the lowest one of the query; None if nothing is left to read. `paused_s` is how
+    long the partition has been paused; None if it is not paused.
     """
 
     partition: str

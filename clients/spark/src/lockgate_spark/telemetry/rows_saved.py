@@ -116,8 +116,8 @@ class EventTimes:
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        """Forget all records before the last one at or below `offset`. The others are still needed
-        to interpolate.
+        """Forget all records before the last one at or below `offset`. The remaining records are
+        needed to interpolate.
         """
         before = max(0, bisect_right(self._offsets, offset) - 1)
         del self._offsets[:before], self._times[:before]

@@ -103,8 +103,9 @@ class BatchAlignment:
         out_of_orderness: How far out of order (ms) the plan expects records of one partition to be.
         behind: If a partition keeps the query behind the clock, a sentence that says by how much,
             which partition, and why. Empty otherwise.
-        rows_too_late: Number of offsets of this run that arrived below Spark's watermark because
-            their producer was later than observed before.
+        rows_too_late: Number of records in this run, counted by offsets, that were below Spark's
+            watermark: because their producer was later than observed before, or because a record
+            stamped ahead of the clock had stopped their partition.
         operator_pause: When and by whom the query was paused, if a person has paused it. None
             otherwise.
 
@@ -284,9 +285,9 @@ def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
     clock.
 
-    `known` is this duration if the partition was stopped before this plan, otherwise 0. If it stops
-    with this plan, the result is the time since the previous plan, because the record at which it
-    stops may have arrived right after that plan.
+    `known` is this duration if the partition was stopped before this plan, otherwise 0. If the
+    partition stops with this plan, the result is the time since the previous plan, because the
+    record at which it stops may have arrived right after that plan.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

@@ -44,7 +44,8 @@ class Wait:
     """One reason to wait.
 
     Attributes:
-        names: The name of a partition, the names of readers of the group, or the coordinator.
+        names: A partition, a whole window, readers of the group, the operator, or the coordinator;
+            empty if the readers are not known.
         what: The end of a sentence that begins with "waits for".
         why: A sentence that explains the wait.
         brief: Whether the wait ends by itself within seconds.
