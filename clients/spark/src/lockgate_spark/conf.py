@@ -59,8 +59,9 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the names of a dataclass's fields, by the key that sets the field. `coordinator` is
-    left out, because its own fields have keys.
+    """Return the field names of the dataclass `of`, by the key that sets the field. The keys begin
+    with `prefix`. The field `coordinator` is left out, because the fields of `Coordinator` have
+    keys of their own.
     """
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 

@@ -29,7 +29,7 @@ from lockgate_spark.spark_lines import session_of
 
 
 class KafkaSource(Source, Protocol):
-    """An aligned source of a query that Spark runs. `selected` has its options."""
+    """An aligned source of a query that Spark runs. `selected` has the source's options."""
 
     selected: Selected
 

@@ -19,7 +19,7 @@ class Members(NamedTuple):
             for it, `|` separates them.
         names: Names of the members; `|` separates the names of one member in different versions.
             Empty if only the class itself or its constructor is used.
-        needed_for: The feature that does not work without them.
+        needed_for: The feature that does not work without these members.
     """
 
     owner: str

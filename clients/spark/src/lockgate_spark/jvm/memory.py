@@ -29,7 +29,9 @@ class CheckpointMemory:
         return [self._text(path) for path in paths if self._files.exists(path)]
 
     def write(self, number: int, text: str) -> None:
-        """Write `text` to the first file if `number` is even, else to the second one."""
+        """Write `text` to the first file if `number` is even, else to the second one. If `number`
+        rises by one with each call, the files alternate.
+        """
         out = self._files.create(self._path(self._folder, self._names[number % 2]), True)
         try:
             out.write(text.encode())

@@ -34,7 +34,7 @@ class SourceOffsets:
 
     def started(self, source: int) -> Any | None:
         """Return the offsets at which the next batch of a source starts; None if the query has not
-        read it yet.
+        read the source yet.
         """
         stream = self._streams.get(source)
         return None if stream is None else option(start_offsets(self._execution).get(stream))

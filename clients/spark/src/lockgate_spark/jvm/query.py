@@ -64,7 +64,7 @@ _ANOTHER = "this way to run a query is unknown to this version of lockgate. Leav
 @dataclass(frozen=True)
 class QueryRun:
     """One run of one query. The protocols `planning.run.Run` and `report.run_report.ReportedRun`
-    document the members that have no text here.
+    document the members that have no docstring here.
     """
 
     execution: Any

@@ -64,8 +64,8 @@ class Highest:
         self._judge(*self._looked)
 
     def learn(self, start: int, reading: Reading) -> None:
-        """Update the highest record from a read that began at the offset `start`. Drop the claim if
-        the read has confirmed or refuted it.
+        """Update `record` from `reading`, the result of a read that began at the offset `start`.
+        Drop the claim if the read has confirmed or refuted it.
         """
         for head in reading.heads():
             self.record = head if self.record is None or head.event_time > self.record.event_time else self.record
@@ -114,7 +114,8 @@ class Highest:
 
     def tail(self, end: int, credible: Credible) -> Tail | None:
         """Return the search for the last record below `end`. Return None if this search was made
-        before for the same `end`, or if the last record or the highest one is known.
+        before for the same `end`, or if the last record or the one with the highest event time is
+        known already.
         """
         if self._tail_of == end or (
             self._is_below(end, credible) and self._named is not None and not self._is_above(self._named)
@@ -136,8 +137,8 @@ class Highest:
 
 
 def settle(splits: Mapping[str, Highest], ends: Mapping[str, int], credible: Credible, read: Read) -> None:
-    """Find the highest record below the end of each split, and store it in the split's `Highest`.
-    `read` is called only for records that are still unknown.
+    """Find the record with the highest event time below the end of each split, and store it in the
+    split's `Highest`. `read` is called only for records that are still unknown.
     """
     for split, known in splits.items():
         known.ends_at(ends[split], credible)

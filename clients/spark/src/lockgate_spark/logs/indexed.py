@@ -50,5 +50,5 @@ class IndexedSplitLog(KafkaSplitLog):
 
     def _ask_highest(self) -> None:
         """Do nothing, because Kafka cannot look up the highest event time in payloads. The event
-        time of the last record is used instead, or that of a higher record that lockgate has read.
+        time of the last record is used instead, or a higher one that lockgate has read.
         """

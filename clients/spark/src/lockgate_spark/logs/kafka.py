@@ -265,8 +265,8 @@ class KafkaSplitLog:
         return False
 
     def end_of_search(self, split: str, end: int) -> int:
-        """Return the offset at which a batch has to end in `split`: `end`, or an earlier offset at
-        which a read has given up without finding a credible record.
+        """Return the offset at which a batch has to end in `split` at the latest: `end`, or an
+        earlier offset at which a read has given up without finding a credible record.
         """
         learned = self.learned[split]
         nothing_found = learned.blank is not None and learned.head is not None and learned.head[1] is None

@@ -21,8 +21,8 @@ _KEYS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp
 
 
 class TopicConfig(NamedTuple):
-    """The age (ms) and the size of a partition (bytes) beyond which Kafka deletes records; None for
-    no limit.
+    """The age of a record (ms) and the size of a partition (bytes) beyond which Kafka deletes
+    records; None for no limit.
     """
 
     retention_ms: int | None = None

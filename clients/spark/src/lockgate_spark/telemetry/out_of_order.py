@@ -24,8 +24,8 @@ class OutOfOrder:
         than `allowed` (ms).
 
         `learned` is the measured out-of-orderness (ms) that the plans use; None if the user has set
-        one. It is logged when it has more than doubled. `steps` says how far (ms) a batch may go
-        beyond the lowest split, without this out-of-orderness and with it.
+        one. It is logged each time it has more than doubled. `steps` says how far (ms) a batch may
+        go beyond the split with the lowest watermark, without this out-of-orderness and with it.
         """
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned

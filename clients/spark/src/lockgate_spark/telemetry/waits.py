@@ -125,8 +125,8 @@ def operator(pause: SourcePause) -> str:
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
     """Return the wait for a partition of the query that may still bring older records.
 
-    `why` completes a sentence that begins with `split`, the name of the partition. Nothing above
-    `horizon` (ms) is read meanwhile. `brief` is as in `Wait`.
+    `why` completes a sentence that begins with `split`, the name of the partition. `horizon` is the
+    event time (ms) above which nothing is read meanwhile. `brief` is as in `Wait`.
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
