@@ -140,6 +140,17 @@ def test_a_broker_that_is_gone_at_the_end_leaves_no_lease_behind(url: str, topic
     assert a.jvm.closed
 
 
+def test_an_error_while_totals_are_logged_leaves_no_lease_behind(
+    url: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = SourceInMemory({"a-0": minutes(0)}).available_now(NOW_MS)
+    one = session(a, run=RunInMemory(available_now=True), membership=membership(url, topic))
+    one.latest_offset(0, {"a-0": 0}, None)
+    monkeypatch.setattr("lockgate_spark.telemetry.waits.Waits.close", lambda self: 1 / 0)
+    one.end()
+    assert state(url, topic) in ("parked", "finished")
+
+
 @pytest.mark.parametrize("catch_up", ["strict", "joint"])
 def test_query_that_has_read_all_reports_by_its_last_record(url: str, topic: str, catch_up: str) -> None:
     create(url, topic, max_drift_ms=10 * MINUTE, catch_up=catch_up)

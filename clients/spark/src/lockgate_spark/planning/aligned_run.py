@@ -285,10 +285,10 @@ class AlignedRun:
         if self._closed.is_set():
             return
         self._closed.set()
-        self._planner.sum_up()
         # An error in one of these must not skip the others: a lease that is kept alive would hold
         # the group for ever.
         for close in (
+            self._planner.sum_up,
             self._leave,
             self._finish_report,
             self._close_gauges,
