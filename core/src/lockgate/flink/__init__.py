@@ -1,7 +1,8 @@
 """Flink's event-time classes, with Flink's names, checked against traces of real Flink.
-`docs/internals/flink-parity.md` lists their rules, and `docs/internals/watermarks.md` explains
-them.
+`docs/internals/flink-parity.md` lists the rules of these classes, and
+`docs/internals/watermarks.md` explains the rules.
 
-`lockgate.wire`, `lockgate.enumerator` and the Python reader use the splits and their bytes. The
-Python reader also uses strategies and generators. The other classes are for comparison with Flink.
+`lockgate.wire`, `lockgate.enumerator` and the Python reader use the Kafka splits and their
+serializer. The Python reader also uses strategies, generators and checkpoints. All other classes
+exist only for the comparison with Flink.
 """

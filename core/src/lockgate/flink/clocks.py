@@ -1,7 +1,7 @@
 """Clocks and timers that are passed as arguments, since nothing in this package reads a wall clock.
 
-A `RelativeClock` counts nanoseconds since an arbitrary start. `ProcessingTime` counts milliseconds,
-and calls back at a set time. A `PausableClock` leaves out the time in which its owner could make no
+A `RelativeClock` counts nanoseconds since an arbitrary start. `ProcessingTime` also has the time in
+milliseconds, and timers. A `PausableClock` leaves out the time in which its owner could make no
 progress (Flink's `PausableRelativeClock`), so a split that alignment pauses, or a source under back
 pressure, does not become idle.
 """
@@ -16,30 +16,32 @@ TimerCallback = Callable[[int], None]
 
 
 class RelativeClock(Protocol):
-    """A clock. Only differences between its values have a meaning."""
+    """A clock that counts from an arbitrary start, for measuring how long something takes."""
 
     def relative_nanos(self) -> int:
-        """Return the time in nanoseconds."""
+        """Return the time since the start of this clock, in nanoseconds."""
 
 
 class Timer(Protocol):
-    """A handle to cancel a timer that was set."""
+    """A timer that was set and can be cancelled."""
 
     def cancel(self) -> None:
         """Stop the timer, so that it does not fire again. A second call changes nothing."""
 
 
 class ProcessingTime(RelativeClock, Protocol):
-    """The time now, and timers that call back at a set time (Flink's `ProcessingTimeService`)."""
+    """The processing time, and timers that follow it (Flink's `ProcessingTimeService`)."""
 
     def now_ms(self) -> int:
-        """Return the processing time in ms."""
+        """Return the current processing time in ms."""
 
     def set_timer(self, at_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` once, at `at_ms`, or soon if that time has passed."""
+        """Call `callback` once, at the processing time `at_ms`, or soon if that time has passed."""
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` every `period_ms`, for the first time after one period."""
+        """Call `callback` every `period_ms` until the returned timer is cancelled. The first call
+        comes after one period.
+        """
 
 
 class PausableClock:
@@ -56,7 +58,7 @@ class PausableClock:
         self._pauses = 0
 
     def relative_nanos(self) -> int:
-        """Return the time in nanoseconds without the time spent paused."""
+        """Return the time of `base` in nanoseconds, less the time that this clock spent paused."""
         now = self._paused_at if self._pauses else self._base.relative_nanos()
         return now - self._stood_still
 
@@ -65,7 +67,7 @@ class PausableClock:
         return self._pauses > 0
 
     def pause(self) -> None:
-        """Stop the clock. Each pause needs a resume of its own."""
+        """Stop the clock until `resume` has been called once for each call of `pause`."""
         if not self._pauses:
             self._paused_at = self._base.relative_nanos()
         self._pauses += 1

@@ -1,12 +1,13 @@
-"""Several watermarks and their idleness, combined into one (Flink's `CombinedWatermarkStatus` and
-`IndexedCombinedWatermarkStatus`).
+"""The watermarks and the idleness of several parts, such as splits or inputs, combined into one
+watermark and one status (Flink's `CombinedWatermarkStatus` and `IndexedCombinedWatermarkStatus`).
 
-The combined watermark is the minimum over the active parts. When all parts are idle it is the
-maximum over all, since there is no part to wait for. It only rises. Without parts, an update
-changes neither the watermark nor the idleness. A part that becomes active again behind the others
-counts at once, unlike in the valve, but it cannot lower the combined watermark.
+The combined watermark is the minimum over the active parts. When all parts are idle, the combined
+status is idle, and the combined watermark is the maximum over all parts, since there is no part to
+wait for. The combined watermark only rises. Without parts, an update changes neither the watermark
+nor the idleness. A part that becomes active again behind the others counts at once, unlike in
+`lockgate.flink.valve`, but it cannot lower the combined watermark.
 
-A change costs O(log n). Only the removal of the highest part scans the others.
+With n parts, a change costs O(log n). Only the removal of the highest part scans all others.
 """
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -26,8 +27,8 @@ class PartialWatermark:
         self.idle = False
 
     def set_watermark(self, timestamp: int) -> bool:
-        """End idleness, and raise the watermark to `timestamp` if that is higher. Return whether it
-        rose.
+        """Make the part active, and raise its watermark to `timestamp` (ms) if that is higher.
+        Return whether the watermark rose.
         """
         self.set_idle(False)
         if timestamp <= self.watermark:
@@ -54,7 +55,9 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """Add and return an active part at MIN, which keeps the combined watermark from rising."""
+        """Add an active part whose watermark is MIN, so that the combined watermark waits for it,
+        and return the part.
+        """
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -69,7 +72,7 @@ class CombinedWatermarkStatus:
             self._highest = None
 
     def update(self) -> bool:
-        """Set `watermark` and `idle` from the parts. Returns True if the watermark rose."""
+        """Set `watermark` and `idle` from the parts. Return whether `watermark` rose."""
         if not self._parts:
             return False
         minimum = self._active.lowest()
@@ -101,8 +104,8 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
-    """The combined status of an operator with a fixed number of inputs. Each change of an input
-    updates the combined status. Raises `InvalidValue` for a negative number of inputs.
+    """The combined watermark and idleness of an operator with a fixed number of inputs, updated at
+    each change of an input. Raises `InvalidValue` if the number of inputs is negative.
     """
 
     def __init__(self, inputs: int) -> None:
@@ -112,14 +115,16 @@ class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
         self._inputs = [self.add() for _ in range(inputs)]
 
     def update_watermark(self, index: int, timestamp: int) -> bool:
-        """Set the watermark of the input `index`. Returns True if the combined one rose. Raises
-        `UnknownName` if there is no such input.
+        """Make input `index` active, and raise its watermark to `timestamp` (ms) if that is higher.
+        Return whether the combined watermark rose. Raises `UnknownName` if there is no such input.
         """
         self._input(index).set_watermark(timestamp)
         return self.update()
 
     def update_status(self, index: int, idle: bool) -> bool:
-        """Make an input idle or active. Returns and raises the same as `update_watermark`."""
+        """Make input `index` idle or active. Return whether the combined watermark rose. Raises
+        `UnknownName` if there is no such input.
+        """
         self._input(index).set_idle(idle)
         return self.update()
 

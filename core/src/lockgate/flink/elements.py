@@ -28,7 +28,7 @@ class Watermark:
 
 
 class WatermarkStatus(Enum):
-    """The status of a stream. Receivers wait for it while it is ACTIVE, not while it is IDLE."""
+    """The status of a stream. Receivers wait for an ACTIVE stream, but not for an IDLE one."""
 
     ACTIVE = "ACTIVE"
     IDLE = "IDLE"
@@ -36,8 +36,8 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """A marker for measuring latency, which a source sends at `marked_at_ms` of its own clock.
-    Operators pass it on in order with the records around it.
+    """A marker for measuring latency. The `subtask` of the source `operator` sent it at
+    `marked_at_ms` by its own clock. Operators pass the marker on in order with the records.
     """
 
     marked_at_ms: int
@@ -47,7 +47,9 @@ class LatencyMarker:
 
 @dataclass(frozen=True, slots=True)
 class RecordAttributes:
-    """Attributes of the next records. In a `backlog`, throughput matters more than latency."""
+    """Attributes of the records that follow. If `backlog` is true, throughput matters more than
+    latency.
+    """
 
     backlog: bool
 
@@ -59,17 +61,19 @@ class WatermarkOutput(Protocol):
     """The receiver of a generator's watermarks and idleness (Flink's `WatermarkOutput`)."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark (ms). The receiver drops it if it is not above the last one."""
+        """Take a watermark (ms), but drop it if it is not above the last one."""
 
     def mark_idle(self) -> None:
-        """Mark the output idle, so that receivers do not wait for it until it is active again."""
+        """Mark this output idle, so that operators downstream do not wait for it."""
 
     def mark_active(self) -> None:
-        """Mark the output active, so that receivers wait for it again."""
+        """Mark this output active, so that operators downstream wait for it again."""
 
 
 class DataOutput(Protocol):
-    """The receiver of the stream of an operator, a valve or a source (Flink's `DataOutput`)."""
+    """The receiver of the elements that an operator, a valve or a source emits (Flink's
+    `DataOutput`).
+    """
 
     def emit(self, element: StreamElement) -> None:
-        """Take one element. Flink has a method for each kind."""
+        """Take one element of any kind. (In Flink, each kind of element has its own method.)"""

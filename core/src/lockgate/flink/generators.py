@@ -21,11 +21,13 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Handle an event that the source has just passed on. This may emit a watermark."""
+        """Handle an event that the source has just passed on, with its event time `timestamp` (ms).
+        The generator may emit a watermark to `output`.
+        """
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit the watermark, if there is one. This is called at each interval."""
+        """Emit the watermark to `output`, if there is one. This is called at each interval."""
 
 
 class NoWatermarks(WatermarkGenerator):
@@ -40,8 +42,9 @@ class NoWatermarks(WatermarkGenerator):
 
 class BoundedOutOfOrderness(WatermarkGenerator):
     """A generator for events that are at most `delay` out of order. Its watermark is the highest
-    event time − delay − 1, with the delay in whole milliseconds. It emits on every periodic call;
-    before the first event, it emits MIN. Raises `InvalidValue` for a negative or too large delay.
+    event time − delay − 1, with the delay rounded down to whole milliseconds. The generator emits
+    at each interval, and emits MIN before the first event. Raises `InvalidValue` if `delay` is
+    negative or does not fit into 64 bits of milliseconds.
     """
 
     only_highest_counts = True
@@ -61,7 +64,9 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderness):
-    """A generator for event times that never decrease within a split. Its delay is 0."""
+    """A generator for event times that never decrease within a split: `BoundedOutOfOrderness` with
+    a delay of 0.
+    """
 
     def __init__(self) -> None:
         super().__init__(Duration(0))
@@ -72,8 +77,8 @@ def _its_own_time(event: object, timestamp: int) -> int:
 
 
 class PunctuatedWatermarks(WatermarkGenerator):
-    """A generator that emits, for each event, the watermark that `watermark_of(event, timestamp)`
-    returns, or nothing if that is None. By default the watermark is the event's own time.
+    """A generator that calls `watermark_of(event, timestamp)` for each event, and emits the result
+    as a watermark (ms), or nothing if it is None. By default, the watermark is the event time.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] = _its_own_time) -> None:

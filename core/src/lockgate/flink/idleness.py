@@ -1,14 +1,16 @@
-"""Idleness: the output of a generator without events is marked idle, so that nothing waits for it
-(Flink's `WatermarksWithIdleness`). Without idleness one empty partition stops the event time of a
-whole job.
+"""A generator that marks its output idle if no events come, so that operators downstream do not
+wait for it (Flink's `WatermarksWithIdleness`). Without idleness, one empty partition stops the
+event time of a whole job. The rules:
 
-1. Only the periodic probes (`on_periodic_emit`) look at the time. A probe that finds an event since
-   the last probe resets the timer. The first *quiet* probe starts the timer; the event itself does
-   not. A later probe finds the output idle when strictly more than the timeout has passed since the
-   start. So idleness takes at least three probes after an event, or two if there has never been
-   one.
-2. The output is marked idle once per quiet spell. Meanwhile the inner generator is not called.
-3. An event ends the spell. It does not mark the output active: the next watermark that rises does.
+1. Only the periodic probes (calls of `on_periodic_emit`) read the clock. If an event has come since
+   the last probe, the probe resets the timer. The first probe without such an event, a *quiet* one,
+   starts the timer; the event itself does not. A later quiet probe marks the output idle if
+   strictly more than the timeout has passed since the timer started. So idleness takes at least
+   three probes after an event, or two if there has never been one.
+2. The output is marked idle once. From then until the next event, probes do not call the inner
+   generator.
+3. The next event ends this state. It does not mark the output active: the next watermark that rises
+   does.
 4. The clock must not run while the split cannot be read (`clocks.PausableClock`).
 5. Flink uses 0 for "not running". So if the clock shows exactly 0 when the timer should start, the
    timer starts one probe later.
@@ -32,7 +34,10 @@ def checked_timeout(timeout: Duration) -> Duration:
 
 
 class IdlenessTimer:
-    """A timer that finds out at each probe whether there was no event for longer than `timeout`."""
+    """A timer that finds out at each probe whether there was no event for longer than `timeout`.
+    `activity` records an event, and `check_if_idle` is the probe (rule 1). Raises `InvalidValue` if
+    `timeout` is 0 or less.
+    """
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
 
@@ -57,8 +62,9 @@ class IdlenessTimer:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """A generator that uses `inner`, but marks the output idle after `timeout` without events.
-    `clock` measures that time. Raises `InvalidValue` if `timeout` is 0 or less.
+    """A generator that passes events on to the generator `inner`, but marks the output idle after
+    `timeout` without events. `clock` measures this time. Raises `InvalidValue` if `timeout` is 0 or
+    less.
     """
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:
@@ -73,7 +79,9 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.is_idle_now = False
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Mark the output idle after a long enough silence, else let `inner` emit."""
+        """Mark the output idle, once, if the timeout has passed without events. If it has not
+        passed, let `inner` emit.
+        """
         if not self.timer.check_if_idle():
             self.inner.on_periodic_emit(output)
         elif not self.is_idle_now:

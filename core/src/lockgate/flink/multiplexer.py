@@ -1,21 +1,21 @@
 """The multiplexer, which combines the watermarks of many splits into one output (Flink's
 `WatermarkOutputMultiplexer`), so that a split that lags limits the source's watermark.
 
-An *immediate* output (per-event emission) is combined at once. A *deferred* one (periodic emission)
-is combined in `on_periodic_emit`, so that a round over a thousand splits combines only once. The
-rules:
+A watermark of an *immediate* output (per-event emission) is combined with the others at once. That
+of a *deferred* output (periodic emission) waits for `on_periodic_emit`, so that a round over a
+thousand splits combines only once. The rules:
 
-1. `emit_watermark` makes the output active, and reports this to the listener every time. If the
-   watermark rose, the listener gets it next. If it is also above the combined one, an immediate
-   output then combines all outputs.
+1. `emit_watermark` makes the output active, and reports this activity to the listener every time.
+   If the output's watermark rose, the listener receives the watermark next. If the watermark is
+   also above the combined one, an immediate output then combines all outputs.
 2. `mark_idle` and `mark_active` are reported to the listener every time. An immediate output then
    always combines all outputs.
 3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle.
    `mark_idle` is sent every time, because the receiver drops repetitions. `mark_active` is never
    sent, because a rising watermark means the same.
-4. `register` and `unregister` combine nothing. Without any output the last combined state remains.
-5. The handle of an unregistered output still calls the listener, and may still cause a combination.
-   The watermark of the output no longer counts.
+4. `register` and `unregister` combine nothing. Without any output, the last combined state remains.
+5. After an output was unregistered, its handle still calls the listener, and may still combine the
+   remaining outputs. The watermark of the unregistered output no longer counts.
 """
 
 from lockgate.errors import UnknownName, WrongState
@@ -25,7 +25,7 @@ from lockgate.flink.source_output import WatermarkUpdateListener
 
 
 class _Output:
-    """A handle for writing to an output. An `immediate` one combines all outputs at each change."""
+    """A handle to the output `name`. If `immediate` is true, each change combines all outputs."""
 
     __slots__ = ("_immediate", "_multiplexer", "_name", "_part")
 
@@ -62,7 +62,9 @@ class _Output:
 
 
 class WatermarkOutputMultiplexer:
-    """A multiplexer whose registered outputs are `combined` into `output`."""
+    """A multiplexer that combines its registered outputs, and writes the result to `output`. The
+    changes of the registered outputs are reported to `listener` (rules 1 and 2), if there is one.
+    """
 
     def __init__(self, output: WatermarkOutput, listener: WatermarkUpdateListener | None = None) -> None:
         self.listener = listener
@@ -71,12 +73,12 @@ class WatermarkOutputMultiplexer:
         self.combined = CombinedWatermarkStatus()
 
     def partials(self) -> dict[str, tuple[int, bool]]:
-        """Return the watermark and the idleness of each registered output, by name."""
+        """Return the watermark (ms) of each registered output, and whether it is idle, by name."""
         return {name: (part.watermark, part.idle) for name, part in self._outputs.items()}
 
     def register(self, name: str) -> None:
-        """Add an output, active and at MIN, so that the combined watermark waits for it. Raises
-        `WrongState` if the name is taken.
+        """Add an active output whose watermark is MIN, so that the combined watermark waits for it.
+        Raises `WrongState` if the name is taken.
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
@@ -91,19 +93,19 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate(self, name: str) -> WatermarkOutput:
-        """Return a handle to the output `name`, whose watermarks are combined at once. Raises
-        `UnknownName` if it is not registered.
+        """Return a handle to the output `name`. Watermarks emitted to it are combined at once.
+        Raises `UnknownName` if the output is not registered.
         """
         return _Output(self, name, self._registered(name), immediate=True)
 
     def deferred(self, name: str) -> WatermarkOutput:
-        """Return a handle to the output `name`, whose watermarks wait for `on_periodic_emit`.
-        Raises `UnknownName` if it is not registered.
+        """Return a handle to the output `name`. Watermarks emitted to it are combined by the next
+        `on_periodic_emit`. Raises `UnknownName` if the output is not registered.
         """
         return _Output(self, name, self._registered(name), immediate=False)
 
     def on_periodic_emit(self) -> None:
-        """Combine the watermarks of all outputs, and pass the result on."""
+        """Combine the watermarks of all outputs, and pass the result on (rule 3)."""
         if self.combined.update():
             self._underlying.emit_watermark(self.combined.watermark)
         if self.combined.idle:

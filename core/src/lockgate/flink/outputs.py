@@ -7,10 +7,10 @@ output then pass through a final filter, which lets only rising watermarks throu
 
 1. A record is passed on before the watermark that it causes. The listener receives a watermark
    before the stream does.
-2. The stream's watermark is the higher one of the main output and the combined splits. (A reader
-   uses one or the other.)
-3. The stream is idle while both halves, main and splits, are idle. Both start idle. A watermark
-   that reaches a half ends its idleness, even if the final filter drops the watermark.
+2. The stream's watermark is the higher of two: the main output's, and that of the combined splits.
+   (A reader uses one or the other.)
+3. The stream is idle while both halves, main output and combined splits, are idle. Both start idle.
+   A watermark that reaches a half ends its idleness, even if the final filter drops the watermark.
 4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.
    The stream stays idle if a split is marked active, or emits a watermark that does not rise.
 5. A periodic emission first asks the generators of all splits, then combines their watermarks once,
@@ -81,7 +81,8 @@ class _MainOutput(GeneratingOutput):
 
 class TimestampsAndWatermarks:
     """The event-time logic of one streaming source (Flink's `ProgressiveTimestampsAndWatermarks`).
-    An `interval_ms` of 0 switches periodic emission off. Raises `InvalidValue` if it is negative.
+    Watermarks are emitted every `interval_ms`, or only for single events if the interval is 0.
+    Raises `InvalidValue` if the interval is negative.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:
@@ -97,14 +98,18 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the reader's output, which feeds `output`. A second call raises `WrongState`."""
+        """Return the main output, to which the reader writes. It emits the stream to `output`, and
+        reports watermarks and idleness to `listener`. A second call raises `WrongState`.
+        """
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
         self._main = _MainOutput(self, output, listener)
         return self._main
 
     def start_periodic_emission(self) -> None:
-        """Start periodic emission. Raises `WrongState` if it is running already."""
+        """Start periodic emission, unless the interval is 0. Raises `WrongState` if periodic
+        emission is running already.
+        """
         if self._periodic is not None:
             raise WrongState("periodic emission is running: stop it first")
         if self._interval_ms:
@@ -117,13 +122,14 @@ class TimestampsAndWatermarks:
             self._periodic = None
 
     def emit_immediately(self) -> None:
-        """Emit the watermarks now, as a periodic emission does (rule 5)."""
+        """Emit the watermarks now, in the order of a periodic emission (rule 5)."""
         if self._main is not None:
             self._main.emit_periodic()
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pause and resume the clocks of splits (rule 6). Raises `UnknownName` for a split without
-        an output, and `WrongState` for a resume without a pause. In both cases no clock is changed.
+        """Pause the clocks of the splits `pause`, and resume those of the splits `resume` (rule 6).
+        Raises `UnknownName` if a split has no output, and `WrongState` if a clock to resume is not
+        paused. In both cases no clock is changed.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]
@@ -147,7 +153,7 @@ class TimestampsAndWatermarks:
                 clock.resume()
 
     def clock_for_split(self, split_id: str) -> PausableClock:
-        """Create and return the clock of a new split. It is paused if there is back pressure."""
+        """Create and return the clock of a new split. Under back pressure it starts paused."""
         clock = PausableClock(self._time)
         if self._back_pressured:
             clock.pause()
@@ -155,7 +161,7 @@ class TimestampsAndWatermarks:
         return clock
 
     def forget_clock(self, split_id: str) -> None:
-        """Remove the clock of a split that is finished. Raises `UnknownName` if it has none."""
+        """Remove the clock of a finished split. Raises `UnknownName` if the split has no clock."""
         self._split_clock(split_id)
         del self._split_clocks[split_id]
 

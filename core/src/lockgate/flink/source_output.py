@@ -1,5 +1,5 @@
-"""One output of a source with its generator, and the final filter that all outputs of the source
-share. `lockgate.flink.outputs` puts these parts together.
+"""The parts of a source's event-time logic: an output with its generator, and the final filter that
+all outputs of the source share. `lockgate.flink.outputs` puts these parts together.
 """
 
 from typing import Protocol
@@ -11,38 +11,38 @@ from lockgate.watermark import MIN
 
 
 class WatermarkUpdateListener(Protocol):
-    """A listener for the watermarks and the idleness that the event-time logic determines."""
+    """A listener for the watermarks and the idleness of a source and of its splits."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """Handle a rise of the source's watermark, before the stream receives it."""
+        """Handle a rise of the source's watermark (ms), before the stream receives it."""
 
     def update_idle(self, idle: bool) -> None:
-        """Handle a change of the source's idleness, after the stream has received the status."""
+        """Handle a source that has become idle or active. The stream has received the status."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """Handle a rise of a split's own watermark."""
+        """Handle a rise of the split's own watermark (ms)."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
         """Handle a split that was marked idle or active, whether or not this is a change."""
 
     def split_finished(self, split_id: str) -> None:
-        """Handle the release of a split's output."""
+        """Handle a finished split, just before its output is released."""
 
 
 class SourceOutput(Protocol):
     """The receiver of a reader's records (Flink's `SourceOutput`)."""
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """Take a record and its own timestamp (ms), such as the one in Kafka."""
+        """Take a record and the timestamp (ms) that it came with, such as the one in Kafka."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Take a watermark that the reader itself emits."""
+        """Take a watermark (ms) that the reader itself emits."""
 
     def mark_idle(self) -> None:
-        """Mark the output idle, so that nothing waits for it."""
+        """Mark this output idle, so that operators downstream do not wait for it."""
 
     def mark_active(self) -> None:
-        """Mark the output active, so that receivers wait for it again."""
+        """Mark this output active, so that operators downstream wait for it again."""
 
 
 class ReaderOutput(SourceOutput, Protocol):
@@ -67,7 +67,9 @@ class RisingWatermarks:
         self._idle = False
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Pass a watermark on if it rises, first to the listener and then to the stream."""
+        """Pass a watermark (ms) on if it is above the highest one so far: first to the listener,
+        then to the stream. If the stream is idle, it becomes active in between.
+        """
         if timestamp <= self._highest:
             return
         self._highest = timestamp
@@ -93,7 +95,7 @@ class RisingWatermarks:
 
 class IdleWhenBothAre:
     """One half of a source's stream: the main output, or all splits together. The stream is idle
-    only while the `other` half is idle too (Flink's `IdlenessManager`).
+    while both this half and the `other` half are idle (Flink's `IdlenessManager`).
     """
 
     def __init__(self, underlying: WatermarkOutput) -> None:
@@ -103,7 +105,7 @@ class IdleWhenBothAre:
 
     @classmethod
     def pair(cls, underlying: WatermarkOutput) -> "tuple[IdleWhenBothAre, IdleWhenBothAre]":
-        """Return two halves of one stream, which both start idle."""
+        """Return the two halves of a stream that writes to `underlying`. Both start idle."""
         one, two = cls(underlying), cls(underlying)
         one.other, two.other = two, one
         return one, two
@@ -125,8 +127,9 @@ class IdleWhenBothAre:
 
 
 class GeneratingOutput:
-    """An output that generates watermarks (Flink's `SourceOutputWithWatermarks`). Watermarks that
-    single events cause go to `on_event`, and periodic ones to `periodic`.
+    """An output that passes records on to `records`, and generates watermarks from them (Flink's
+    `SourceOutputWithWatermarks`). Watermarks that single events cause go to `on_event`, and
+    periodic ones to `periodic`.
     """
 
     def __init__(

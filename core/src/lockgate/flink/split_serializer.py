@@ -20,7 +20,7 @@ _NUMBERS = struct.Struct(">iqq")
 
 
 def encode_modified_utf8(text: str) -> bytes:
-    """Return `text` in modified UTF-8, without its length. Unpaired surrogates are written, too."""
+    """Return `text` in modified UTF-8, without a length. Unpaired surrogates are encoded, too."""
     units = text.encode("utf-16-be", "surrogatepass")
     out = bytearray()
     for high, low in zip(units[::2], units[1::2], strict=True):
@@ -35,8 +35,8 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """Return the text of `data`. Raises `UnreadableBytes`, which names `field`, if Java's `readUTF`
-    would fail.
+    """Return the text that `data` encodes in modified UTF-8. Raises `UnreadableBytes`, which names
+    `field`, if Java's `readUTF` would fail.
     """
     if data.isascii() and 0 not in data:  # the usual case, and a hundred times faster
         return data.decode("ascii")
@@ -60,7 +60,9 @@ class KafkaPartitionSplitSerializer:
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """Return the split's bytes. Raises `InvalidValue` if a field is missing or too large."""
+        """Return the split's bytes. Raises `InvalidValue` if the topic is None or too long, or if a
+        number is too large.
+        """
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")
         topic = encode_modified_utf8(split.topic)

@@ -3,8 +3,8 @@
 For Kafka a split is one partition of one topic, from one offset up to another (Flink's
 `KafkaPartitionSplit`). Offsets are positions, or one of these constants:
 
-    starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (Flink: taken over from an
-                      older state, and read from its position)
+    starting offset   ≥ 0, EARLIEST, LATEST, COMMITTED, or MIGRATED (in Flink, the split comes from
+                      an older state, which has no starting offset)
     stopping offset   ≥ 0, LATEST, COMMITTED, or NO_STOPPING_OFFSET (read for ever); never EARLIEST
 
 If the stopping offset is before the starting one, the split has no records.
@@ -47,8 +47,8 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split after checking only its offsets, as Flink does. Raises `InvalidValue` if
-        one of them is invalid.
+        """Return a split after checking only its offsets, not its topic and partition, as Flink
+        does. Raises `InvalidValue` if an offset is invalid.
         """
         split = object.__new__(cls)
         for name, value in zip(
@@ -65,12 +65,12 @@ class KafkaPartitionSplit:
 
     @property
     def stopping_offset(self) -> int | None:
-        """The first offset that is not read, or None to read for ever."""
+        """The first offset that is not read, or LATEST or COMMITTED. None to read for ever."""
         return None if self.raw_stopping_offset == NO_STOPPING_OFFSET else self.raw_stopping_offset
 
     @property
     def is_migrated(self) -> bool:
-        """Whether the starting offset was taken over from an older state."""
+        """Whether the split comes from an older state, so that its starting offset is MIGRATED."""
         return self.starting_offset == MIGRATED
 
     def __str__(self) -> str:
@@ -91,7 +91,9 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split that is being read. Only `to_split` checks whether `current_offset` is valid."""
+    """A split that is being read, and its next offset, `current_offset`. Only `to_split` checks
+    whether that offset is valid.
+    """
 
     __slots__ = ("current_offset", "split")
 
@@ -100,8 +102,8 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split from its current offset. Raises `InvalidValue` if that offset is
-        invalid.
+        """Return the split with the current offset as its starting offset. Raises `InvalidValue` if
+        that offset is invalid.
         """
         split = self.split
         return KafkaPartitionSplit.as_flink(
@@ -109,7 +111,7 @@ class KafkaPartitionSplitState:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare only the splits, not the offsets, as Flink does. `other` may be a split."""
+        """Compare only the splits, without current offsets, as Flink does. `other` may be a split."""
         return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
 
     def __hash__(self) -> int:

@@ -1,6 +1,6 @@
-"""A watermark strategy: the generator, the event time, the idle timeout and the alignment (Flink's
-`WatermarkStrategy`). It creates the generators of a source, one for each split, each with its own
-clock.
+"""A watermark strategy, which has a source's watermark generator, timestamp assigner, idle timeout
+and alignment (Flink's `WatermarkStrategy`). From the strategy, the source creates one generator for
+each split, each with its own clock.
 
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5))
     strategy = strategy.with_idleness(Duration.of(seconds=60))
@@ -27,14 +27,17 @@ TimestampAssigner = Callable[[object, int], int]
 
 
 def record_timestamp(value: object, timestamp: int) -> int:
-    """Return the timestamp that the record came with, such as Kafka's. This is the default."""
+    """Return the timestamp (ms) that the record came with, such as Kafka's. This function is the
+    default timestamp assigner.
+    """
     return timestamp
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentParameters:
-    """The group of a source, how far the source may be ahead, and how often it reports. With a
-    drift of MAX, the source is not aligned. Raises `InvalidValue` for a negative drift, or an
+    """The alignment of a source. It may be `max_drift_ms` ahead of the slowest source of `group`,
+    and reports its watermark every `update_interval_ms`. If `max_drift_ms` is MAX, the source is
+    not aligned. Raises `InvalidValue` for a drift that is negative or above MAX, and for an
     interval of 0 or less.
     """
 
@@ -58,7 +61,9 @@ NOT_ALIGNED = AlignmentParameters(group=None, max_drift_ms=MAX)
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """A description of how watermarks are generated. Methods `with_…` return changed copies."""
+    """A description of how the watermarks of a source are generated and aligned. Methods `with_…`
+    return changed copies.
+    """
 
     make_generator: Callable[[RelativeClock], WatermarkGenerator]
     assign_timestamp: TimestampAssigner = record_timestamp
@@ -98,15 +103,16 @@ class WatermarkStrategy:
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 
     def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
-        """Return a copy that takes event times from the records' values.
+        """Return a copy that takes event times from `assign_timestamp`.
 
-        `assign_timestamp(value, timestamp)` returns the event time in ms; `timestamp` is the
-        record's own timestamp.
+        `assign_timestamp(value, timestamp)` returns the event time in ms. `timestamp` (ms) is the
+        one that the record came with.
         """
         return replace(self, assign_timestamp=assign_timestamp)
 
     def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
-        """Return a copy with which nothing waits for a split that has had no event for `timeout`.
+        """Return a copy that marks a split idle once it has had no event for longer than `timeout`.
+        The watermark of the source then no longer waits for this split.
 
         Raises `InvalidValue` if `timeout` is 0 or less.
         """
@@ -115,10 +121,11 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Return a copy with which a source waits for the slowest source of `group` while it is
-        more than `max_drift` ahead of that source.
+        """Return a copy that makes a source wait while it is more than `max_drift` ahead of the
+        slowest source of `group`.
 
-        Raises `InvalidValue` if `max_drift` is negative or the update interval is 0 or less.
+        The source reports its watermark every `update_interval_ms`. Raises `InvalidValue` if
+        `max_drift` is negative or too large, or if the update interval is 0 or less.
         """
         parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)
         return replace(self, alignment=parameters)

@@ -1,28 +1,28 @@
 """The valve, which combines many input channels into one watermark and one status (Flink's
 `StatusWatermarkValve`).
 
-An operator behind a shuffle has as many channels as there are senders. Its event time may go as far
-as the slowest channel, so it follows the *minimum*. But it must not wait for an idle channel. A
-channel that is active again, but still behind, must neither block it nor pull it back. The rules,
-as in Flink 2.3:
+An operator behind a shuffle has one channel from each sender. The operator's event time must not
+pass that of the slowest channel, so it is the *minimum* over the channels. But the operator must
+not wait for an idle channel. If a channel becomes active again while it is behind the others, it
+must neither block the operator nor lower the operator's event time. The rules, as in Flink 2.3:
 
-1. A watermark counts if the valve and the channel are active, and if the watermark is above the
-   channel's own. Any other watermark is dropped.
+1. A watermark counts if the valve and the channel are active, and if it is above all earlier
+   watermarks of the channel. Any other watermark is dropped.
 2. A channel is *aligned*, i.e. takes part in the minimum, with two exceptions. An idle channel is
    not aligned. A channel that was idle is aligned again once it has reached the watermark that the
    valve sent last (equal is enough).
 3. The valve sends the minimum over its aligned channels when that is above the watermark that it
    sent last. Without an aligned channel it sends nothing.
 4. If a channel becomes idle while others are active, the minimum is taken again only if this
-   channel's watermark is exactly the one that was sent last, since it may have held back the
-   others.
+   channel's watermark is exactly the one that was sent last, since only then may it have held back
+   the others.
 5. When the last active channel becomes idle and its watermark is the one that was sent last, the
    maximum over all channels is sent, since there is no channel to wait for. Then, in any case, IDLE
    is sent.
 6. When a channel becomes active, this alone never sends a watermark. ACTIVE is sent if the whole
    valve was idle.
 
-A watermark costs O(log n), because channels' watermarks never fall.
+With n channels, a watermark costs O(log n), because the watermark of a channel never falls.
 """
 
 from lockgate.errors import InvalidValue, UnknownName
@@ -32,8 +32,8 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """A valve that combines a number of input `channels` into `output`. Raises `InvalidValue` if
-    the number is negative.
+    """A valve that combines input channels, whose number is `channels`, into `output`. Raises
+    `InvalidValue` if the number is negative.
     """
 
     def __init__(self, channels: int, output: DataOutput) -> None:
@@ -57,11 +57,13 @@ class StatusWatermarkValve:
         return self._idle[self._checked(channel)]
 
     def is_aligned(self, channel: int) -> bool:
-        """Return whether the channel takes part in the minimum."""
+        """Return whether the channel takes part in the minimum (rule 2)."""
         return self._checked(channel) in self._aligned
 
     def input_watermark(self, channel: int, timestamp: int) -> None:
-        """Take a watermark (rules 1 to 3). Raises `UnknownName` for an unknown channel."""
+        """Take a watermark (ms) of `channel` (rules 1 to 3). Raises `UnknownName` if the valve has
+        no such channel.
+        """
         self._checked(channel)
         if self.last_status is WatermarkStatus.IDLE or self._idle[channel]:
             return
@@ -74,7 +76,9 @@ class StatusWatermarkValve:
         self._send_minimum()
 
     def input_status(self, channel: int, status: WatermarkStatus) -> None:
-        """Take a changed status (rules 4 to 6). Raises `UnknownName` for an unknown channel."""
+        """Take the status of `channel` (rules 4 to 6). If the status is not new, nothing changes.
+        Raises `UnknownName` if the valve has no such channel.
+        """
         idle = status is WatermarkStatus.IDLE
         if self._idle[self._checked(channel)] == idle:
             return

@@ -15,8 +15,9 @@ from lockgate.watermark import MAX
 
 
 class TimestampsAndWatermarksOperator(Operator):
-    """An operator that assigns event times and watermarks by a `strategy`. If `interval_ms` is 0,
-    the generator emits only per event. Raises `InvalidValue` if it is negative.
+    """An operator that assigns event times and watermarks by a `strategy`. Watermarks are emitted
+    every `interval_ms`, or only for single events if the interval is 0. Raises `InvalidValue` if
+    the interval is negative.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:

@@ -1,8 +1,9 @@
 """Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`).
 
-A channel keeps its elements in order. A record goes to the channels that its partitioner returns. A
-watermark and a status go to *every* channel. Each latency marker goes to one channel, in turn. A
-status is sent only when it changes, and an idle output sends no watermark.
+A channel keeps its elements in order. A record goes to the channels that the output's partitioner
+returns. A watermark, a status or record attributes go to *every* channel. Each latency marker goes
+to one channel, in turn. A status is sent only when it changes, and an idle output sends no
+watermark.
 """
 
 from collections import deque
@@ -17,22 +18,26 @@ Partitioner: TypeAlias = Callable[[Record, int], Iterable[int]]
 
 
 def forward(record: Record, channels: int) -> Iterable[int]:
-    """Return the first channel, for a one-to-one connection."""
+    """Return the number of the first channel, for a one-to-one connection."""
     return (0,)
 
 
 def to_all(record: Record, channels: int) -> Iterable[int]:
-    """Return every channel, for a broadcast."""
+    """Return the numbers of all channels, for a broadcast."""
     return range(channels)
 
 
 def by(key: Callable[[object], int]) -> Partitioner:
-    """Return a partitioner that picks channel `key(value)` modulo the number of channels."""
+    """Return a partitioner that sends a record to the channel `key(value)` modulo the number of
+    channels.
+    """
     return lambda record, channels: (key(record.value) % channels,)
 
 
 class ChannelOutput:
-    """The connection of an operator's output to the channels of its receivers."""
+    """The connection of an operator's output to one channel for each receiver. `partition` chooses
+    the channels of a record.
+    """
 
     def __init__(self, channels: Sequence[Channel], partition: Partitioner) -> None:
         self._channels = channels

@@ -29,7 +29,7 @@ from lockgate.flink.valve import StatusWatermarkValve
 
 
 class _Input:
-    """One input of an operator, which receives the output of the input's valve."""
+    """The input `index` of an operator, to which the valve of this input writes."""
 
     def __init__(self, operator: Operator, index: int) -> None:
         self._operator = operator
@@ -49,8 +49,8 @@ class Task:
         operator.setup(self.output)
 
     def open(self) -> None:
-        """Create a valve over the channels of each input, which have all been added by now, and
-        open the operator.
+        """Create a valve for each input, over all channels that have been connected to it, and open
+        the operator.
         """
         self._valves = [
             StatusWatermarkValve(len(channels), _Input(self.operator, index))
@@ -59,7 +59,7 @@ class Task:
         self.operator.open()
 
     def take(self, index: int, at: int) -> None:
-        """Process one element from channel `at` of input `index`."""
+        """Process the first element in channel number `at` of input `index`."""
         element = self.channels[index][at].popleft()
         if isinstance(element, Watermark):
             self._valves[index].input_watermark(at, element.timestamp)
@@ -79,7 +79,9 @@ class Network:
         self._started = False
 
     def add(self, name: str, operator: Operator) -> Task:
-        """Add a task. Raises `InvalidValue` if the name is taken, `WrongState` after `start`."""
+        """Add a task that runs `operator`. Raises `InvalidValue` if the name is taken, and
+        `WrongState` after `start`.
+        """
         self._not_started()
         if name in self.tasks:
             raise InvalidValue("name", f"must be new, but there is a task {name!r} already")
@@ -87,14 +89,17 @@ class Network:
         return task
 
     def source(self, name: str) -> Task:
-        """Add a task whose `output` receives elements from outside the network."""
+        """Add a source: a task to whose `output` the caller emits elements. Raises the same errors
+        as `add`.
+        """
         return self.add(name, Operator())
 
     def connect(
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
-        """Add a channel from each sender to input `index` of each receiver. Raises `UnknownName` if
-        a receiver has no such input, and `WrongState` after `start`.
+        """Add a channel from each sender to input `index` of each receiver. `partition` chooses the
+        receivers of a record; by default it is the first one. Raises `UnknownName` if a receiver
+        has no such input, and `WrongState` after `start`.
         """
         self._not_started()
         for receiver in receivers:
@@ -107,13 +112,13 @@ class Network:
             sender.output.connections.append(ChannelOutput(channels, partition))
 
     def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
-        """Also send the output of these tasks to `output`, which is outside the network."""
+        """Also send all elements that the tasks `senders` emit to `output`, outside the network."""
         for sender in senders:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Process all elements, including those emitted meanwhile, until every channel is empty.
-        `choose` picks the next channel; without it, each gets its turn.
+        """Start the network if it has not started, and process elements until every channel is
+        empty. `choose` picks the channel of the next element; without it, the channels take turns.
         """
         self.start()
         taken = 0

@@ -4,9 +4,9 @@
     a watermark arrives → the inputs' watermarks are combined → if that rose: due timers fire, then
     the watermark goes on
 
-With one input a watermark is taken as it comes. With several, the operator's event time is the
-minimum of the inputs that are not idle. The operator becomes idle when all inputs are, and active
-again with the first.
+If an operator has one input, each of its watermarks counts as it comes. If it has several, the
+operator's event time is the minimum over the inputs that are not idle. The operator becomes idle
+when all inputs are idle, and active again when the first input does.
 
 To write an operator, derive from `Operator`: `process` handles a record, and `on_event_time` a
 timer. `setup` sets `self.output`.
@@ -19,7 +19,9 @@ from lockgate.flink.propagation.timers import EventTimer, EventTimers
 
 
 class Operator:
-    """The base class, which passes records on. Raises `InvalidValue` if `inputs` is below 1."""
+    """The base class of operators, with a number of `inputs`. By itself, it passes records on.
+    Raises `InvalidValue` if `inputs` is below 1.
+    """
 
     output: DataOutput
 
@@ -31,14 +33,14 @@ class Operator:
         self._combined = IndexedCombinedWatermarkStatus(inputs)
 
     def setup(self, output: DataOutput) -> None:
-        """Set the output. This is called once, before anything else."""
+        """Set the output. This method is called once, before all others."""
         self.output = output
 
     def open(self) -> None:
-        """Start the operator. This is called once, when the network starts."""
+        """Start the operator. This method is called once, when the network starts."""
 
     def take(self, index: int, element: StreamElement) -> None:
-        """Handle an element on input `index`. Markers and attributes are passed on."""
+        """Handle an element on input `index`. Pass on latency markers and record attributes."""
         if isinstance(element, Record):
             self.process(index, element)
         elif isinstance(element, Watermark):
@@ -49,11 +51,11 @@ class Operator:
             self.output.emit(element)
 
     def process(self, index: int, record: Record) -> None:
-        """Process a record on input `index`. By default it is passed on."""
+        """Process a record on input `index`. By default, pass the record on."""
         self.output.emit(record)
 
     def on_event_time(self, timer: EventTimer) -> None:
-        """Handle a timer that fires."""
+        """Handle a timer that fires. By default, do nothing."""
 
     def process_watermark(self, index: int, timestamp: int) -> None:
         if self.inputs == 1:

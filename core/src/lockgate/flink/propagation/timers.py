@@ -3,8 +3,8 @@
 A timer is set for an event time, under a key and a namespace (chosen by the operator, for instance
 a window). It fires once the watermark reaches its time. All due timers fire *before* the watermark
 goes on, so that nothing they emit is late downstream. They fire in the order of their times. Timers
-with equal times fire in the order in which they were set, which Flink leaves open. If a timer is
-set meanwhile and is due already, it fires in the same round.
+with equal times fire in the order in which they were set, which Flink leaves open. If a timer that
+fires sets another one that is already due, that one fires before the same watermark goes on.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from lockgate.watermark import MIN
 
 @dataclass(frozen=True, slots=True)
 class EventTimer:
-    """A timer that fires when the watermark reaches `timestamp`."""
+    """A timer that fires when the watermark reaches `timestamp` (ms)."""
 
     timestamp: int
     key: Hashable = None
@@ -31,7 +31,7 @@ class _Entry:
 
 
 class EventTimers:
-    """The timers of one operator. `on_event_time` is called for each one that fires."""
+    """The timers of one operator. `on_event_time` is called with each timer that fires."""
 
     def __init__(self, on_event_time: Callable[[EventTimer], None]) -> None:
         self._on_event_time = on_event_time
@@ -44,7 +44,9 @@ class EventTimers:
         return len(self._set)
 
     def set(self, timer: EventTimer) -> None:
-        """Set a timer, unless it is set already. If it is due, the next watermark fires it."""
+        """Set a timer, unless it is set already. A timer that is already due fires at the next
+        watermark, or at the current one if `advance` is still firing timers.
+        """
         if timer not in self._set:
             self._set[timer] = self._sequence
             heapq.heappush(self._heap, _Entry(timer.timestamp, self._sequence, timer))

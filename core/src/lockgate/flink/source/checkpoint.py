@@ -17,14 +17,15 @@ _HEADER = struct.Struct(">ii")
 
 
 def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[bytes, ...]:
-    """Return the entries of a checkpoint, one for each split."""
+    """Return the entries of a checkpoint, one for each split. Raises the serializer's errors."""
     entries = ((serializer.version, serializer.serialize(split)) for split in splits)
     return tuple(_HEADER.pack(version, len(data)) + data for version, data in entries)
 
 
 def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
-    """Return the splits of these entries. Raises `UnreadableBytes` for an entry that is shorter
-    than a header, or whose length differs from that in its header.
+    """Return the splits that the entries `state` of a checkpoint encode. Raises `UnreadableBytes`
+    for an entry that is shorter than a header, or whose length differs from that in its header.
+    Raises the serializer's errors, too.
     """
     splits = []
     for position, entry in enumerate(state):

@@ -2,8 +2,8 @@
 
 It polls a reader, assigns event times and watermarks, and obeys its coordinator. Alignment acts on
 two levels, which are independent of each other. Each *split* that is ahead is paused in the reader
-(`lockgate.flink.source.pausing`). The *whole source* waits when the oldest sample of its own
-watermark is ahead. The operating modes:
+(`lockgate.flink.source.pausing`). The *whole source* waits while the oldest sample of its own
+watermark is above the max desired watermark that the coordinator has sent. The operating modes:
 
     OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
              │                                   │  │                                │
@@ -13,13 +13,13 @@ watermark is ahead. The operating modes:
     SOURCE_DRAINED or SOURCE_STOPPED ──emit_next──► DATA_FINISHED
 
 While the source waits, the operator does not poll the reader and is not available. A record that
-was polled already is still emitted. At each alignment interval the operator takes a sample, checks
-both levels, and then reports its *latest* watermark, not the oldest sample. It reports MAX if it is
-idle, and nothing while it has no watermark. If its own strategy does not ask for alignment, the
-operator still obeys alignment events, but does not report. Once its data is finished, each further
-call of `emit_next` reports MAX.
+was polled already is still emitted. At each alignment interval the operator samples its watermark
+and those of its splits, checks both levels, and then reports its *latest* watermark, not the oldest
+sample. While it has no watermark, it reports nothing. If it is idle, it reports MAX. Once its data
+is finished, each further call of `emit_next` reports MAX, too. If its own strategy does not ask for
+alignment, the operator still obeys alignment events, but does not report.
 
-Time, timers and the connection to the coordinator are arguments.
+The constructor takes the clock with its timers, and the connection to the coordinator.
 """
 
 from collections.abc import Callable, Sequence
@@ -72,7 +72,8 @@ class SourceOptions:
     """The settings of a source operator, with Flink's defaults.
 
     `buffer_size` is the number of watermark samples that are kept for each split and for the
-    source. With `allow_unaligned_splits`, a reader that cannot pause splits is accepted.
+    source. With `allow_unaligned_splits`, a reader that cannot pause splits reads on. The subtask
+    number `subtask`, the `parallelism` and the `host` describe the operator to its reader.
     """
 
     auto_watermark_interval_ms: int = 200
@@ -84,7 +85,9 @@ class SourceOptions:
 
 
 class SourceOperator(Generic[S]):
-    """An operator that runs a reader from `make_reader`. `send` sends events to the coordinator."""
+    """An operator that runs a reader, which it creates with `make_reader`. `serializer` converts
+    splits to bytes and back. `send` sends an event to the coordinator.
+    """
 
     def __init__(
         self,
@@ -121,8 +124,8 @@ class SourceOperator(Generic[S]):
     # -- life --
 
     def restore(self, state: Sequence[bytes]) -> None:
-        """Restore the splits of a snapshot. Raises `UnreadableBytes` if they cannot be decoded, and
-        `WrongState` after `open`.
+        """Restore the splits from the bytes that `snapshot` returned. Raises `UnreadableBytes` if
+        these cannot be decoded, and `WrongState` after `open`.
         """
         if self._reader is not None:
             raise WrongState("the operator is open: restore() comes before open()")
@@ -140,9 +143,9 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """Stop polling the reader. Without `drain`, the next `emit_next` returns STOPPED. With
-        `drain`, it returns END_OF_DATA, after which the task raises event time downstream to MAX.
-        Return a signal that is set when the operator has finished.
+        """Stop polling the reader. If `drain` is false, the next `emit_next` returns STOPPED. If
+        `drain` is true, it returns END_OF_DATA, after which the task raises event time downstream
+        to MAX. Return a signal that is set when the operator has finished.
         """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
@@ -167,7 +170,7 @@ class SourceOperator(Generic[S]):
             self._reader.close()
 
     def snapshot(self, checkpoint_id: int) -> tuple[bytes, ...]:
-        """Return the reader's unfinished splits, serialised."""
+        """Return the reader's unfinished splits, serialised. Raises `WrongState` before `open`."""
         return write_splits(self._opened.snapshot(checkpoint_id), self._serializer)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -180,7 +183,7 @@ class SourceOperator(Generic[S]):
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
         """Poll the reader if the mode allows it, and return whether more records may follow. Raises
-        `WrongState` if `output` has changed.
+        `WrongState` before `open`, and if `output` is another one than in earlier calls.
         """
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
             raise WrongState("a source operator writes to one output: this is another one")
@@ -200,7 +203,9 @@ class SourceOperator(Generic[S]):
         return DataInputStatus.END_OF_DATA if drained else DataInputStatus.STOPPED
 
     def availability(self) -> Signal:
-        """Return a signal that is set when `emit_next` has something to do."""
+        """Return a signal that is set when `emit_next` has something to do. Its `ask_again_ms` is
+        that of the reader's signal. Raises `WrongState` before `open`.
+        """
         if self.mode is OperatingMode.WAITING_FOR_ALIGNMENT:
             return self._or_woken(self._waiting)
         if self.mode in RUNNING:
@@ -219,6 +224,7 @@ class SourceOperator(Generic[S]):
         Raises:
             InvalidValue: The coordinator sends no events of this type, or a split is already known.
             UnreadableBytes: A split cannot be decoded.
+            WrongState: The event is meant for the reader, which `open` has not created yet.
             CannotPause: The reader cannot pause individual splits, and the option
                 `allow_unaligned_splits` is not set.
         """
@@ -240,8 +246,8 @@ class SourceOperator(Generic[S]):
             raise InvalidValue("event", f"is none that a coordinator sends: {event!r}")
 
     def check_watermark_alignment(self) -> None:
-        """Make the whole source wait if its oldest sample is above the max desired watermark, else
-        let it read again.
+        """Make the whole source wait if the oldest sample of its watermark is above the max desired
+        watermark, else let it read again.
         """
         if self.mode is OperatingMode.READING and self._is_ahead():
             self.mode = OperatingMode.WAITING_FOR_ALIGNMENT
@@ -268,7 +274,7 @@ class SourceOperator(Generic[S]):
         self.idle = idle
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """Record the split's watermark, and pause the split if it is ahead now."""
+        """Record the split's watermark (ms), and pause the split if its oldest sample is ahead."""
         self.splits.rose(split_id, watermark)
         self._obey(self.splits.check_pause_of(split_id, self.max_desired_watermark))
 
@@ -341,9 +347,8 @@ class SourceOperator(Generic[S]):
             self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
 
     def _or_woken(self, signal: Signal) -> Signal:
-        """Return a signal that is set when `signal` is, or when `stop` is called. All calls return
-        the same signal until it is set, because otherwise each call would add a callback to
-        `signal`.
+        """Return a signal that is set once `signal` is set or `stop` is called. All calls return
+        the same signal until it is set. Otherwise each call would add a callback to `signal`.
         """
         if signal.is_set:
             return AVAILABLE

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 
 
 class SourceSplit(Protocol):
-    """The smallest part of a source that is read, and paused, by itself."""
+    """The smallest part of a source that can be read and paused on its own."""
 
     @property
     def split_id(self) -> str:
@@ -42,7 +42,7 @@ class SplitSerializer(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class ReaderRegistrationEvent:
-    """The registration of a subtask's reader, as in Flink."""
+    """The registration of the reader of a `subtask`, which runs on `host`."""
 
     subtask: int
     host: str
@@ -50,14 +50,16 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True)
 class RequestSplitEvent:
-    """The request for a split, from a reader without work."""
+    """The request for a split, from a reader on `host` that has nothing to read."""
 
     host: str
 
 
 @dataclass(frozen=True, slots=True)
 class AddSplitEvent(Generic[S]):
-    """Splits for this subtask, serialised."""
+    """Splits for the reader of a subtask. `data` has the bytes of each split, as written by version
+    `serializer_version` of the serializer.
+    """
 
     serializer_version: int
     data: tuple[bytes, ...]
@@ -78,14 +80,14 @@ class NoMoreSplitsEvent:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignmentEvent:
-    """The limit `max_watermark` (ms), beyond which no subtask may read, as in Flink."""
+    """The max desired watermark (ms): sources and splits whose watermark is above it must wait."""
 
     max_watermark: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedWatermarkEvent:
-    """The subtask's watermark (ms), as in Flink, or MAX if it is idle or finished."""
+    """A report of the subtask's watermark (ms), or MAX if the subtask is idle or finished."""
 
     watermark: int
 
@@ -99,7 +101,7 @@ class SourceEventWrapper:
 
 @dataclass(frozen=True, slots=True)
 class IsProcessingBacklogEvent:
-    """The notice that the source begins or ends the processing of a backlog."""
+    """The notice that the source begins to process a backlog, or ends it if `backlog` is false."""
 
     backlog: bool
 

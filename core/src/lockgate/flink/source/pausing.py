@@ -1,16 +1,16 @@
 """The decision on which splits of a source are paused, without the pausing itself (Flink's
 `SourceOperator` and `WatermarkSampler`).
 
-A split is ahead when its watermark is above the maximum that the coordinator announced. One jump of
-the watermark must not pause the split at once. So the watermark is sampled at each alignment
-interval into a ring of `buffer_size` samples, all MIN at first. The *oldest* sample counts. With a
-`buffer_size` of 0, the latest watermark counts. The rules:
+A split is ahead when its watermark is above the maximum that the coordinator announced. But a
+single jump of the watermark must not pause the split at once. So the watermark is sampled at each
+alignment interval, and the last `buffer_size` samples are kept, all MIN at first. The *oldest*
+sample counts. With a `buffer_size` of 0, the latest watermark counts. The rules:
 
 1. A split is paused when its oldest sample is above the maximum, but not if it is equal. It is
    resumed when its oldest sample is no longer above the maximum.
 2. An idle split is neither paused nor resumed. When it becomes active again, it may be paused at
    once. It is resumed at the next check at the earliest.
-3. The reader gets all changes in one call.
+3. The reader receives all pauses and resumptions of a check in one call.
 
 One deviation from Flink: all state of a finished split is dropped. Flink drops its samples, but
 still records it as paused. If the same split is added again later, Flink never pauses it, and the
@@ -27,7 +27,7 @@ from lockgate.watermark import MIN
 
 
 class WatermarkSampler:
-    """The latest watermark and a ring of samples of it."""
+    """The latest watermark (ms) and the last `buffer_size` samples of it, all MIN at first."""
 
     __slots__ = ("_samples", "latest")
 
@@ -37,7 +37,7 @@ class WatermarkSampler:
 
     @property
     def oldest(self) -> int:
-        """The oldest sample, or the latest watermark if the ring has no samples."""
+        """The oldest sample (ms), or the latest watermark if `buffer_size` is 0."""
         return self._samples[0] if self._samples else self.latest
 
     def sample(self) -> None:
@@ -47,8 +47,8 @@ class WatermarkSampler:
 
 @dataclass(frozen=True, slots=True)
 class PauseOrResume:
-    """The splits to pause and the splits to resume, by name, in order. Its truth value is false if
-    both are empty.
+    """The sorted names of the splits to pause and of the splits to resume. The truth value of this
+    object is false if both are empty.
     """
 
     pause: tuple[str, ...] = ()
@@ -59,8 +59,8 @@ class PauseOrResume:
 
 
 class SplitAlignment:
-    """The alignment state of each split: samples, pauses and idleness. Raises `InvalidValue` for a
-    negative buffer size.
+    """The alignment state of each split: its samples, and whether it is paused and idle. Raises
+    `InvalidValue` if `buffer_size` is negative.
     """
 
     def __init__(self, buffer_size: int) -> None:
@@ -95,8 +95,8 @@ class SplitAlignment:
             sampler.sample()
 
     def check(self, maximum: int) -> PauseOrResume:
-        """Return which splits to pause and which to resume under this `maximum` watermark, by rules
-        1 and 2 of this module.
+        """Return which splits to pause and which to resume by rules 1 and 2 of this module, if the
+        coordinator has announced the `maximum` watermark (ms).
         """
         ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
         awake = self.samplers.keys() - self.idle
@@ -106,7 +106,9 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """Return the change that pauses this one split if it is ahead, else an empty change."""
+        """Return a change that pauses this split if it is ahead of `maximum` (ms). Return an empty
+        change if it is not, or if it is paused, idle or unknown.
+        """
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum
         return (
@@ -114,6 +116,6 @@ class SplitAlignment:
         )
 
     def apply(self, change: PauseOrResume) -> None:
-        """Record that the reader has carried out a change."""
+        """Record that the reader has paused and resumed the splits of `change`."""
         self.paused.update(change.pause)
         self.paused.difference_update(change.resume)

@@ -1,9 +1,9 @@
 """The reader that a source operator runs, and its signal for new records (Flink's `SourceReader`).
 
 `poll_next` gives at most one record to the output. Its result says whether there are more records,
-none for now, or none ever again. After "none for now" the operator asks for `availability`, a
-`Signal` that the reader sets once it has a record. If the reader cannot set it, the signal has
-`ask_again_ms`, the time (ms) until the next try.
+none for now, or none ever again. After "none for now", the operator calls `availability`, which
+returns a `Signal` that the reader sets once it has a record. If the reader cannot set the signal,
+the operator polls again after the signal's `ask_again_ms` (ms).
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,9 @@ class DataInputStatus(Enum):
 
 
 class Signal:
-    """An event that happens once, and then calls its callbacks in the order they were added."""
+    """An event that happens once, and then calls its callbacks in the order in which they were
+    added. If `ask_again_ms` is not None, whoever waits has to look again after that time (ms).
+    """
 
     __slots__ = ("_waiting", "ask_again_ms", "is_set")
 
@@ -67,7 +69,9 @@ S = TypeVar("S", bound=SourceSplit)
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """A reader's number among the subtasks, and its connection to the coordinator."""
+    """The task of a reader: its number `subtask` among `parallelism` subtasks, the `host` on which
+    it runs, and `send`, which sends an event to the coordinator.
+    """
 
     subtask: int
     parallelism: int
@@ -86,14 +90,14 @@ class SourceReader(Protocol, Generic[S]):
     """The interface of a reader of splits."""
 
     def start(self) -> None:
-        """Start the reader. This is called once, after its registration."""
+        """Start the reader. The operator calls this once, after it has registered the reader."""
 
     def poll_next(self, output: ReaderOutput) -> InputStatus:
-        """Give at most one record to `output`."""
+        """Give at most one record to `output`, and return whether there are more."""
 
     def availability(self) -> Signal:
-        """Return a signal that is set when there is a record to poll. If the signal is not set yet,
-        it will be set later, or its `ask_again_ms` is the time (ms) after which to ask again.
+        """Return a signal that is set when there is a record to poll. If the reader cannot set the
+        signal later, its `ask_again_ms` is the time (ms) after which to poll again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None: ...
@@ -101,13 +105,15 @@ class SourceReader(Protocol, Generic[S]):
     def notify_no_more_splits(self) -> None: ...
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
-        """Pause some splits, and resume others. Raises `CannotPause` if this reader cannot."""
+        """Pause the splits `pause` and resume the splits `resume`, both by name. Raises
+        `CannotPause` if this reader cannot pause single splits.
+        """
 
     def handle_source_event(self, event: object) -> None:
         """Handle a source-specific event from the source's enumerator."""
 
     def snapshot(self, checkpoint_id: int) -> Sequence[S]:
-        """Return the unfinished splits, each starting at its next record."""
+        """Return the unfinished splits, each with its next record as the start."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commit the offsets of a complete checkpoint."""

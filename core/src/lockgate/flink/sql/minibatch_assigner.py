@@ -1,9 +1,10 @@
 """SQL's mini-batch assigner by event time (Flink's `RowTimeMiniBatchAssginerOperator`).
 
 If operators process small batches of rows, a watermark is the signal to process a batch. So the
-assigner passes on one watermark for each interval of event time. It sends the highest watermark so
-far, at least 0, once that watermark reaches the end of the current interval, start + interval − 1.
-`finish` sends it in any case. After MAX, every further watermark sends MAX again, as in Flink.
+assigner sends at most one watermark for each interval of event time. It sends the highest watermark
+so far, at least 0, once that watermark reaches the last millisecond of the current interval.
+`finish` sends the highest watermark in any case. After MAX, every further watermark sends MAX
+again, as in Flink.
 """
 
 from lockgate.errors import InvalidValue
@@ -14,7 +15,9 @@ from lockgate.watermark import MAX
 
 
 class RowtimeMiniBatchAssigner(Operator):
-    """The mini-batch assigner. Raises `InvalidValue` for an interval of 0 or less."""
+    """The operator that sends at most one watermark for each `interval_ms` of event time. Raises
+    `InvalidValue` if the interval is 0 or less.
+    """
 
     def __init__(self, interval_ms: int) -> None:
         super().__init__()

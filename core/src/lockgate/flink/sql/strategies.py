@@ -19,11 +19,12 @@ from lockgate.watermark import MIN
 
 
 class BoundedOutOfOrderTimestamps(WatermarkGenerator):
-    """A generator whose watermark is the highest time seen − delay. Nothing more is subtracted, so
-    a row that is exactly `delay` behind the highest time is late.
+    """A generator whose watermark is the highest event time so far − delay. Nothing more is
+    subtracted, so a row that is exactly `delay` behind the highest event time is late.
 
-    It emits at each interval, and after every `every_rows` rows unless that is None. Raises
-    `InvalidValue` for a negative delay or a count below 1.
+    The generator emits at each interval and, unless `every_rows` is None, after that many rows
+    since the last emission. Raises `InvalidValue` if `delay` is negative or too large, or if
+    `every_rows` is below 1.
     """
 
     def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
@@ -49,15 +50,18 @@ class BoundedOutOfOrderTimestamps(WatermarkGenerator):
 
 
 class AscendingTimestamps(BoundedOutOfOrderTimestamps):
-    """A generator whose watermark is the highest time seen − 1, since that time may come again."""
+    """A generator whose watermark is the highest event time so far − 1 ms, since other rows may
+    have the same event time. `every_rows` is as in `BoundedOutOfOrderTimestamps`.
+    """
 
     def __init__(self, every_rows: int | None = None) -> None:
         super().__init__(Duration.of(ms=1), every_rows)
 
 
 class Punctuated(PunctuatedWatermarks):
-    """A generator that emits the result of `watermark_of` for each row. Without `watermark_of`, it
-    emits a row's time if that is the highest so far.
+    """A generator that calls `watermark_of(row, event time)` for each row, and emits the result as
+    a watermark (ms), or nothing if it is None. Without `watermark_of`, the generator emits a row's
+    event time if that is the highest so far.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:

@@ -1,20 +1,21 @@
 """SQL's watermark assigner: event time from a column, in the middle of a table plan (Flink's
 `WatermarkAssignerOperator`). It replaces the watermarks from upstream. The rules:
 
-1. The expression gives a row's watermark. For `ts - INTERVAL …` this is time − delay, *without* the
-   − 1 of the DataStream form, and it wraps around beyond 64 bits. The row is passed on before its
-   watermark.
+1. The expression of the table's `WATERMARK FOR` gives a row's watermark. For `ts - INTERVAL …` this
+   is time − delay, *without* the − 1 of the DataStream form, and it wraps around beyond 64 bits.
+   The row is passed on before its watermark.
 2. Watermarks start at 0, so a negative one is never emitted. They only rise.
-3. A row emits a watermark that is more than an interval above the last one, since the timer may be
-   late under load. Any other watermark waits for the timer. With an interval of 0 every rise emits.
+3. If a row raises the watermark to more than an interval above the last emitted one, the watermark
+   is emitted at once, since the timer may be late under load. Otherwise it waits for the timer. If
+   the interval is 0, every rise is emitted at once.
 4. If only one of interval and idle timeout is above 0, this is the timer's period. If one is more
    than five times the other, the period is the smaller one. Otherwise it is a fifth of the smaller
    one, at least 1 ms.
-5. The stream is idle when no row came for `idle_timeout` or longer (*not* strictly longer, unlike
-   the DataStream form). The clock is paused under back pressure. A row ends idleness. Statuses from
-   upstream are passed on, and become the stream's own.
+5. The stream becomes idle when no row has come for the idle timeout or longer (*not* strictly
+   longer, unlike the DataStream form). The clock that measures this is paused under back pressure.
+   A row ends idleness. Statuses from upstream are passed on, and become the stream's own.
 6. Of the watermarks from upstream, only MAX is passed on, once, as the end of the input. `finish`
-   sends it too.
+   sends MAX too, unless it was sent before.
 """
 
 from collections.abc import Callable
@@ -31,13 +32,15 @@ RowWatermark = Callable[[Record], int | None]
 
 
 def wrapped(value: int) -> int:
-    """Return `value` wrapped to 64 bits, as in Java's long. (`watermark.add` saturates.)"""
+    """Return `value` wrapped around to 64 bits, like Java's long, while `lockgate.watermark.add`
+    saturates.
+    """
     return (value + 2**63) % 2**64 - 2**63
 
 
 def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
-    """Return a function that computes a row's time − delay. For a row without a time, the function
-    raises `InvalidValue`.
+    """Return a function that computes a row's watermark: `event_time` of the row − `delay_ms`. If
+    `event_time` returns None, the function raises `InvalidValue`.
     """
 
     def watermark_of(record: Record) -> int:
@@ -50,7 +53,9 @@ def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWat
 
 
 def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
-    """Return the timer's period (ms, rule 4). Raises `InvalidValue` if neither is above 0."""
+    """Return the timer's period (ms) by rule 4. Raises `InvalidValue` if neither the interval nor
+    the timeout is above 0.
+    """
     positive = [interval for interval in (watermark_interval_ms, idle_timeout_ms) if interval > 0]
     if not positive:
         raise InvalidValue("watermark_interval_ms", "or the idle timeout must be above 0 for there to be a timer")
@@ -61,7 +66,10 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
 
 
 class WatermarkAssigner(Operator):
-    """The watermark assigner. A value of 0 switches `interval_ms` or `idle_timeout_ms` off."""
+    """SQL's watermark assigner. `watermark_of` returns the watermark of a row. If `interval_ms` is
+    0, every rise is emitted at once. If `idle_timeout_ms` is 0, a lack of rows does not make the
+    stream idle.
+    """
 
     def __init__(
         self, watermark_of: RowWatermark, time: ProcessingTime, *, interval_ms: int, idle_timeout_ms: int
@@ -88,7 +96,9 @@ class WatermarkAssigner(Operator):
             self._set_timer()
 
     def process(self, index: int, record: Record) -> None:
-        """Take a row (rules 1 to 3 and 5). If the expression raises, the row is not passed on."""
+        """Take a row (rules 1 to 3 and 5). If `watermark_of` raises an error, the row is not passed
+        on.
+        """
         self._rows += 1
         self._end_idleness()
         watermark = self._watermark_of(record)
@@ -106,7 +116,7 @@ class WatermarkAssigner(Operator):
             self.output.emit(Watermark(MAX))
 
     def process_status(self, index: int, status: WatermarkStatus) -> None:
-        """Take a status from upstream, which becomes the status of this stream."""
+        """Pass on a status from upstream, which becomes the stream's own (rule 5)."""
         self._status = status
         self.output.emit(status)
 
