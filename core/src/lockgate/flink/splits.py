@@ -111,7 +111,7 @@ class KafkaPartitionSplitState:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Compare only the splits, without current offsets, as Flink does. `other` may be a split."""
+        """Compare splits without their current offsets, as Flink does. `other` may be a split."""
         return self.split == (other.split if isinstance(other, KafkaPartitionSplitState) else other)
 
     def __hash__(self) -> int:

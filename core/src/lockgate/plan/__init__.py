@@ -1,5 +1,5 @@
-"""The plan of one batch, which decides how far each split is read so that no row is late.
+"""The planner of batches, which decides how far each split is read so that no row is late.
 
-The Spark client's planner makes such plans. The theory is in `lockgate.plan.model`, and for users
-in `docs/how-it-works.md`.
+The Spark client and the simulation plan with this package. `lockgate.plan.model` has the theory,
+and `docs/how-it-works.md` explains it to users.
 """

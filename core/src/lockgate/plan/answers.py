@@ -1,15 +1,17 @@
-"""The look-ups in the logs that one plan of a query needs, and the search that makes them.
+"""The look-ups in the logs that one plan of a query needs, and the search for the plan's target.
 
-Each look-up is a request to the broker, so its answer is kept. There are three kinds:
+Each look-up may be a request to the broker, so its answer is kept. There are three kinds:
 
 1. the first unread record of each split (`heads`);
 2. the first unread record of each split above an event time (`cut`), for one event time after the
-   other until the search has its target;
-3. the highest event times in the logs. They are needed for the first guess of a search if no
-   earlier plan gives one, and whenever the budgets allow a higher target than the clock alone.
+   other until the search has found its target;
+3. the highest event time in each log (`ask_highest`). It is needed for the first guess of a search
+   if no earlier plan gives one, and whenever the budgets allow a higher target than the clock
+   alone.
 
 `lockgate.plan.draft` then makes the plan from these answers. `closed` answers make no more
-look-ups: a missing answer raises `Unasked`, and the caller may `add` it.
+look-ups. If a plan needs an answer that they lack, they raise `Unasked`, and the caller may `add`
+the answer.
 """
 
 import copy
@@ -26,8 +28,8 @@ MOST_LOOK_UPS = MOST_PROBES + 7
 
 
 class Unasked(LookupError):
-    """Raised if closed answers lack the cut at `event_time` (ms), or the highest event times if
-    `event_time` is None.
+    """Raised if closed answers lack the cut at `event_time` (ms), or if that cut is not confirmed
+    as the end of a batch. If `event_time` is None, they lack the highest event times.
     """
 
     def __init__(self, event_time: int | None) -> None:
@@ -37,9 +39,10 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The results of the look-ups so far. `cuts` maps an event time (ms) to a pair: the highest
-    event time with the same result, and the first record of each split above both event times. With
-    closed answers, a batch may only end at one of the `confirmed` event times.
+    """The results of the `look_ups` (a count) so far. `cuts` maps an event time (ms) to a pair: the
+    highest event time with the same result, and the first unread record of each split above both
+    event times. `highest` is the highest event time (ms) in each log, or None if this was not
+    looked up. With closed answers, a batch may only end at one of the `confirmed` event times (ms).
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -51,13 +54,15 @@ class _Asked(Generic[Split]):
 class LogAnswers(Generic[Split]):
     """The first unread records, cuts and highest event times that one draft needs. A cut at an
     event time is the first unread record of each split above that time. The constructor makes the
-    look-ups, and raises the log's errors.
+    look-ups in `log`, and raises the log's errors.
 
-    `budgets` are the maximum offsets per batch of each source, or None for no limit. `learned` is
-    the `curve` of the previous plan's answers. `heads` maps each split to its first unread record,
-    and `first` is the lowest event time (ms) among these, or MAX if there are none. `blank` are the
-    splits whose unread records have no credible event time. `found` is the result of the search.
-    `horizon` (ms) is the event time that the query must not exceed even without its group.
+    `budgets` maps each source to the maximum number of offsets in a batch, or to None for no limit.
+    `learned` is the `curve` of the previous plan's answers, or None for the first plan.
+
+    `heads` maps each split to its first unread record, and `first` is the lowest event time (ms)
+    among these records, or MAX if there are none. `blank` are the splits whose unread records have
+    no credible event time. `found` is the result of the search. `horizon` (ms) is the event time
+    that the query must not exceed even without its group.
     """
 
     def __init__(
@@ -87,8 +92,8 @@ class LogAnswers(Generic[Split]):
         self.cut(self.found.target)
 
     def closed(self) -> "LogAnswers[Split]":
-        """Return a copy that makes no more look-ups: an answer that it lacks raises `Unasked`. The
-        call also confirms the target that the search has found, so that a batch may end there.
+        """Return a copy that makes no more look-ups, and raises `Unasked` if it lacks an answer.
+        The target that the search has found counts as confirmed, so a batch may end there.
         """
         closed = copy.copy(self)
         closed._log = None
@@ -101,8 +106,9 @@ class LogAnswers(Generic[Split]):
         log: SplitLog[Split],
         confirm: Callable[[int, Mapping[Split, Head]], bool],
     ) -> None:
-        """Ask `log` for the answer that `lacking` names, and keep the answer. A cut is passed to
-        `confirm` with its event time (ms), and is looked up again until `confirm` returns True.
+        """Ask `log` for the answer that `lacking` names, and keep the answer. If it is a cut, call
+        `confirm` with the event time (ms) and the cut, and look the cut up again until `confirm`
+        returns True. A batch may then end at this event time. Raises the log's errors.
         """
         asking = copy.copy(self)
         asking._log = log
@@ -121,8 +127,8 @@ class LogAnswers(Generic[Split]):
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
-        """Return each split's first unread record above `event_time` (ms), and keep the answer.
-        Raises `Unasked` if that answer is missing and these answers are closed.
+        """Return each split's first unread record above `event_time` (ms). If this was not looked
+        up before, look it up and keep the answer, or raise `Unasked` if these answers are closed.
         """
         if event_time < self.first:
             return self.heads
@@ -200,7 +206,9 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return the `Cut` at `event_time` (ms), and count the look-up that this takes, if any."""
+        """Return the `Cut` at `event_time` (ms) for the search. If this takes a look-up, count it as
+        one of the search.
+        """
         asked = self.look_ups
         heads = self.cut(event_time)
         self._probes += self.look_ups - asked
@@ -231,8 +239,9 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time (ms) up to which the records in `heads` alone exceed what
-        `spent` leaves of a budget, or MAX if they never do.
+        """Return the lowest event time (ms) up to which the records in `heads` alone exceed the
+        rest of a source's budget, or MAX if they never do. `spent` is the number of offsets of each
+        source that the batch reads before these records.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():
@@ -263,9 +272,9 @@ class LogAnswers(Generic[Split]):
 
     def own_end_watermark(self, split: Split) -> int:
         """Return the watermark (ms) that the split would have if it were read to its end (h(s) in
-        `lockgate.plan.model`). The query's `horizon` follows from this watermark. While few records
-        of the split have been seen, it assumes a larger out-of-orderness than the watermark in
-        reports to the group does.
+        `lockgate.plan.model`), from which the query's `horizon` follows. This watermark assumes the
+        out-of-orderness `Backlog.disorder`, if that is not None. The watermark in reports to the
+        group always assumes `Bounds.disorder`, which may be smaller.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)

@@ -2,11 +2,11 @@
 records that are stamped ahead of it.
 
 **Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but has no
-date. So plans use the monotonic clock plus the last good difference of the two. If that difference
-changes by more than `LEAP_MS` between two calls of `look`, the wall clock has jumped. A jump that
-is undone within `STOOD_MS` has no effect. One that lasts longer is accepted: the clock was set, or
-the machine was suspended, and its monotonic clock with it. A smaller change means that the clocks
-run unevenly, and is accepted at once.
+date. So plans use the monotonic clock plus the last good difference between the two clocks. If this
+difference changes by more than `LEAP_MS` between two calls of `look`, the wall clock has jumped. A
+jump that is undone within `STOOD_MS` has no effect. A jump that lasts longer is accepted: the wall
+clock was set, or the machine was suspended, which stops the monotonic clock. A change of `LEAP_MS`
+or less means that the clocks run unevenly, and is accepted at once.
 
 **Records.** Suppose that a record was appended between two calls of `look`, but its timestamp is
 later than the time of the second call. Then the driver's clock is behind, or the producer's clock
@@ -14,10 +14,10 @@ is ahead. If this is true of every record of every recent producer, by `AHEAD_MS
 `SHOWN_MS`, the driver's clock is taken to be behind by the smallest of these differences. So one
 producer on time is enough to trust the driver's clock.
 
-Records take precedence over a jump. If records have come since a jump was noticed, the jump itself
-does not change the time of plans when it is accepted: the time follows the records. So plans do not
-change if the driver's clock jumps and no producer's clock does, or if the driver's wrong clock is
-corrected.
+Records take precedence over a jump. If records have come since a jump was noticed, accepting the
+jump does not change the time of plans, because the correction by records changes by the same amount
+in the other direction. So plans do not change if only the driver's clock jumps and no producer's
+clock does, or if the driver's wrong clock is set right.
 
 The guarantees hold with any clock. The event time up to which a plan may read follows from the
 clock and from lags that were measured by the same clock. If the clock is moved, all times that were
@@ -50,9 +50,9 @@ _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says no
 @dataclass(slots=True)
 class _Shown:
     """The lead (ms) of one producer's records over the wall clock. `low` is the smallest lead in
-    the present period of `SHOWN_MS`, which began at `began`, and `before` is the smallest one in
-    the previous period. The producer's last records came at `at`. `began` and `at` are times of the
-    monotonic clock.
+    the current period of `SHOWN_MS`, which began at `began`. `before` is the smallest lead in the
+    previous period, or None if there was none. The producer's last records came at `at`. `began`
+    and `at` are times (ms) of the monotonic clock.
     """
 
     at: int
@@ -83,8 +83,8 @@ class PlanClock:
         return 0 if self._jump is None or self._base is None else self._jump[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
-        """Return the time (ms) for plans, from the wall clock and the monotonic clock. A jump that
-        has lasted long enough is accepted.
+        """Return the time (ms) for plans. `wall_ms` is the time of the wall clock, and `ticks_ms`
+        that of the monotonic clock. Accept a jump that has lasted for `STOOD_MS`.
         """
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
@@ -97,9 +97,9 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Correct the clock by new records. `ahead` maps each producer to the lead (ms) of its
-        records over this clock at the last `look`, which is negative if they were behind. The
-        records must have been appended since the `look` before that one.
+        """Correct the clock by new records. `ahead` maps each producer to the lead of its records:
+        their event time − the time (ms) that the last `look` returned, negative if they are behind.
+        The records must have been appended since the `look` before that one.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)
@@ -128,8 +128,8 @@ class PlanClock:
             self.moved += by
 
     def _weigh(self) -> None:
-        """Set `behind` to the smallest lead that the records have shown, if the change is large
-        enough, and add the change to `moved`.
+        """Set `behind` to the smallest lead that the records of recent producers have shown, if the
+        change is large enough (see the module's docstring), and add the change to `moved`.
         """
         lately = [shown for shown in self._shown.values() if self._ticks - shown.at <= _REMEMBERED_MS]
         if not any(shown.before is not None for shown in lately):

@@ -13,11 +13,11 @@ from lockgate.plan.search import Found
 
 
 class Draft(Generic[Split]):
-    """A plan of one query's next batch, made without the group's ceiling.
+    """A plan of one query's next batch, made from `answers` without the group's ceiling.
 
     `watermarks` maps each split to its watermark (ms) before the batch. `horizon` (ms) is the event
     time that the query must not exceed even without its group. `limit` is the reason why the query
-    alone would read no further.
+    alone would read no further. `heads` and `first` are those of the answers.
     """
 
     def __init__(self, answers: LogAnswers[Split]) -> None:
@@ -46,19 +46,21 @@ class Draft(Generic[Split]):
 
     @property
     def reach(self) -> int:
-        """The target (ms), or the highest event time in the logs if that is lower."""
+        """The proposed target (ms) that is reported to the group: the target, or the highest event
+        time in the logs if that is lower. May look up the highest event times.
+        """
         if self.limit is Limit.BUDGET:
             return self._own.target
         return min(self._own.target, max(self.answers.ask_highest().values(), default=watermark.MIN))
 
     def reported_watermarks(self) -> dict[Split, int]:
         """Return each split's watermark (ms) for the report to the group. If a split is read to its
-        end, this looks up the highest event times in the logs, because its watermark depends on its
-        last records as well as on the clock.
+        end, look up the highest event times in the logs, because the watermark of such a split
+        depends on its last records as well as on the clock.
 
-        A plan can judge a split that is read to its end by the clock alone, but a report cannot.
-        The reported watermark would then be a whole `idle_timeout` or learned lag behind the clock,
-        and readers with a backlog would wait for that long.
+        A plan may judge a split that is read to its end by the clock alone. If a report did so, the
+        watermark would be a whole `idle_timeout` or learned lag behind the clock, and readers with
+        a backlog would wait for that long.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()
@@ -66,8 +68,8 @@ class Draft(Generic[Split]):
 
     def extended(self, event_time: int) -> "Draft[Split]":
         """Return a draft with the target `event_time` (ms, at most `horizon`) if that is higher
-        than this draft's target and within the budgets, else this draft. Both can be true, because
-        the search stops once it has found a batch that uses 99 % of a budget.
+        than this draft's target and still within the budgets, else this draft. Higher targets can
+        be within the budgets, because the search stops once a batch uses 99 % of a budget.
         """
         own = self._own
         if own.target >= event_time or own.overfull is not None or self.answers.use(self.answers.cut(event_time)) > 1:
@@ -77,9 +79,10 @@ class Draft(Generic[Split]):
         return extended
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan under `ceiling` (ms), the group's max desired watermark or a lower event
-        time. If the ceiling is below the draft's target, the plan's limit is `limit_there`. Raises
-        `Unasked` if closed answers lack a look-up that the plan needs.
+        """Return the plan whose target is not above `ceiling` (ms), which is the group's max
+        desired watermark or a lower event time. If the ceiling is below the draft's target, the
+        plan's limit is `limit_there`. Raises `Unasked` if closed answers lack a look-up that the
+        plan needs.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -152,8 +155,8 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to the splits without credible event times, in proportion to
-        their unread offsets. This changes `ends`.
+        """Give the rest of each budget to the splits whose unread records have no credible event
+        time, in proportion to their unread offsets. This changes `ends`.
         """
         for source, budget in self._budgets.items():
             of_source = {split: each for split, each in self._backlogs.items() if each.source == source}

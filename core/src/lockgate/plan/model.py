@@ -28,10 +28,10 @@ all records, so finished and empty splits hold back no other split.
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
 delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
 above h(s) ≥ T − max_drift (its split was read to the end). In both cases the row is above Spark's
-watermark if `max_drift ≤ delay`: `disorder` is below `max_drift` (`Bounds` checks this), and h(s)
-allows for it. `lag(s)` does not appear in this condition, because an idle split still limits C by
-the clock. `tests/core/plan/test_plan_model.py` runs this against arbitrary live feeds, and shows
-that rows are lost once a bound is broken, even by 1 ms.
+watermark if `max_drift ≤ delay`, since `Bounds` checks that `disorder` is below `max_drift`.
+`lag(s)` does not appear in this condition, because an idle split still limits C by the clock.
+`tests/core/plan/test_plan_model.py` runs the planner on arbitrary live feeds, and shows that rows
+are lost once a bound is broken, even by 1 ms.
 
 **The watermark of a split**, in reports and everywhere else, is the event time of its first unread
 record − 1 − disorder if there is one, else h(s). So no split with a backlog reports MIN, and the
@@ -62,14 +62,15 @@ Split = TypeVar("Split", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """The unread part of one split of `source`: the offsets from `position` (the next one to read)
-    to `end` (exclusive).
+    """The unread part of one split: the offsets from `position` (the next one to read) to `end`
+    (exclusive). `source` is the number of the split's source in the query.
 
-    `known_until` is the time (wall clock in ms) before the broker was asked, so all appends up to
-    then are known. `caught_up_since` is the time since which everything has been read, or None if
-    something is unread. The producer may be `lag_bound` (ms) behind the clock, and later records
-    may be `disorder` (ms) out of order. If one of these is None, `Bounds` has the value. If the
-    split is `far_behind`, it holds back no other split (`lockgate.plan.far_behind`).
+    `known_until` is the time (wall clock in ms) just before the broker was asked for `end`, so all
+    records appended before it are known. `caught_up_since` is the time (ms) since which everything
+    has been read, or None if something is unread. The producer may be `lag_bound` (ms) behind the
+    clock; if that is None, `Bounds.idle_timeout` applies. Later records may be `disorder` (ms) out
+    of order; if that is None, `Bounds.disorder` applies. If the split is `far_behind`, no other
+    split waits for it (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -94,7 +95,8 @@ class Head(NamedTuple):
 
 
 class SplitLog(Protocol[Split]):
-    """The logs of all splits as one plan sees them. Every call may ask the broker.
+    """The logs of all splits of one plan, up to the `end` of each `Backlog`. Every call may ask the
+    broker.
 
     Results leave out records without a credible event time, and splits without a matching record.
     """
@@ -115,8 +117,9 @@ class SplitLog(Protocol[Split]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The drift (ms) that plans allow, and the producer lag and out-of-orderness (ms) that they
-    assume. Raises `InvalidValue` if one is negative or `max_drift` is not above `disorder`.
+    """The drift `max_drift` (ms) that plans allow, and what they assume of a split whose `Backlog`
+    does not say it: a producer lag of `idle_timeout` (ms) and an out-of-orderness of `disorder`
+    (ms). Raises `InvalidValue` if one is negative or `max_drift` is not above `disorder`.
     """
 
     max_drift: int
@@ -137,7 +140,7 @@ class Bounds:
 
 
 class PlannedState(Enum):
-    """The state of a split once the plan's batch is read."""
+    """The state that a split will have once the plan's batch has been read."""
 
     ACTIVE = "active"  # goes on with the next plan
     PAUSED = "paused"  # its next record is above the ceiling
@@ -156,8 +159,8 @@ class Limit(Enum):
 
 
 class SplitPlan(NamedTuple):
-    """The part of a plan for one split, which is read from the offset `position` to `end`
-    (exclusive). `watermark` (ms) is the split's watermark before the batch.
+    """The plan for one split, which is read from the offset `position` to `end` (exclusive).
+    `watermark` (ms) is the split's watermark before the batch.
     """
 
     position: int

@@ -6,9 +6,10 @@ least `t − e` behind the clock. Plans need exactly this figure: if the plan at
 of `t − e` or more, the record could not have been late. A producer on time shows 0, however long a
 plan takes. A producer that commits every five minutes shows five minutes.
 
-**The bound** of a split is the lag that its producer has shown plus a quarter (`MARGIN`). It is at
-least `max_drift` less a `grace` (below). A lower bound would let plans read beyond the present
-time, where there are only records that are stamped in the future.
+**The bound** of a split is the lag that plans assume for its producer: the lag that the producer
+has shown plus a quarter (`MARGIN`) and the out-of-orderness `disorder`. It is at least `max_drift`
+less a `grace` (below). A lower bound would let plans read beyond the present time, where there are
+only records that are stamped in the future.
 
     bound(s) = max(max_drift − grace, 1.25 · shown(s) + disorder)
 
@@ -17,8 +18,9 @@ time, where there are only records that are stamped in the future.
   `ProducerLag.limit` at most. Otherwise a split that once resumed half an hour late would delay all
   others by half an hour.
 * *Single absurd records*: a record that is older than a previous one in its own log, by more than
-  `disorder`, proves nothing about the producer. A lag beyond `limit` has to be shown twice within
-  an hour. One beyond `far`, a day or more, is not remembered.
+  `disorder`, proves nothing about the producer. A lag above `ProducerLag.limit` counts only if the
+  producer shows such a lag twice within an hour. A lag above `ProducerLag.far`, a day or more, is
+  not remembered.
 * *Hidden*: an open transaction hides its own records and all later ones. The longer the transaction
   is open, the further behind the clock these records will be when they appear.
 
@@ -27,9 +29,9 @@ come while the plan waits for the broker or, in a group, until the next plan has
 readers.
 
 **Memory.** All that is known of a producer is kept in one `Shown`, from which a restarted run can
-go on. A split that no plan has looked at for an hour is no longer `known`: its producer may have
-changed, and records from that time show nothing of its lag. The caller decides how to treat a split
-that is not `known`.
+go on. If no plan has looked at a split for an hour, its producer is no longer `known`: the producer
+may have changed, and records from that time show nothing of its lag. The caller decides how to
+treat a split whose producer is not `known`.
 """
 
 from collections.abc import Sequence
@@ -58,10 +60,11 @@ class Shown(NamedTuple):
     At `beyond_at`, the producer showed a lag above `ProducerLag.limit`, which counts only if the
     producer shows such a lag again within an hour.
 
-    A plan first looked at the log at `met_at`, and last at `looked_at`, when the log ended at `end`
-    (-1 before the first look). The log was last seen to grow at `moved_at`. `highest` is the
-    highest event time (ms) of all records that were the first unread one at a look. Records after
-    the end have been hidden since `hidden_since`, which is MAX if there are none.
+    A plan first looked at the log at `met_at`, and last at `looked_at`, when the log ended at the
+    offset `end` (-1 before the first look, and after `ProducerLag.forget_end`). The log was last
+    seen to grow at `moved_at`. `highest` is the highest event time (ms) of all records that were
+    the first unread one at a look. Records after the end have been hidden since `hidden_since`, for
+    instance by an open transaction. `hidden_since` is MAX if no records are hidden.
     """
 
     known: bool = False
@@ -77,7 +80,7 @@ class Shown(NamedTuple):
     hidden_since: int = MAX
 
     def kept(self) -> list[bool | int]:
-        """Return the values of all fields in order, as `restored` takes them."""
+        """Return the values of all fields in order, to be stored and passed to `restored` later."""
         return list(self)
 
     @classmethod
@@ -97,8 +100,9 @@ class Shown(NamedTuple):
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Return whether a run that starts from this state waits long enough for all lags that the
-        newer state `later` remembers. Lags up to `slack` (ms) need not be remembered.
+        """Return whether this stored state is good enough, so that the newer state `later` need not
+        be stored. A run that starts from this state must wait long enough for all lags above
+        `slack` (ms) that `later` remembers.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -114,8 +118,8 @@ _NOTHING = Shown()
 @dataclass(slots=True)
 class ProducerLag:
     """The lag of one split's producer. A silent split holds back the others by `limit` (ms) at
-    most. If it is `far_behind`, no other split waits for it. `state` is what the looks so far have
-    shown.
+    most. If the split is `far_behind`, no other split waits for it. `state` is all that calls of
+    `look` have shown so far.
     """
 
     limit: int
@@ -125,12 +129,13 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Record the state of the split at `now` (wall clock in ms, before a plan asked the
-        broker): it was read up to `position`, and its log ended at `end`. Return the lag (ms, 0 or
-        more) that the producer has shown since the last look, or None.
+        """Record that at `now` (wall clock in ms, before a plan asked the broker), the split was
+        read up to the offset `position`, and its log ended at `end`. Return the lag (ms, 0 or more)
+        that the producer has shown since the last look, or None if it has shown none.
 
-        `first` is the first unread record, or None. Records may be `disorder` (ms) out of order.
-        `hidden_since` is the time (ms) since which records after the end are hidden, or None.
+        `first` is the first unread record, or None if there is none. Records may be `disorder` (ms)
+        out of order. `hidden_since` is the time (ms) since which records after the end have been
+        hidden, for instance by an open transaction, or None if no records are hidden.
         """
         before = self.state
         met = before.end >= 0
@@ -150,7 +155,9 @@ class ProducerLag:
         return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
-        """Record a lag (ms) that a record showed at `now`. Return it, or 0 if it is negative."""
+        """Record a lag (ms) that a record showed at `now` (ms), and return the lag. A negative lag
+        counts as 0.
+        """
         lag, state = max(0, lag), self.state
         self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
@@ -162,17 +169,21 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Drop the recorded end of the log, because records after it are hidden for now. The next
-        look then shows no lag.
+        """Drop the recorded end of the log, for a log whose records after this end are hidden. The
+        next `look` then shows no lag.
         """
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
-        """Record that the split was watched but has brought no records, so that it is `known`."""
+        """Record that the split has brought no records while plans looked at it. Its producer is
+        `known` from then on.
+        """
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
-        """Return the greatest lag (ms) that is remembered at `now`."""
+        """Return the greatest remembered lag (ms). It halves for every hour, after the first, that
+        has passed at `now` (ms) since the producer showed it.
+        """
         shown, past = self.state.shown, now - self.state.shown_at - REMEMBERED_MS
         return shown if past <= 0 else int(shown * 0.5 ** min(64.0, past / REMEMBERED_MS))
 
@@ -182,8 +193,9 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move all recorded times by `by` ms, because the clock was moved by as much. If the clock
-        was ahead before, lags looked larger than they were, so they shrink by the same amount.
+        """Move all recorded times by `by` ms, because the clock was moved by as much. If `by` is
+        negative, the clock was ahead before, and lags looked larger than they were. So they shrink
+        by the same amount.
         """
         state, less = self.state, min(0, by)
         moved: dict[str, Any] = {name: add(getattr(state, name), by) for name in (*_TIMES, "hidden_since")}
@@ -196,7 +208,7 @@ class ProducerLag:
 
     @property
     def hidden_since(self) -> int | None:
-        """The time (ms) since which records after the end are hidden, or None."""
+        """The time (ms) since which records after the log's end are hidden, or None if none are."""
         return None if self.state.hidden_since == MAX else self.state.hidden_since
 
     @property
@@ -205,15 +217,19 @@ class ProducerLag:
         return max(FAR_MS, self.limit)
 
     def is_far(self, now: int, bound: int) -> bool:
-        """Return whether the producer still appends, but more than `bound` ms behind the clock."""
+        """Return whether the producer still appends at `now` (ms), and its last lag is above
+        `bound` (ms).
+        """
         return self.state.last > bound and self.is_active(now)
 
     def is_active(self, now: int) -> bool:
-        """Return whether the log was seen to grow within `ACTIVE_MS` before `now`."""
+        """Return whether the log was seen to grow within `ACTIVE_MS` before `now` (ms)."""
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """Return how far (ms) behind the clock the next record may be, given the lags so far."""
+        """Return how far (ms) behind the clock the next record may be at `now` (ms), from the lags
+        that were shown so far and an out-of-orderness of `disorder` (ms).
+        """
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
             shown = max(shown, int(MARGIN * self.state.last))
@@ -223,7 +239,7 @@ class ProducerLag:
         return shown if hidden_since is None else max(shown, int(MARGIN * (now - hidden_since)))
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
-        """Return the lag (ms) that plans assume. It is `expected`, but at least `max_drift` −
-        `grace`, and at least half of `max_drift`.
+        """Return the lag (ms) that plans assume at `now` (ms). It is `expected`, but at least
+        `max_drift` − `grace` (ms), and at least half of `max_drift` (ms).
         """
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

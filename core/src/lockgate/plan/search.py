@@ -1,17 +1,19 @@
 """The search for the greatest event time up to which a batch fits its budget, with few look-ups.
 
 Each look-up asks the broker for the first record of every split above one event time, so the number
-of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to `T`
-needs; it never falls as `T` rises. A look-up also yields two more event times. One is the lowest
-event time left unread: `use` does not change below it, so gaps cost nothing. The other is the
-lowest event time at which the next records of the splits alone exceed the rest of the budget. If
-there are many splits with few records each, this almost ends the search.
+of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to the
+event time `T` needs; it never falls as `T` rises. A look-up at `T` yields `use(T)` and two more
+event times. One is the lowest event time left unread: `use` is the same up to just below it, so the
+search skips gaps between records. The other is the lowest event time at which the next records of
+the splits alone exceed the rest of the budget. If there are many splits with few records each, this
+event time almost ends the search.
 
 The search begins with a guess from the curve of the last plans (`Curve`). Then it interpolates
-between the two nearest known points, and halves the interval if interpolation neither halved it nor
-came close to the budget. Now and then it tries the lowest unread event time, which ends the search
-if many records share that time. Dense feeds take one or two look-ups. After `MOST_PROBES` look-ups
-the search stops, and the batch is smaller than it could be.
+between the two nearest known points. If a step of interpolation neither halved the interval between
+them nor came close to the budget, the next step halves the interval. Now and then the search tries
+the lowest unread event time, which ends the search if many records share that time. Dense feeds
+take one or two look-ups. After `MOST_PROBES` look-ups the search stops, and the batch is smaller
+than it could be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -33,8 +35,8 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is the next
-    millisecond if a batch up to it is known to exceed the budget, else None.
+    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is the
+    millisecond after `target` if a batch up to that is known to exceed the budget, else None.
     """
 
     target: int
@@ -56,15 +58,21 @@ class Cut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The expected `Cut.use` for each event time, before any look-up. `points` are pairs of event
-    time (ms) and use, both in rising order. Only differences between uses have a meaning.
+    """An estimate of `Cut.use` for each event time, from the look-ups of earlier plans. The search
+    takes its first guess from this curve.
+
+    `points` are pairs of event time (ms) and use, both in rising order. Uses count from the start
+    of an earlier batch, not of the next one. So the use of the next batch is the difference between
+    the use at its end and the use at its start.
     """
 
     points: tuple[tuple[int, float], ...]
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """Return the curve through these points, continued beyond them in the shape of `before`."""
+        """Return the curve through the points `measured`, which are pairs of event time (ms) and
+        use. If `before` is not None, its shape continues the curve beyond these points.
+        """
         points = sorted(measured)
         if before is not None:
             last, use = points[-1]
@@ -73,7 +81,9 @@ class Curve:
         return cls(tuple(points[:MOST_POINTS]))
 
     def at(self, event_time: int) -> float:
-        """Return the use up to an event time (ms); 0 before the first point."""
+        """Return the use at an event time (ms), between points by interpolation. The use before the
+        first point is 0. Beyond the last point, the use rises as it did before that point.
+        """
         after = bisect_right(self.points, event_time, key=itemgetter(0))
         if after == 0:
             return 0.0
@@ -84,7 +94,9 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return the event time (ms) at which a batch that begins at `low` reaches this `use`."""
+        """Return the event time (ms) at which a batch that begins at `low` (ms) reaches this `use`
+        by the curve. If the curve never reaches it, return `low`.
+        """
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
         if after == len(self.points):
@@ -111,14 +123,16 @@ def greatest_within(
     most: int = MOST_PROBES,
     enough: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """Return the greatest event time in [`low`, `high`] (ms) whose `use` is at most 1, or one that
+    """Find the greatest event time from `low` to `high` (ms) whose `use` is at most 1, or one that
     uses at least 99 % of the budget.
 
-    `look` returns the `Cut` at an event time: first at `low`, which must be within the budget, and
-    then at `guess` (ms). If `low` is not below `high`, the result is `high`, without a look-up.
+    `look` makes a look-up: it returns the `Cut` at an event time (ms). The first look-up is at
+    `low`, which must be within the budget, and the second one at `guess` (ms). If `low` is not
+    below `high`, the target is `high`, without a look-up.
+
     After `most` look-ups above `low`, or once `enough()` is true, the search ends with the best
-    event time so far if a batch up to it uses any of the budget. If none does after `most`
-    look-ups, one more tries the lowest unread event time.
+    event time so far, provided that a batch up to it uses any of the budget. If it uses none after
+    `most` look-ups, one more look-up tries the lowest unread event time.
     """
     if low >= high:
         return Found(high, None)
@@ -148,23 +162,24 @@ def greatest_within(
 
 
 def _raised(cut: Cut, high: int) -> Cut:
-    """Return the cut, moved to the highest event time up to `high` (ms) at which a look-up would
-    have the same result.
+    """Return `cut` with the highest event time, at most `high` (ms), at which a look-up would have
+    the same result.
     """
     return cut._replace(event_time=max(cut.event_time, min(cut.next - 1, high)))
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """Look up the lowest unread event time, for a search that has found no batch with any records.
-    If the records up to this event time exceed the budget, it is the `overfull` of the result.
+    """End a search that has found no batch with any records within the budget, by a look-up at the
+    lowest unread event time. If a batch up to this event time exceeds the budget, the event time is
+    the `overfull` of the result, else it is at most the target.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)
 
 
 def _further(low: int, under: Cut) -> int:
-    """Return the next event time (ms) to try while no upper bound is known. It follows from the
-    density so far, but is at least twice as far from `low` as the last one.
+    """Return the next event time (ms) to try while no event time is known to exceed the budget. It
+    follows from the density so far, but is at least twice as far from `low` as the last one.
     """
     distance = under.event_time - low
     promised = distance * AIM / under.use if under.use > 0 else 0.0

@@ -11,14 +11,15 @@ cases the batch cannot reach the end of the window that has the first unread rec
   batches that share a window are not `whole`.
 * The *group's ceiling* is lower. While the group waits for another reader, the query waits until it
   may read the rest of the window. While the group waits for the query itself, no other reader can
-  raise the ceiling, so the query reads up to it. The query never has to do so if `max_drift` is at
-  least as long as a window.
+  raise the ceiling, so the query reads part of the window, up to the ceiling. This never happens if
+  `max_drift` is at least as long as a window.
 
-A slice is **whole** if its batch has all records of the windows from `start` to `end` that are ever
-read. Only stragglers may be missing: records out of order that come after the batch.
+A slice is **whole** if its batch has all records of the windows from `start` to `end`, except for
+stragglers: records out of order that come after the batch.
 
-A window is **torn** if part of it was deleted or read before. No batch holds a torn window together
-with one that may be whole: `whole_from` is the start of the first window that is not torn.
+A window is **torn** if some of its records were deleted, or read by an earlier batch. No batch
+holds a torn window together with one that may be whole. `whole_from` is the start of the first
+window that is not torn.
 """
 
 from dataclasses import dataclass
@@ -31,10 +32,10 @@ from lockgate.plan.windows import Windows
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The event times (ms) of a batch, from `start` to `end` (exclusive). It is `whole` if windows
-    begin at `start` and at `end`, and no other batch has a part of the windows in between. It is
-    `unfinished` if the records of its last ms exceed the budget, so that the next slice begins with
-    the same ms.
+    """The event times (ms) of a batch, from `start` to `end` (exclusive). The slice is `whole` if
+    windows begin at `start` and at `end`, and no other batch has a part of the windows in between.
+    The slice is `unfinished` if the records of its last ms exceed the budget, so that the next
+    slice begins with the same ms.
     """
 
     start: int
@@ -50,11 +51,12 @@ class Slice:
 def plan_slice(
     draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
-    """Return the plan of a batch that ends at the end of a window if it can, under the group's
-    `ceiling` (ms).
+    """Return the plan of a batch that ends at the end of a window if the budget, the group's
+    `ceiling` (ms) and closed windows allow it.
 
-    `holds_group` is true if no reader is behind this query. `whole_from` is the start (ms) of the
-    first window that is not torn. A batch that begins before it also ends before it.
+    `holds_group` is true if the group waits for this query: no reader is behind it. `whole_from` is
+    the start (ms) of the first window that is not torn. A batch that begins before `whole_from`
+    also ends before it. Raises `Unasked` if closed answers lack a look-up that the plan needs.
     """
     first = draft.first
     if first == watermark.MAX:
@@ -74,8 +76,8 @@ def plan_slice(
 
 
 def slice_of(plan: Plan[Split], first: int, before: Slice | None, windows: Windows) -> Slice:
-    """Return the slice that the batch of `plan` covers. `first` is the event time (ms) of the first
-    record that was unread before the batch. `before` is the previous slice, or None.
+    """Return the slice that the batch of `plan` covers. `first` is the lowest event time (ms) that
+    was unread before the batch. `before` is the previous slice, or None for the first batch.
     """
     start = windows.begin(first) if before is None else before.next_start
     unfinished = plan.target < first and plan.offsets > 0

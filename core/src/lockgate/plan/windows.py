@@ -8,13 +8,13 @@ hour of the day can be missing.
 **When clocks go back**, an hour of local time occurs twice. If a batch ended between the two
 occurrences, the next batch would overwrite the rows of the first hour with those of the second. So
 a window ends only at an instant after which no earlier local time occurs again. The hour that
-occurs twice is one window of two hours. Its four half hours are one window, too, if windows last
-half an hour.
+occurs twice is one window of two hours. If windows last half an hour, the four half hours are one
+window, too.
 
 **Without a zone**, windows may have any size, and begin at multiples of it since 1970-01-01T00:00Z,
 as in Spark's `window()` and in Flink.
 
-The caller passes the zone's changes, so this module reads no time zone database.
+The caller passes the changes of the zone's offset, so this module reads no time zone database.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,8 +31,9 @@ _MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """The local time of a zone, at most 18 hours from UTC. Before the first change it is `offset`
-    (ms) ahead of UTC. `changes` lists pairs (instant in ms, new offset), in order.
+    """The local time of a zone. Before the first change it is `offset` (ms) ahead of UTC. `changes`
+    lists pairs in order: the instant of a change (ms since 1970 UTC) and the new offset (ms). All
+    offsets must be between −18 and 18 hours.
     """
 
     offset: int = 0
@@ -52,8 +53,8 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the start and the end (ms) of the span of local time that occurs twice and has
-        `local` (ms) inside it. Return None if there is no such span.
+        """Return the start and the end (local time in ms) of the span of local time that occurs
+        twice and contains `local` (ms) between them. Return None if there is no such span.
         """
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
@@ -66,15 +67,15 @@ class Zone:
         return None
 
     def _offset(self, at: int) -> int:
-        """Return the offset before the change with index `at`."""
+        """Return the offset (ms) before the change with index `at`."""
         return self.changes[at - 1][1] if at else self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
     """Windows of `size` ms in the local time of `zone`. Without a zone they begin at multiples of
-    the size. Raises `InvalidValue` for a size below 1, and for one that cannot follow the zone
-    (`fits`).
+    the size. Raises `InvalidValue` if the size is below 1, or if there is a zone and windows of
+    this size cannot follow its local time (`fits`).
     """
 
     size: int
@@ -108,7 +109,9 @@ class Windows:
 
 
 def fits(size: int) -> bool:
-    """Return whether windows of `size` ms can follow the local time of a zone."""
+    """Return whether windows of `size` ms can follow the local time of a zone: `size` must be a
+    week, or divide a day.
+    """
     return size == WEEK or (size > 0 and DAY % size == 0)
 
 
