@@ -206,8 +206,8 @@ class LogAnswers(Generic[Split]):
         return low + int((last - low) * AIM / self.use({}))
 
     def look(self, event_time: int) -> Cut:
-        """Return the `Cut` at `event_time` (ms) for the search. If this takes a look-up, count it as
-        one of the search.
+        """Return the `Cut` at `event_time` (ms) for the search. If this takes a look-up, it counts
+        toward the search's maximum.
         """
         asked = self.look_ups
         heads = self.cut(event_time)
@@ -240,8 +240,8 @@ class LogAnswers(Generic[Split]):
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
         """Return the lowest event time (ms) up to which the records in `heads` alone exceed the
-        rest of a source's budget, or MAX if they never do. `spent` is the number of offsets of each
-        source that the batch reads before these records.
+        rest of a source's budget, or MAX if they never do. `spent` is what a batch that stops
+        before these records uses of each budget (offsets).
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():

@@ -47,7 +47,7 @@ class Draft(Generic[Split]):
     @property
     def reach(self) -> int:
         """The proposed target (ms) that is reported to the group: the target, or the highest event
-        time in the logs if that is lower. May look up the highest event times.
+        time in the logs if that is lower. This may take a look-up of the highest event times.
         """
         if self.limit is Limit.BUDGET:
             return self._own.target

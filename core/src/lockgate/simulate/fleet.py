@@ -5,7 +5,7 @@ code: the query's draft (`lockgate.plan.draft`) has the watermark and the propos
 that are reported to the group, and the group's turn (`lockgate.group.turn`) returns the ceiling. A
 batch takes `overhead_ms` plus the time for its records, and its rows are counted once it is done,
 as in Spark's progress. A query that has nothing to read plans again when the ceiling has moved, or
-after `POLL_MS`. Queries read in parallel at full speed, since they do not share a machine.
+after `POLL_MS`. Each query reads at full speed, as if it had a machine of its own.
 
 **Simplifications.** A new ceiling reaches the other queries after `ANNOUNCE_MS`. Nothing fails, no
 lease ends, and brokers answer at once. Records of a split are in order of event time; a query's
@@ -41,12 +41,12 @@ MOST_STEPS = 2_000_000
 class RunOutcome:
     """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
 
-    Of all `rows` that were read, `lost` came late. `peak_drift_ms` is the largest
-    `VirtualReader.drift` of any query after any batch. `peak_lead_ms` is the largest lead of a
-    batch's highest event time over another query's first unread record. `state_rows` is the sum of
-    the queries' peak numbers of rows in open windows. `seconds` is the virtual time until the last
-    query was done. `longest_wait_ms` is the longest time from the append of a live record to the
-    end of its batch.
+    Of all `rows` that were read, `lost` rows were late. `peak_drift_ms` is the largest
+    `VirtualReader.drift` of any query after any batch. `peak_lead_ms` is the furthest that a
+    batch's highest event time was above the first unread record of another query. `state_rows` is
+    the sum of the queries' peak numbers of rows in open windows. `seconds` is the virtual time
+    until the last query was done. `longest_wait_ms` is the longest time from the append of a live
+    record to the end of its batch.
     """
 
     max_drift_ms: int | None
@@ -65,7 +65,10 @@ class RunOutcome:
 
 
 def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome under plain Spark. `progress` is called with the share done, 0 to 1."""
+    """Return the outcome of `workload` under plain Spark. `progress` is called with the share of
+    the simulation that is done, 0 to 1. Raises `InvalidValue` if the workload takes more than
+    `MOST_STEPS` plans.
+    """
     readers = [NativeReader(query.in_kinds(), workload.begin) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)
     for reader, now in timeline:
@@ -78,8 +81,9 @@ def native(workload: Workload, progress: Callable[[float], None] = lambda _: Non
 
 
 def aligned(workload: Workload, max_drift: int, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome with `max_drift` (ms). `progress` is as in `native`. Raises `InvalidValue`
-    unless `max_drift` is above each query's out-of-orderness.
+    """Return the outcome of `workload` if its queries are aligned with `max_drift` (ms). `progress`
+    is as in `native`. Raises `InvalidValue` if `max_drift` is not above each query's
+    out-of-orderness, or if the workload takes more than `MOST_STEPS` plans.
     """
     for query in workload.queries:
         if max_drift <= query.disorder_ms:
@@ -127,8 +131,9 @@ class _Group:
     def report(
         self, reader: VirtualReader, at: int, reach: int | None, now: int, *, finished: bool = False
     ) -> tuple[int, bool]:
-        """Report the watermark `at` and the proposed target `reach` (ms) of a reader. Returns the
-        ceiling (ms) after that, and whether the group's revision has changed.
+        """Report a reader's watermark `at` (ms) and its proposed target `reach` (ms, or None for
+        none) at the time `now` (ms). `finished` says that the reader has read everything. Return
+        the ceiling (ms) after this report, and whether it has changed the group's revision.
         """
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(
@@ -143,8 +148,9 @@ class _Group:
 
 
 class _Timeline(Generic[R]):
-    """The order in which readers act. Iterating yields each reader that has to plan next, with the
-    virtual time (wall clock, ms). The caller then calls `reads` or `look_again` for that reader.
+    """The order in which readers act. An iteration yields the reader that has to plan next, with
+    the virtual time (wall clock, ms), until all readers are done. For each reader, the caller has
+    to call `reads` or `look_again`.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
@@ -181,15 +187,17 @@ class _Timeline(Generic[R]):
         raise InvalidValue("workload", f"it takes more than {MOST_STEPS:,} plans: give larger batches or a trigger")
 
     def reads(self, reader: R, ends: Mapping[str, int], now: int) -> None:
-        """Begin a batch of the reader up to the offsets `ends`, and schedule its end."""
+        """Begin a batch of the reader at `now` (ms), up to the offset in `ends` of each split, and
+        schedule the end of the batch.
+        """
         self._batches[reader] = now, ends
         unread = [first for each in self._readers if each is not reader and (first := each.first_unread()) is not None]
         self._lead = max([self._lead, *(reader.highest_in(ends) - first for first in unread)])
         self._at(reader, now + max(1, round(reader.seconds(ends) * 1000)))
 
     def look_again(self, reader: R, now: int) -> None:
-        """Schedule the next plan of a reader that has nothing to read now. If it has read
-        everything, record that it is done.
+        """Schedule the next plan of a reader that has nothing to read at `now` (ms). If the reader
+        has read all that its splits will ever hold, record instead that it is done.
         """
         if reader.is_done:
             reader.tally.done_at = now

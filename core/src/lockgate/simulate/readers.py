@@ -1,9 +1,9 @@
 """A simulated query, with its positions in its splits and the rows that Spark would drop.
 
 `NativeReader` divides a batch's budget among splits as Spark does, and `AlignedReader` reads as
-planned by `lockgate.plan`. Both count late rows by Spark's rule: a batch's watermark comes from all
-batches before it, and closes windows when the batch ends. A row is late, and lost, if its window
-was closed by the previous batch (Spark's `watermarkPropagator`).
+planned by `lockgate.plan`. Both count late rows by Spark's rule: the watermark of a batch follows
+from all earlier batches, and closes windows when the batch ends. A row is late, and lost, if an
+earlier batch has closed the window of the row (Spark's `watermarkPropagator`).
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,9 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """The row counts of a query. `state_rows` is the peak number of rows in open windows."""
+    """The counts of a simulated query so far, with meanings as in `RunOutcome`. `done_at` is the
+    time (wall clock, ms) at which the query had read everything, or None before that.
+    """
 
     rows: int = 0
     lost: int = 0
@@ -60,8 +62,9 @@ class Tally:
 
 
 class VirtualReader:
-    """A simulated query, with the next offset of each split and Spark's watermark (ms) after the
-    last batch. Subclasses choose where the next batch ends.
+    """A simulated query of `load` that starts at `begin` (wall clock, ms). `positions` has the next
+    offset of each split, and `watermark` is Spark's watermark (ms) after the last batch. Subclasses
+    choose where the next batch ends.
     """
 
     def __init__(self, load: QueryLoad, begin: int) -> None:
@@ -74,7 +77,7 @@ class VirtualReader:
         self._highest = MIN
 
     def ends(self, now: int) -> dict[str, int]:
-        """Return the end of each split's log at `now` (wall clock, ms)."""
+        """Return the end offset of each split's log at `now` (wall clock, ms)."""
         return {name: split.end_at(now) for name, split in self.splits.items()}
 
     @property
@@ -87,8 +90,8 @@ class VirtualReader:
         return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
 
     def read(self, ends: Mapping[str, int], now: int) -> None:
-        """Record a batch up to the offsets `ends`, which is done at `now` (wall clock, ms). This
-        updates positions, tally and watermark.
+        """Record that at `now` (wall clock, ms), a batch up to the offset in `ends` of each split
+        is done. This updates positions, tally and watermark.
         """
         cutoff = self._cutoff(self._closed)
         for name, end in ends.items():
@@ -109,15 +112,15 @@ class VirtualReader:
         self.watermark = max(self.watermark, self._highest - self.load.delay_ms)
 
     def _cutoff(self, watermark: int) -> int:
-        """Return the event time (ms) below which rows are late under the watermark."""
+        """Return the event time (ms) below which rows are late under this `watermark` (ms)."""
         if watermark == MIN:
             return MIN
         window = self.load.window_ms
         return watermark // window * window if window else watermark + 1
 
     def drift(self) -> int:
-        """Return how far apart (ms) the unfinished splits are, by the event time of the last record
-        that was read from each of them.
+        """Return how far apart (ms) the splits are, by the event time of the last record that was
+        read from each. Splits that are not read yet, or read to their final end, do not count.
         """
         times = [
             split.time(self.positions[name] - 1)
@@ -136,17 +139,21 @@ class VirtualReader:
         return min(heads, default=None)
 
     def highest_in(self, ends: Mapping[str, int]) -> int:
-        """Return the highest event time (ms) that a batch up to these offsets reads."""
+        """Return the highest event time (ms) that a batch up to the offsets `ends` reads. The batch
+        must read at least one record.
+        """
         return max(self.splits[name].time(end - 1) for name, end in ends.items() if end > self.positions[name])
 
 
 class NativeReader(VirtualReader):
-    """Plain Spark, which divides a batch's budget among the splits in proportion to their unread
-    records (`KafkaMicroBatchStream.rateLimit`).
+    """A query under plain Spark, which divides a batch's budget among the splits in proportion to
+    their unread records (`KafkaMicroBatchStream.rateLimit`).
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
-        """Return the offsets where the next batch ends, or None if there is nothing to read."""
+        """Return the offset at which the next batch, planned at `now` (wall clock, ms), ends in
+        each split. Return None if there is nothing to read.
+        """
         ends = self.ends(now)
         unread = {name: end - self.positions[name] for name, end in ends.items()}
         total = sum(unread.values())
@@ -174,7 +181,7 @@ class AlignedReader(VirtualReader):
         self._caught_up: dict[str, int] = {}
 
     def draft(self, now: int) -> Draft[str]:
-        """Return the plan that the query would make alone at `now` (wall clock, ms)."""
+        """Return the draft of a plan at `now` (wall clock, ms), without the group's ceiling."""
         ends = self.ends(now)
         backlogs = {}
         for name, end in ends.items():

@@ -1,10 +1,10 @@
 """The outcomes of a workload under plain Spark and with several values of `max_drift`, and the
 advice on which one to use.
 
-**The advice.** Only drifts under which no row is lost are considered. One of them reads fastest,
-and one makes live records wait least. The advice is the smallest drift that comes close to both
-(`FAST_ENOUGH`), because a smaller drift leaves more of the delay for producers that are later than
-before. If every drift loses rows, the only advice is a longer watermark delay.
+**The advice.** Only values of `max_drift` that lose no row are considered. One of them reads
+fastest, and one makes live records wait least. The advice is the smallest value that comes close to
+both (`FAST_ENOUGH`), because a smaller value leaves more of the watermark delay for producers that
+are later than before. If every value loses rows, the only advice is a longer watermark delay.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,9 @@ class Sweep:
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to use, or None if each one loses rows."""
+        """The outcome of the `max_drift` to use. None if each value loses rows, or if no value
+        comes close to both the fastest outcome and the one with the shortest waits.
+        """
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
         freshest = min((outcome.longest_wait_ms for outcome in whole), default=0)
@@ -44,8 +46,9 @@ class Sweep:
 
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
-    """Return the values of `max_drift` (ms) to try: fractions of the shortest delay, and twice that
-    delay, if they are above the out-of-orderness. If none is, return the out-of-orderness + 1.
+    """Return the values of `max_drift` (ms) to try: fractions of the shortest watermark delay, and
+    twice that delay. Values that are not above each query's out-of-orderness are left out. If none
+    is above it, return the largest out-of-orderness + 1.
     """
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)
@@ -54,9 +57,10 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
-    """Return the outcomes under plain Spark and with each of the `drifts` (ms). `progress` is
-    called with the share done, 0 to 1. Raises `InvalidValue` if `drifts` is empty, or if one is not
-    above each query's out-of-orderness.
+    """Return the outcomes of `workload` under plain Spark, and aligned with each of the `drifts`,
+    which are values of `max_drift` (ms). `progress` is called with the share that is done, 0 to 1.
+    Raises `InvalidValue` if `drifts` is empty, if a drift is not above each query's
+    out-of-orderness, or if a simulation takes more than `MOST_STEPS` plans.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

@@ -15,14 +15,16 @@ MOST_KINDS = 64
 
 
 class Stretch(NamedTuple):
-    """A number of `records` of a split, evenly spaced from `first` to `end` (exclusive), in ms."""
+    """A number of `records` of a split, evenly spaced in event time from `first` to `end` (ms,
+    exclusive).
+    """
 
     records: int
     first: int
     end: int
 
     def time(self, number: int) -> int:
-        """Return the event time (ms) of the record with this index."""
+        """Return the event time (ms) of the record with the index `number` in this stretch."""
         return self.first + number * (self.end - self.first) // self.records
 
     def up_to(self, event_time: int) -> int:
@@ -39,8 +41,8 @@ class Stretch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SplitLoad:
     """The log of one split, as stretches in order of event time. Each record is appended `lag_ms`
-    after its event time, or is there from the start if that is None. Raises `InvalidValue` for
-    stretches that are empty or go back in event time.
+    after its event time. If `lag_ms` is None, all records are there from the start. Raises
+    `InvalidValue` for stretches that are empty or go back in event time, and for a negative lag.
     """
 
     name: str
@@ -60,11 +62,13 @@ class SplitLoad:
 
     @property
     def records(self) -> int:
-        """The number of records that the log holds in the end."""
+        """The number of records that the log holds once all are appended."""
         return sum(stretch.records for stretch in self.stretches)
 
     def time(self, offset: int) -> int:
-        """Return the event time (ms) of the record at `offset`, which the log must hold."""
+        """Return the event time (ms) of the record at `offset`. Raises `InvalidValue` if the log
+        never holds such a record.
+        """
         for stretch in self.stretches:
             if offset < stretch.records:
                 return stretch.time(offset)
@@ -72,7 +76,7 @@ class SplitLoad:
         raise InvalidValue(f"partition {self.name}", f"it holds no record at {offset} beyond its end")
 
     def up_to(self, event_time: int) -> int:
-        """Return how many records have an event time at or below `event_time` (ms)."""
+        """Return how many records of the split have an event time at or below `event_time` (ms)."""
         return sum(stretch.up_to(event_time) for stretch in self.stretches)
 
     def end_at(self, wall: int) -> int:
@@ -89,7 +93,7 @@ class QueryLoad:
     least `trigger_ms` apart. `delay_ms` is the delay of `withWatermark`. `window_ms` is the length
     of the windows; if it is 0, a row is late if its own time is not above the watermark.
     `idle_timeout_ms` and `disorder_ms` are the idle timeout and the out-of-orderness of
-    `Alignment`.
+    `Alignment`. Raises `InvalidValue` if there are no splits or a value is too low.
     """
 
     name: str
@@ -119,12 +123,13 @@ class QueryLoad:
         return sum(split.records for split in self.splits)
 
     def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
-        """Return the same load in about `most` splits, by merging splits with the same span of
-        event times and the same lag.
+        """Return the same load in about `most` splits, by merging splits with about the same span
+        of event times and the same lag. If the query has no more than `most` splits, return it
+        unchanged.
 
         A plan cuts all splits at one event time, and Spark divides a batch in proportion to unread
         records. So splits with the same span advance alike, whatever their density. Only the drift
-        caused by gaps between the records of sparse splits is lost.
+        caused by gaps between the records of sparse splits is no longer simulated.
         """
         if len(self.splits) <= most:
             return self
@@ -153,8 +158,9 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
 
 
 def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
-    """Yield the splits with their spans and lags rounded to a grid of `parts` parts. Spans are
-    rounded outwards, but stay between the first and the last event time of all splits.
+    """Yield the splits with their spans of event times and their lags rounded to a grid of `parts`
+    parts, so that more splits can be merged. Spans are rounded outwards, but stay between the first
+    and the last event time of all splits. Lags are rounded up.
     """
     filled = [split for split in splits if split.stretches]
     least = min(split.stretches[0].first for split in filled)
@@ -172,8 +178,9 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """The queries of one group. If `joint` is true, the group's ceiling follows the rule
-    `CatchUp.JOINT`, else `CatchUp.STRICT`. The queries start at the wall clock `start_ms`. If that
-    is None, `begin` derives the time from the splits.
+    `CatchUp.JOINT`, else `CatchUp.STRICT`. The queries start at `start_ms` (wall clock). If that is
+    None, `begin` derives the start from the splits. Raises `InvalidValue` if there are no queries,
+    or if two of them have the same name.
     """
 
     queries: tuple[QueryLoad, ...]
@@ -193,9 +200,9 @@ class Workload:
 
     @property
     def begin(self) -> int:
-        """The wall clock (ms) at which the queries start: `start_ms` if it is set, else the lowest
-        event time of the splits that have a `lag_ms`. If there are none, it is a time at which all
-        splits have been idle for their timeout.
+        """The time (wall clock, ms) at which the queries start: `start_ms` if it is set, else the
+        lowest event time of the splits that have a `lag_ms`. If no split has one, it is a time
+        after the end of each split by more than the query's idle timeout.
         """
         if self.start_ms is not None:
             return self.start_ms
