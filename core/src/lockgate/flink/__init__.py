@@ -1,4 +1,4 @@
-"""Flink's event-time classes, with Flink's names, checked against traces of real Flink.
+"""A Python port of Flink's event-time classes, with Flink's names, checked against traces of Flink.
 `docs/internals/flink-parity.md` lists the rules of these classes, and
 `docs/internals/watermarks.md` explains the rules.
 

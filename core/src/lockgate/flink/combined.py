@@ -4,8 +4,8 @@ watermark and one status (Flink's `CombinedWatermarkStatus` and `IndexedCombined
 The combined watermark is the minimum over the active parts. When all parts are idle, the combined
 status is idle, and the combined watermark is the maximum over all parts, since there is no part to
 wait for. The combined watermark only rises. Without parts, an update changes neither the watermark
-nor the idleness. A part that becomes active again behind the others counts at once, unlike in
-`lockgate.flink.valve`, but it cannot lower the combined watermark.
+nor the idleness. A part that becomes active again while it is behind the others counts at once,
+unlike in `lockgate.flink.valve`, but it cannot lower the combined watermark.
 
 With n parts, a change costs O(log n). Only the removal of the highest part scans all others.
 """
@@ -16,7 +16,7 @@ from lockgate.watermark import MIN
 
 
 class PartialWatermark:
-    """One part of a combination. Its watermark only rises."""
+    """One part of a combined watermark. The part's own watermark only rises."""
 
     __slots__ = ("_combined", "_key", "idle", "watermark")
 

@@ -13,8 +13,8 @@ output then pass through a final filter, which lets only rising watermarks throu
    A watermark that reaches a half ends its idleness, even if the final filter drops the watermark.
 4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.
    The stream stays idle if a split is marked active, or emits a watermark that does not rise.
-5. A periodic emission first asks the generators of all splits, then combines their watermarks once,
-   and finally asks the main generator.
+5. A periodic emission first lets the generators of all splits emit, then combines the splits'
+   watermarks once, and finally lets the generator of the main output emit.
 6. The clock of a split is paused while the split is paused. All clocks are paused under back
    pressure.
 """

@@ -65,7 +65,7 @@ class KafkaPartitionSplit:
 
     @property
     def stopping_offset(self) -> int | None:
-        """The first offset that is not read, or LATEST or COMMITTED. None to read for ever."""
+        """The first offset that is not read, LATEST or COMMITTED, or None to read for ever."""
         return None if self.raw_stopping_offset == NO_STOPPING_OFFSET else self.raw_stopping_offset
 
     @property

@@ -9,7 +9,7 @@ must neither block the operator nor lower the operator's event time. The rules, 
 1. A watermark counts if the valve and the channel are active, and if it is above all earlier
    watermarks of the channel. Any other watermark is dropped.
 2. A channel is *aligned*, i.e. takes part in the minimum, with two exceptions. An idle channel is
-   not aligned. A channel that was idle is aligned again once it has reached the watermark that the
+   not aligned. A channel that was idle is not aligned until it has reached the watermark that the
    valve sent last (equal is enough).
 3. The valve sends the minimum over its aligned channels when that is above the watermark that it
    sent last. Without an aligned channel it sends nothing.

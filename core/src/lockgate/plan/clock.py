@@ -2,8 +2,8 @@
 records that are stamped ahead of it.
 
 **Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but has no
-date. So plans use the monotonic clock plus the last good difference between the two clocks. If this
-difference changes by more than `LEAP_MS` between two calls of `look`, the wall clock has jumped. A
+date. So plans use the monotonic clock plus the last accepted difference between the two clocks. If
+the difference changes by more than `LEAP_MS` between two calls of `look`, the wall clock jumped. A
 jump that is undone within `STOOD_MS` has no effect. A jump that lasts longer is accepted: the wall
 clock was set, or the machine was suspended, which stops the monotonic clock. A change of `LEAP_MS`
 or less means that the clocks run unevenly, and is accepted at once.
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from lockgate.plan.model import Split
 
 LEAP_MS = 1_000
-"""If the difference between the clocks changes by more between two looks, the clock has jumped."""
+"""If the two clocks' difference changes by more than this between two looks, the clock jumped."""
 
 UNEVEN = 0.001
 """The share by which one clock may run faster or slower than the other."""

@@ -117,9 +117,10 @@ class SplitLog(Protocol[Split]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The drift `max_drift` (ms) that plans allow, and what they assume of a split whose `Backlog`
-    does not say it: a producer lag of `idle_timeout` (ms) and an out-of-orderness of `disorder`
-    (ms). Raises `InvalidValue` if one is negative or `max_drift` is not above `disorder`.
+    """The drift `max_drift` (ms) that plans allow, and the defaults for splits whose `Backlog` has
+    no values of its own: `idle_timeout` (ms) as the producer's lag, and `disorder` (ms) as the
+    out-of-orderness. Raises `InvalidValue` if one is negative or `max_drift` is not above
+    `disorder`.
     """
 
     max_drift: int

@@ -100,9 +100,9 @@ class Shown(NamedTuple):
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Return whether this stored state is good enough, so that the newer state `later` need not
-        be stored. A run that starts from this state must wait long enough for all lags above
-        `slack` (ms) that `later` remembers.
+        """Return whether a run that starts from this stored state would wait long enough for all
+        lags that the newer state `later` remembers, so that `later` need not be stored. Lags up to
+        `slack` (ms) do not count.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -181,8 +181,8 @@ class ProducerLag:
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
-        """Return the greatest remembered lag (ms). It halves for every hour, after the first, that
-        has passed at `now` (ms) since the producer showed it.
+        """Return the greatest remembered lag (ms) as it counts at `now` (ms): in full for an hour
+        after the producer showed it, then half as much with each further hour.
         """
         shown, past = self.state.shown, now - self.state.shown_at - REMEMBERED_MS
         return shown if past <= 0 else int(shown * 0.5 ** min(64.0, past / REMEMBERED_MS))

@@ -35,8 +35,8 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is the
-    millisecond after `target` if a batch up to that is known to exceed the budget, else None.
+    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is
+    `target` + 1 if a batch up to that event time is known to exceed the budget, else None.
     """
 
     target: int
@@ -170,8 +170,8 @@ def _raised(cut: Cut, high: int) -> Cut:
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
     """End a search that has found no batch with any records within the budget, by a look-up at the
-    lowest unread event time. If a batch up to this event time exceeds the budget, the event time is
-    the `overfull` of the result, else it is at most the target.
+    lowest unread event time. If a batch up to this event time exceeds the budget, it becomes the
+    result's `overfull`, else the target is this event time or a later one with the same use.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)

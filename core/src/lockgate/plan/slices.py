@@ -2,8 +2,9 @@
 windows without keeping any state.
 
 **The rule.** A plan whose target would be `T` ends instead at the start of the window that contains
-`T + 1`. So a batch holds one or more whole windows, as the budget allows: its *slice*. In three
-cases the batch cannot reach the end of the window that has the first unread record:
+`T + 1`. So a batch holds one or more whole windows, as the budget allows. These windows are the
+batch's *slice*. In three cases the batch cannot reach the end of the window that has the first
+unread record:
 
 * The window is *open*: a record of it may still be appended. Nothing is read. A window is closed
   once the ends of all logs have been looked up at least `lag(s)` (`model`) after its end.
@@ -51,8 +52,8 @@ class Slice:
 def plan_slice(
     draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
-    """Return the plan of a batch that ends at the end of a window if the budget, the group's
-    `ceiling` (ms) and closed windows allow it.
+    """Return the plan of a batch that ends at the end of a closed window, if the budget and the
+    group's `ceiling` (ms) allow it. The module's docstring has the rule for other cases.
 
     `holds_group` is true if the group waits for this query: no reader is behind it. `whole_from` is
     the start (ms) of the first window that is not torn. A batch that begins before `whole_from`

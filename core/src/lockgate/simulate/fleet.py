@@ -148,9 +148,9 @@ class _Group:
 
 
 class _Timeline(Generic[R]):
-    """The order in which readers act. An iteration yields the reader that has to plan next, with
-    the virtual time (wall clock, ms), until all readers are done. For each reader, the caller has
-    to call `reads` or `look_again`.
+    """The order in which readers act. Iterating yields, until all readers are done, the reader that
+    has to plan next, and the virtual time (wall clock, ms). The caller then has to call `reads` or
+    `look_again` for this reader. Raises `InvalidValue` after `MOST_STEPS` steps.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:

@@ -49,8 +49,8 @@ class VirtualLog:
 
 @dataclass(slots=True)
 class Tally:
-    """The counts of a simulated query so far, with meanings as in `RunOutcome`. `done_at` is the
-    time (wall clock, ms) at which the query had read everything, or None before that.
+    """The counts of a simulated query so far, named as in `RunOutcome`. `done_at` is the time (wall
+    clock, ms) at which the query had read everything, or None before that.
     """
 
     rows: int = 0
@@ -62,9 +62,9 @@ class Tally:
 
 
 class VirtualReader:
-    """A simulated query of `load` that starts at `begin` (wall clock, ms). `positions` has the next
-    offset of each split, and `watermark` is Spark's watermark (ms) after the last batch. Subclasses
-    choose where the next batch ends.
+    """A simulated query, described by `load`, that starts at `begin` (wall clock, ms). `positions`
+    has the next offset of each split, and `watermark` is Spark's watermark (ms) after the last
+    batch. Subclasses choose where the next batch ends.
     """
 
     def __init__(self, load: QueryLoad, begin: int) -> None:

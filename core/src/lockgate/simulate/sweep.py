@@ -28,8 +28,9 @@ class Sweep:
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to use. None if each value loses rows, or if no value
-        comes close to both the fastest outcome and the one with the shortest waits.
+        """The outcome of the `max_drift` to use, by the rule of this module. It is None if every
+        value loses rows, or if no value comes close to both the highest speed and the shortest
+        wait.
         """
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
@@ -48,7 +49,7 @@ class Sweep:
 def default_drifts(workload: Workload) -> tuple[int, ...]:
     """Return the values of `max_drift` (ms) to try: fractions of the shortest watermark delay, and
     twice that delay. Values that are not above each query's out-of-orderness are left out. If none
-    is above it, return the largest out-of-orderness + 1.
+    is left, return the largest out-of-orderness + 1.
     """
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)

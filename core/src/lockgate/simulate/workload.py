@@ -15,8 +15,8 @@ MOST_KINDS = 64
 
 
 class Stretch(NamedTuple):
-    """A number of `records` of a split, evenly spaced in event time from `first` to `end` (ms,
-    exclusive).
+    """A number of `records` of a split, which are evenly spaced in event time, from `first` (ms) to
+    `end` (ms, exclusive).
     """
 
     records: int
@@ -80,7 +80,7 @@ class SplitLoad:
         return sum(stretch.up_to(event_time) for stretch in self.stretches)
 
     def end_at(self, wall: int) -> int:
-        """Return the log's end offset at the wall clock `wall` (ms)."""
+        """Return the log's end offset at the time `wall` (wall clock, ms)."""
         return self.records if self.lag_ms is None else self.up_to(wall - self.lag_ms)
 
 

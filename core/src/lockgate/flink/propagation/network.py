@@ -98,8 +98,8 @@ class Network:
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
         """Add a channel from each sender to input `index` of each receiver. `partition` chooses the
-        receivers of a record; by default it is the first one. Raises `UnknownName` if a receiver
-        has no such input, and `WrongState` after `start`.
+        receivers of a record; by default, all records go to the first receiver. Raises
+        `UnknownName` if a receiver has no such input, and `WrongState` after `start`.
         """
         self._not_started()
         for receiver in receivers:

@@ -34,8 +34,9 @@ class DataInputStatus(Enum):
 
 
 class Signal:
-    """An event that happens once, and then calls its callbacks in the order in which they were
-    added. If `ask_again_ms` is not None, whoever waits has to look again after that time (ms).
+    """A signal that is set once, and then calls its callbacks in the order in which they were
+    added. If the signal may never be set, `ask_again_ms` is the time (ms) after which to look again
+    without it, else None.
     """
 
     __slots__ = ("_waiting", "ask_again_ms", "is_set")
@@ -46,16 +47,14 @@ class Signal:
         self._waiting: list[Callable[[], None]] = []
 
     def set(self) -> None:
-        """Record that the event has happened, and call the callbacks. A second call changes
-        nothing.
-        """
+        """Set the signal, and call the callbacks. A second call changes nothing."""
         self.is_set = True
         waiting, self._waiting = self._waiting, []
         for callback in waiting:
             callback()
 
     def then(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the event happens, or at once if it has happened already."""
+        """Call `callback` when the signal is set, or at once if it is set already."""
         if self.is_set:
             callback()
         else:

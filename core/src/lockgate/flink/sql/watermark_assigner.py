@@ -39,7 +39,7 @@ def wrapped(value: int) -> int:
 
 
 def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
-    """Return a function that computes a row's watermark: `event_time` of the row − `delay_ms`. If
+    """Return a function that computes a row's watermark: `event_time(row)` − `delay_ms`. If
     `event_time` returns None, the function raises `InvalidValue`.
     """
 
