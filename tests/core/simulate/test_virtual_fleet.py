@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.errors import InvalidValue
-from lockgate.simulate.fleet import aligned, native
+from lockgate.simulate.fleet import RunOutcome, aligned, native
 from lockgate.simulate.readers import NativeReader
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
@@ -154,3 +154,15 @@ def test_drifts_are_tried_by_the_delay_and_above_the_disorder() -> None:
         aligned(workload, 10 * MINUTE)
     with pytest.raises(InvalidValue, match="at least one"):
         sweep(workload, [])
+
+
+def test_advice_is_the_closest_value_where_none_is_fast_and_fresh() -> None:
+    def outcome(drift: int, seconds: float, wait_ms: int, lost: int = 0) -> RunOutcome:
+        figures = {"peak_drift_ms": 0, "peak_lead_ms": 0, "state_rows": 0, "batches": 1}
+        return RunOutcome(
+            max_drift_ms=drift, rows=1_000, lost=lost, seconds=seconds, longest_wait_ms=wait_ms, **figures
+        )
+
+    slow, between, late = outcome(1, 20, 1_000), outcome(2, 12, 1_200), outcome(3, 10, 4_000)
+    for tried in ((slow, between, late), (late, between, slow, outcome(4, 1, 1, lost=1))):
+        assert Sweep(native=slow, aligned=tried).advised == between

@@ -4,7 +4,8 @@ advice on which one to use.
 **The advice.** Only values of `max_drift` that lose no row are considered. One of them reads
 fastest, and one makes live records wait least. The advice is the smallest value that comes close to
 both (`FAST_ENOUGH`), because a smaller value leaves more of the watermark delay for producers that
-are later than before. If every value loses rows, the only advice is a longer watermark delay.
+are later than before. If no value does, the advice is the one that comes closest. If every value
+loses rows, the only advice is a longer watermark delay.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,22 +29,19 @@ class Sweep:
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to use, by the rule of this module. It is None if every
-        value loses rows, or if no value comes close to both the highest speed and the shortest
-        wait.
+        """The outcome of the `max_drift` to use, by the rule of this module; None if every value
+        loses rows.
         """
         whole = [outcome for outcome in self.aligned if not outcome.lost]
         fastest = max((outcome.rows_per_second for outcome in whole), default=0.0)
         freshest = min((outcome.longest_wait_ms for outcome in whole), default=0)
-        return next(
-            (
-                outcome
-                for outcome in whole
-                if outcome.rows_per_second >= FAST_ENOUGH * fastest
-                and outcome.longest_wait_ms * FAST_ENOUGH <= freshest
-            ),
-            None,
-        )
+
+        def closeness(outcome: RunOutcome) -> float:
+            speed = outcome.rows_per_second / fastest if fastest else 1.0
+            return min(speed, freshest / outcome.longest_wait_ms if outcome.longest_wait_ms else 1.0)
+
+        close = (outcome for outcome in whole if closeness(outcome) >= FAST_ENOUGH)
+        return next(close, max(whole, key=closeness, default=None))
 
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
