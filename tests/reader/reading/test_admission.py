@@ -76,7 +76,7 @@ def test_decision_that_was_obeyed_pauses_and_resumes_nothing_more(positions: dic
         key: Position(each.watermark, each.next_time, each.kept, _paused(found, key, each), each.idle)
         for key, each in positions.items()
     }
-    assert Admission.decide(obeyed, ceiling, DRIFT) == Admission(found.limit)
+    assert Admission.decide(obeyed, ceiling, DRIFT) == Admission(found.limit, most=found.most)
 
 
 def _paused(found: Admission, key: Key, position: Position) -> bool:

@@ -28,7 +28,7 @@ class Kept:
 
 
 def records(times: list[int], first: int = 0) -> FetchedRecords:
-    return FetchedRecords([Kept(first + offset) for offset in range(len(times))], times)
+    return FetchedRecords([Kept(first + offset) for offset in range(len(times))], times, sorted(times))
 
 
 def opened() -> OpenSplit:
@@ -90,7 +90,7 @@ def test_no_record_is_returned_at_or_after_the_deadline(count: int, deadline: in
 def test_a_time_that_is_not_credible_raises_nothing_and_holds_nobody(times: list[int], bad: set[int]) -> None:
     given_times = [(-1 if n % 2 else 10**15) if n in bad else time for n, time in enumerate(times)]
     messages = [Kept(n) for n in range(len(times))]
-    found, left_out = credible(messages, given_times, min(given_times), 100 - FUTURE_BOUND_MS)
+    found, left_out = credible(messages, given_times, sorted(given_times), 100 - FUTURE_BOUND_MS)
     good = [time for n, time in enumerate(times) if n not in bad]
     assert left_out == len(times) - len(good)
     assert found.highest == max(good, default=NO_TIMESTAMP)

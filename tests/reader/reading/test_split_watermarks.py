@@ -1,9 +1,12 @@
 """The watermark of one split: what raises it, and when nobody waits for the split."""
 
+from collections.abc import Sequence
+
 from lockgate.duration import Duration
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MIN
+from lockgate_reader.reading.records import FetchedRecords
 from lockgate_reader.reading.watermarks import SplitWatermark
 
 MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
@@ -13,8 +16,12 @@ def watermark(*times: int, strategy: WatermarkStrategy = MONOTONOUS) -> SplitWat
     """Of a split whose records with these times were returned at once."""
     made = SplitWatermark(strategy)
     if times:
-        made.returned(times, times, max(times))
+        returned(made, times, *times)
     return made
+
+
+def returned(split: SplitWatermark, messages: Sequence[object], *times: int) -> None:
+    split.returned(FetchedRecords(list(messages), list(times), sorted(times)), 0, len(times))
 
 
 def test_split_without_event_times_is_waited_for_until_its_end() -> None:
@@ -22,16 +29,16 @@ def test_split_without_event_times_is_waited_for_until_its_end() -> None:
     assert (split.value, split.idle) == (MIN, False)
     split.silent(None)
     assert split.idle
-    split.returned((1, 2), (NO_TIMESTAMP, NO_TIMESTAMP), NO_TIMESTAMP)
+    returned(split, (1, 2), NO_TIMESTAMP, NO_TIMESTAMP)
     assert split.idle
 
 
 def test_first_event_time_makes_others_wait_for_a_split_again() -> None:
     split = watermark(NO_TIMESTAMP)
     split.silent(None)
-    split.returned((1, 2), (70, NO_TIMESTAMP), 70)
+    returned(split, (1, 2), 70, NO_TIMESTAMP)
     assert (split.value, split.idle) == (69, False)
-    split.returned((3,), (NO_TIMESTAMP,), NO_TIMESTAMP)
+    returned(split, (3,), NO_TIMESTAMP)
     split.silent(None)
     assert (split.value, split.idle) == (69, False)
 
@@ -54,7 +61,7 @@ def test_record_that_waits_is_not_late_by_a_punctuated_strategy() -> None:
     split.waits("a", 70)
     split.waits("a", 70)
     assert split.value == 69
-    split.returned(("a", "b"), (70, 80), 80)
+    returned(split, ("a", "b"), 70, 80)
     assert (split.value, seen) == (80, ["a", "b"])
 
 

@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from lockgate_http.errors import KafkaFailed
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, said
+from lockgate_reader.kafka.messages import Collections
 from lockgate_reader.place import Key
 
 log = logging.getLogger("lockgate")
@@ -65,6 +66,7 @@ class KafkaClient:
         self.subscribed = False
         self._group = kafka.get("group.id")
         self.committed_last: dict[Key, int] = {}
+        self._collections = Collections()
         settings = {**AHEAD, **QUIET, **_IN_A_GROUP, **kafka, **_OURS}
         settings.setdefault("group.id", "lockgate-reader")  # nothing is committed under this name
         self._tell = settings.pop("error_cb", None)
@@ -163,6 +165,7 @@ class KafkaClient:
         `timeout_s`, wait up to that long for the first message.
         """
         try:
+            self._collections.before(most)
             first = self._consumer.poll(timeout_s) if timeout_s > 0 else None
             found: list[Message] = self._consumer.consume(most, 0) if first is None else [first]
         except (KafkaException, RuntimeError) as error:

@@ -49,11 +49,14 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The read limit (ms), and the partitions that Kafka's client should pause and resume."""
+    """The read limit (ms), the partitions that Kafka's client should pause and resume, and how many
+    records of each partition may be kept before that.
+    """
 
     limit: int = MIN
     pause: tuple[Key, ...] = ()
     resume: tuple[Key, ...] = ()
+    most: int = LEAST_KEPT
 
     @classmethod
     def decide(cls, positions: Mapping[Key, Position], ceiling: int, max_drift_ms: int) -> "Admission":
@@ -69,7 +72,7 @@ class Admission:
                 resume.append(key)
             elif not each.paused and each.kept > most:
                 pause.append(key)
-        return cls(limit, tuple(pause), tuple(resume))
+        return cls(limit, tuple(pause), tuple(resume), most)
 
 
 def _own_limit(counting: list[Position], max_drift_ms: int) -> int:

@@ -16,15 +16,16 @@ from lockgate_reader.reading.split import OpenSplit
 
 class Arrivals:
     """Adds fetched messages to the splits of their partitions. `fetched` counts all records, and
-    `left_out` those whose event time is missing or not credible. `lost` has splits whose next
-    offset Kafka does not have, each with that offset.
+    `left_out` those whose event time is missing or not credible. Splits whose next offset Kafka
+    does not have are added to `lost`, each with that offset.
     """
 
-    def __init__(self, options: Options, client: KafkaClient, wall_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, options: Options, client: KafkaClient, wall_ms: Callable[[], int], lost: list[tuple[OpenSplit, int]]
+    ) -> None:
         self._event_time = options.event_time
         self._topic = options.topics[0] if len(options.topics) == 1 else None
-        self._client, self._wall_ms = client, wall_ms
-        self.lost: list[tuple[OpenSplit, int]] = []
+        self._client, self._wall_ms, self._lost = client, wall_ms, lost
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
@@ -34,19 +35,22 @@ class Arrivals:
         if not messages:
             return []
         times = timestamps(messages)  # -1 for an error, too
-        lowest = min(times)
-        if lowest < 0 and any(message.error() is not None for message in messages):
+        ordered = sorted(times)  # faster than min() and max() if the times rise
+        if ordered[0] < 0 and any(message.error() is not None for message in messages):
             return self._with_ends(messages, splits)
         if self._event_time is not None:
             found = map(self._event_time, messages)
             times = [NO_TIMESTAMP if time is None else int(time) for time in found]
-            lowest = min(times)
+            ordered = sorted(times)
         changed = []
         for key, start, end in runs_of(messages, self._topic):
             split = splits.get(key)
             if split is not None:  # else it was given back a moment ago
-                whole = end - start == len(messages)
-                self._keep(split, *((messages, times) if whole else (messages[start:end], times[start:end])), lowest)
+                left, until = split.clip(messages, start, end)
+                if until - left == len(messages):
+                    self._keep(split, messages, times, ordered)
+                elif left < until:
+                    self._keep(split, messages[left:until], part := times[left:until], sorted(part))
                 changed.append(split)
         return changed
 
@@ -57,18 +61,14 @@ class Arrivals:
             if message.error() is None or split is None or message.offset() is None:
                 continue
             if self._client.is_lost(message):
-                self.lost.append((split, message.offset()))
+                self._lost.append((split, message.offset()))
             else:
                 split.end = max(split.end or 0, message.offset())
                 changed.append(split)
         return changed
 
-    def _keep(self, split: OpenSplit, messages: list[Any], times: list[int], lowest: int) -> None:
-        start, end = split.clip(messages)
-        if start or end < len(messages):
-            messages, times = messages[start:end], times[start:end]
-        if messages:
-            records, left_out = credible(messages, times, lowest, self._wall_ms())
-            self.left_out += left_out
-            self.fetched += len(messages)
-            split.take(records)
+    def _keep(self, split: OpenSplit, messages: list[Any], times: list[int], ordered: list[int]) -> None:
+        records, left_out = credible(messages, times, ordered, self._wall_ms())
+        self.left_out += left_out
+        self.fetched += len(messages)
+        split.take(records)

@@ -32,8 +32,9 @@ _NAMED = 5
 
 
 class Ends:
-    """Asks Kafka for the ends of partitions. `ask` returns a future for each partition. `now_ms`
-    and `wall_ms` return the monotonic and the wall-clock time (ms).
+    """Asks Kafka for the ends of partitions, and raises the watermarks of those that are read to
+    their ends. `ask` returns a future for each partition. `now_ms` and `wall_ms` return the
+    monotonic and the wall-clock time (ms). A live producer may be `late_ms` late (None: any time).
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class Ends:
         ask: Callable[[list[Key]], dict[Key, Any]],
         now_ms: Callable[[], int],
         wall_ms: Callable[[], int],
+        late_ms: int | None,
     ) -> None:
-        self._ask, self._now_ms, self._wall_ms = ask, now_ms, wall_ms
+        self._ask, self._now_ms, self._wall_ms, self._late_ms = ask, now_ms, wall_ms, late_ms
         self._asked: dict[Key, Any] = {}
         self._asked_at = (0, 0)
         self._next_ms = 0
@@ -61,6 +63,11 @@ class Ends:
         elif now >= self._next_ms and (keys := [split.key for split in splits if not split.fetched]):
             self._asked_at = (now, self._wall_ms())
             self._asked = self._ask(keys)
+        for split in splits:
+            until = split.silent_until(now)
+            if until is not None:
+                split.watermark.silent(None if self._late_ms is None else until - self._late_ms - 1)
+            split.watermark.emit()
 
 
 class Quiet:

@@ -23,6 +23,7 @@ above it.
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from lockgate.flink.source.checkpoint import write_splits
@@ -73,9 +74,10 @@ class RunningReader:
         self.options, self.client, self.place = options, client, place
         self.now_ms, self.lease_s = now_ms, lease_s
         self._max_drift_ms, self._restores = options.max_drift_ms, options.on_assigned is not None
-        self.ends = Ends(lambda keys: client.logs.ask_offsets(keys, latest=True), now_ms, wall_ms)
-        self.arrivals = Arrivals(options, client, wall_ms)
+        self._late_ms = options.idle_timeout_ms
+        self._ends = Ends(partial(client.logs.ask_offsets, latest=True), now_ms, wall_ms, self._late_ms)
         self.assignment = Assignment(options, client, place)
+        self.arrivals = Arrivals(options, client, wall_ms, self.assignment.lost)
         self._lost = LostPositions(
             client, TopicIds(client.logs.ask_topics, options.topics, now_ms, options.discovery_ms)
         )
@@ -89,7 +91,9 @@ class RunningReader:
         self._ready: deque[OpenSplit] = deque()
         self._going: OpenSplit | None = None
         self._returned = 0  # in pieces that have ended
-        self._held_back = False  # whether a split has been read up to the limit since the last decision
+        self._above = 0  # how many splits wait above the limit
+        self._moved = False  # whether a record was returned, or a split began or ended, since the last decision
+        self._most_kept = 0
         self._next_turn = 0
         self._committed_at = now_ms()
         self._left = False
@@ -174,7 +178,11 @@ class RunningReader:
         if self.ended or self.lapsed:
             return None
         most = min(most, self._size.most)
-        while self._ready:
+        while True:
+            if not self._ready and self._moved and self._above:
+                self._decide()
+            if not self._ready:
+                return None
             split = self._ready[0]
             piece = split.going = split.next_piece(self.limit, most)
             if piece is not None:
@@ -183,10 +191,8 @@ class RunningReader:
                 self._going = split
                 return piece
             self._ready.popleft().queued = False
-            self._held_back = self._held_back or bool(split.fetched)
-            if self._held_back and not self._ready:
-                self._decide()
-        return None
+            split.waits = bool(split.fetched)
+            self._above += split.waits
 
     def more(self, most: int) -> Piece | None:
         """Return another piece for the current batch, without waiting. Return None if no record may
@@ -211,10 +217,8 @@ class RunningReader:
             self._fetch(LAPSED_WAIT_S)
             return
         self._fetch(0)
-        if not self._ready and any(split.fetched for split in self.assignment.splits.values()):
-            self._decide()
         due_ms = self._next_turn - self.now_ms()
-        if not (self._ready or self.ended) and due_ms > 0:
+        if not (self._ready or (self._moved and self._above) or self.ended) and due_ms > 0:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
@@ -244,6 +248,7 @@ class RunningReader:
             record("rows", self.options.coordinator.group, lambda: {**known, **split.range_of(count)})
         split.account(count)
         if count:
+            self._moved = True
             self._returned += count
             self._size.took(count, self.now_ms())
             if split.finished:
@@ -285,8 +290,8 @@ class RunningReader:
             return
         if self.client.subscribed:  # keeps the reader in Kafka's group even if the program is slow
             self._fetch(0, most=1)
-        self._or_end(lambda: self._lost.look(self.assignment.splits.values()))
-        self._look_at_ends(now)
+        self._or_end(self._lost.look, self.assignment.splits.values())
+        self._ends.look(self.assignment.splits.values())
         self._quiet.look(self.assignment.splits.values(), now, self._empty_at)
         self._exchange()
         if self.assignment.has_more_to_say:
@@ -300,17 +305,8 @@ class RunningReader:
     def _exchange(self) -> None:
         self.orders = self.assignment.exchange(self._state(self.now_ms()))
 
-    def _look_at_ends(self, now: int) -> None:
-        self.ends.look(self.assignment.splits.values())
-        late_ms = self.options.idle_timeout_ms
-        for split in self.assignment.splits.values():
-            until = split.silent_until(now)
-            if until is not None:
-                split.watermark.silent(None if late_ms is None else until - late_ms - 1)
-            split.watermark.emit()
-
     def _state(self, now: int) -> ReaderState:
-        splits, late_ms = self.assignment.splits.values(), self.options.idle_timeout_ms
+        splits, late_ms = self.assignment.splits.values(), self._late_ms
         silent = late_ms is not None and all(split.silent_ms(now) > late_ms for split in splits)
         idle = bool(splits) and (silent or all(split.watermark.idle for split in splits))
         # Up to here each split was fetched; one that is read to its end does not count.
@@ -326,11 +322,12 @@ class RunningReader:
         """Update the read limit, the paused partitions, and the splits whose next record may be
         returned.
         """
-        self._held_back = False
+        self._moved = False
         splits = self.assignment.splits
         positions = {key: split.standing() for key, split in splits.items()}
         decision = Admission.decide(positions, self.orders.ceiling, self._max_drift_ms)
-        self.limit = self.assignment.limit = decision.limit
+        self.limit, self._most_kept = decision.limit, decision.most
+        self.assignment.limit = decision.limit
         lowest = min((each.watermark for each in positions.values() if not each.idle), default=MIN)
         self._watermark = max(self._watermark, lowest)
         self.client.pause(decision.pause)
@@ -338,39 +335,46 @@ class RunningReader:
         for key in (*decision.pause, *decision.resume):
             splits[key].paused = key in decision.pause
         self._ready = deque(split for split in self._ready if split.open)
-        for split in splits.values():
-            if not split.queued and (following := split.next_time) is not None and following <= decision.limit:
+        self._above = 0
+        for split, each in zip(splits.values(), positions.values(), strict=True):
+            split.waits = each.next_time is not None and not split.queued and each.next_time > decision.limit
+            self._above += split.waits
+            if each.next_time is not None and not (split.queued or split.waits):
                 split.queued = True
                 self._ready.append(split)
 
     def _fetch(self, timeout_s: float, most: int = CHUNK) -> None:
         if self.failure is not None:
             raise self.failure
-        self._or_end(lambda: self._take(self.client.fetch(most, timeout_s)))
+        self._or_end(self._take, most, timeout_s)
 
-    def _or_end(self, call: Callable[[], None]) -> None:
+    def _or_end(self, call: Callable[..., None], *arguments: Any) -> None:
         """Run `call`. If it raises an error, store the error in `failure`, so that no further
         record is returned, and raise the error again.
         """
         try:
-            call()
+            call(*arguments)
         except BaseException as error:
             self.failure = error
             raise
 
-    def _take(self, messages: list[Any]) -> None:
+    def _take(self, most: int, timeout_s: float) -> None:
+        messages, full = self.client.fetch(most, timeout_s), False
         if not messages:
             self._empty_at = self.now_ms()
         for split in self.arrivals.take(messages, self.assignment.splits):
-            if split.fetched and not split.queued:
-                split.queued = True
+            if split.fetched and not (split.queued or split.waits):
+                self._moved = split.queued = True
                 self._ready.append(split)
+            full = full or (split.kept > self._most_kept and not split.paused)
             if split.finished:
+                self._moved = True
                 self.assignment.finish(split)
-        lost = [*self.arrivals.lost, *self.assignment.lost]
-        self.arrivals.lost, self.assignment.lost = [], []
-        if lost:
-            self._lost.take(lost, list(self.assignment.splits.values()))
+        if self.assignment.lost:
+            self._moved = True
+            self._lost.take(self.assignment.lost, list(self.assignment.splits.values()))
+        if full:
+            self._decide()
 
     # -- Kafka's group, in callbacks within `_fetch` --
 

@@ -15,7 +15,8 @@ may empty this list, and the iterator then ends. While a lease runs, the clock i
 each record.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from itertools import compress, repeat
 from math import inf
 from operator import length_hint
@@ -32,13 +33,15 @@ PIECE_MS = 100
 
 
 class FetchedRecords:
-    """Records of one fetch, and their event times in ms. The first `at` records were returned."""
+    """Records of one fetch, and their event times in ms. The first `at` records were returned.
+    `ordered` has the same times in ascending order.
+    """
 
-    __slots__ = ("at", "highest", "messages", "times")
+    __slots__ = ("_rises", "at", "highest", "messages", "times")
 
-    def __init__(self, messages: list[Any], times: list[int], highest: int | None = None) -> None:
+    def __init__(self, messages: list[Any], times: list[int], ordered: list[int]) -> None:
         self.messages, self.times = messages, times
-        self.highest = max(times) if highest is None else highest
+        self.highest, self._rises = ordered[-1], times == ordered
         self.at = 0
 
     @property
@@ -53,34 +56,30 @@ class FetchedRecords:
         end = min(len(self.messages), self.at + most)
         if self.highest > limit:
             times = self.times
+            if self._rises:
+                return bisect_right(times, limit, self.at, end)
             for index in range(self.at, end):
                 if times[index] > limit:
                     return index
         return end
 
+    def latest(self, start: int, end: int) -> int:
+        """Return the highest event time (ms) of the records from the index `start` to `end`."""
+        if end - start == len(self.times):
+            return self.highest
+        return self.times[end - 1] if self._rises else max(self.times[start:end])
 
-def credible(messages: list[Any], times: list[int], lowest: int, now_ms: int) -> tuple[FetchedRecords, int]:
+
+def credible(messages: list[Any], times: list[int], ordered: list[int], now_ms: int) -> tuple[FetchedRecords, int]:
     """Return fetched records, and the number of event times in them that are not credible and were
-    replaced by `NO_TIMESTAMP`. `now_ms` is the wall-clock time. The caller ensures that `lowest` is
-    not above any of `times`.
+    replaced by `NO_TIMESTAMP`. `ordered` has the `times` in ascending order; `now_ms` is the
+    wall-clock time.
     """
-    highest, latest = max(times), now_ms + FUTURE_BOUND_MS
-    if highest <= latest and lowest >= 0:
-        return FetchedRecords(messages, times, highest), 0
+    latest = now_ms + FUTURE_BOUND_MS
+    if ordered[0] >= 0 and ordered[-1] <= latest:
+        return FetchedRecords(messages, times, ordered), 0
     kept = [time if 0 <= time <= latest else NO_TIMESTAMP for time in times]
-    return FetchedRecords(messages, kept), kept.count(NO_TIMESTAMP)
-
-
-def first_at(messages: Sequence[Any], offset: int) -> int:
-    """Return the index of the first message at `offset` or later, in a list sorted by offset."""
-    low, high = 0, len(messages)
-    while low < high:
-        middle = (low + high) // 2
-        if messages[middle].offset() < offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return FetchedRecords(messages, kept, sorted(kept)), kept.count(NO_TIMESTAMP)
 
 
 class Piece:

@@ -2,19 +2,24 @@
 answers about its end.
 """
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate_reader.place import Key, ReaderSplit
 from lockgate_reader.reading.admission import Position
-from lockgate_reader.reading.records import FetchedRecords, Piece, first_at
+from lockgate_reader.reading.records import FetchedRecords, Piece
 from lockgate_reader.reading.watermarks import SplitWatermark
 
 FRESH_MS = 3_000
 """How long (ms) Kafka's answer about an end is valid, which is longer than a slow answer takes."""
+
+
+_offset = methodcaller("offset")
 
 
 class OpenSplit:
@@ -22,8 +27,8 @@ class OpenSplit:
 
     `position` is the offset of the next record to return. `end` is the end of the partition when
     Kafka's client last reached it, or None. The split is `queued` while its next record may be
-    returned. If its topic was created again, `furthest` is the highest position in the former
-    topic; otherwise, it is 0.
+    returned, and `waits` while that record is above the read limit. If its topic was created again,
+    `furthest` is the highest position in the former topic; otherwise, it is 0.
     """
 
     def __init__(
@@ -35,7 +40,8 @@ class OpenSplit:
         self.watermark = watermark
         self.fetched: deque[FetchedRecords] = deque()
         self.kept = self.furthest = 0
-        self.open, self.paused, self.queued, self.past_stop = True, False, False, False
+        self.open, self.paused, self.past_stop = True, False, False
+        self.queued = self.waits = False
         self.going: Piece | None = None
         self.end: int | None = None
         self._silent_since: int | None = None
@@ -55,17 +61,17 @@ class OpenSplit:
         """Return the event time (ms) of the next record, or None if no record is fetched."""
         return self.fetched[0].times[self.fetched[0].at] if self.fetched else None
 
-    def clip(self, messages: Sequence[Any]) -> tuple[int, int]:
-        """Return the start and end index of the messages from the position up to the stopping
-        offset. Set `past_stop` if there are messages at or after the stopping offset.
+    def clip(self, messages: Sequence[Any], start: int, end: int) -> tuple[int, int]:
+        """Return the start and end index of those messages from `start` to `end` that are from the
+        position up to the stopping offset. Set `past_stop` if there are messages at or after the
+        stopping offset.
         """
-        start, end = 0, len(messages)
-        if messages[0].offset() < self._position:
-            start = first_at(messages, self._position)
-        if self.stop is not None and messages[-1].offset() >= self.stop:
+        if messages[start].offset() < self._position:
+            start = bisect_left(messages, self._position, start, end, key=_offset)
+        if self.stop is not None and messages[end - 1].offset() >= self.stop:
             self.past_stop = True
-            end = first_at(messages, self.stop)
-        return start, max(start, end)
+            end = bisect_left(messages, self.stop, start, end, key=_offset)
+        return start, end
 
     def take(self, records: FetchedRecords) -> None:
         """Append fetched records to those that wait to be returned."""
@@ -97,11 +103,7 @@ class OpenSplit:
         self._position = records.messages[at + count - 1].offset() + 1
         records.at += count
         self.kept -= count
-        if at == 0 and not records.left:
-            self.watermark.returned(records.messages, records.times, records.highest)
-        else:
-            times = records.times[at : at + count]
-            self.watermark.returned(records.messages[at : at + count], times, max(times))
+        self.watermark.returned(records, at, at + count)
         if not records.left:
             self.fetched.popleft()
 
@@ -118,7 +120,7 @@ class OpenSplit:
             "number": self.number,
             "from": records.messages[first].offset(),
             "to": records.messages[until - 1].offset() + 1,
-            "latest": max(records.times[first:until]),
+            "latest": records.latest(first, until),
         }
 
     def go_to(self, position: int) -> None:
@@ -133,7 +135,7 @@ class OpenSplit:
         self._position = start
         self.fetched.clear()
         self.kept = 0
-        self.paused, self.past_stop = False, False
+        self.paused = self.past_stop = self.waits = False
         self.end = self._silent_since = None
         if self.stop is not None:
             self.stop = end

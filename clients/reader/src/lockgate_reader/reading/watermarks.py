@@ -17,13 +17,13 @@ event time.
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX, MIN
+from lockgate_reader.reading.records import FetchedRecords
 
 
 class MonotonicClock:
@@ -51,11 +51,9 @@ class SplitWatermark:
 
     # -- what goes in --
 
-    def returned(self, messages: Sequence[Any], times: Sequence[int], highest: int) -> None:
-        """Pass returned records, with their event times (ms) and the highest of these, to the
-        generator.
-        """
-        self._cap = MAX
+    def returned(self, records: FetchedRecords, start: int, end: int) -> None:
+        """Pass the returned `records` from the index `start` to `end` to the generator."""
+        self._cap, highest = MAX, records.latest(start, end)
         if highest == NO_TIMESTAMP:
             self._stamped = bool(self._stamped)
         elif self._generator.only_highest_counts:
@@ -63,7 +61,7 @@ class SplitWatermark:
             self._generator.on_event(None, highest, self)
         else:
             self._counts()
-            for message, at in zip(messages, times, strict=True):
+            for message, at in zip(records.messages[start:end], records.times[start:end], strict=True):
                 if message is not self._next and at != NO_TIMESTAMP:
                     self._generator.on_event(message, at, self)
         self._next = None

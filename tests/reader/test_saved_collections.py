@@ -1,0 +1,62 @@
+"""What Python's garbage collector does while fetched records wait."""
+
+import gc
+import weakref
+from collections.abc import Callable
+
+from lockgate_reader.kafka.messages import Collections
+
+CHUNK = 500
+
+
+class Record:
+    """An object that the collector looks through, as it does through a message."""
+
+    def __init__(self) -> None:
+        self.itself: object = None
+
+
+def collections(before: Callable[[int], None], chunks: int = 120) -> list[int]:
+    """Return the generation of each collection while that many chunks of records are kept."""
+    found: list[int] = []
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop":
+            found.append(info["generation"])
+
+    kept: list[Record] = []
+    gc.collect()
+    gc.callbacks.append(count)
+    try:
+        for _ in range(chunks):
+            before(CHUNK)
+            kept += [Record() for _ in range(CHUNK)]
+    finally:
+        gc.callbacks.remove(count)
+    return found
+
+
+def older(generations: list[int]) -> int:
+    return sum(generation > 0 for generation in generations)
+
+
+def test_records_that_wait_start_few_collections_of_older_objects() -> None:
+    assert older(collections(lambda messages: None)) >= 7
+    assert older(collections(Collections().before)) <= 120 // Collections.LEFT_TO_PYTHON
+
+
+def test_garbage_among_older_objects_is_still_collected() -> None:
+    record = Record()
+    record.itself, gone = record, weakref.ref(record)
+    gc.collect(0)  # it is an older object from now on
+    del record
+    collections(Collections().before, 2 * Collections.LEFT_TO_PYTHON)
+    assert gone() is None
+
+
+def test_collector_that_the_program_has_disabled_stays_so() -> None:
+    gc.disable()
+    try:
+        assert collections(Collections().before) == []
+    finally:
+        gc.enable()
