@@ -290,8 +290,8 @@ def _offsets(java: Any) -> Offsets:
 
 def _most_rows(limit: Any) -> int | None:
     """Return the maximum number of offsets that a `ReadLimit` allows in a batch; None for no limit.
-    Raises `ConfigurationError` for a maximum below 1, and `UnsupportedQuery` for other limits than
-    a number of offsets.
+    Raises `ConfigurationError` if the maximum is below 1, and `UnsupportedQuery` if the limit is
+    anything other than a number of offsets.
     """
     name = class_name(limit)
     if name == "ReadMaxRows":

@@ -78,14 +78,14 @@ class Looker:
         return sum(source.log.look_ups for source in self._sources.values())
 
     def look(self, positions: Mapping[int, Offsets], read_upto: int, *, again: bool = False) -> Look:
-        """Return a look at the unread records from the offsets `positions` on. If the last look is
-        still valid, return that one, unless `again` is true. Each call also measures the producers'
-        lags.
+        """Ask Kafka about the unread records, which begin at the offsets `positions`, and return
+        the answers. If the last look is still valid, return that one, unless `again` is true. Each
+        call also measures the producers' lags.
 
         `read_upto` is the event time (ms) up to which this run has read. Raises
-        `ConfigurationError` if a source's `event_time` gives no time for any record, or if Spark
-        does not have the time zone `slice_zone`. The first look also raises the errors of
-        `check_event_time`.
+        `ConfigurationError` if a source's `event_time` gives no time for any record that was
+        inspected, or if Spark does not have the time zone `slice_zone`. The first look also raises
+        the errors of `check_event_time`.
         """
         now, last = self._clock(), self.last
         self.producers.follow(self._sources)

@@ -261,8 +261,9 @@ def _edge(requests: KafkaRequests, ends: Offsets, configs: TopicConfigs, margin:
 
 
 def _kept(requests: KafkaRequests, most: Mapping[str, int], configs: TopicConfigs) -> dict[str, BoundedLog]:
-    """Return how many offsets Kafka keeps of each split in `most`, whose values are the splits'
-    limits in bytes. Splits whose size no broker reports are left out, with a warning.
+    """Return the end of each log, and an estimate of how many offsets before it Kafka keeps. `most`
+    maps splits to their `retention.bytes`. Splits whose size no broker reports are left out, with a
+    warning.
     """
     if not most:
         return {}

@@ -51,12 +51,12 @@ class OldestStamp:
         return self._low, self._holder
 
     def _meet(self, heads: Offsets, since: int) -> None:
-        """Continue the search with the new first unread records, `heads`.
+        """Adjust the bounds of the search to the new first unread records, `heads`.
 
-        Later records of a split are stamped no earlier, so the lower bound still holds, unless a
-        split is new or was set back to an earlier offset. The upper bound is the timestamp of one
-        split's first unread record, or later. So it only holds while that split has the same first
-        unread record.
+        Later records of a split are assumed to have the same or later timestamps. So the lower
+        bound still holds, unless a split is new or was set back to an earlier offset. The upper
+        bound comes from the first unread record of one split, so it holds only while that record is
+        unread.
         """
         if any(offset < self._heads.get(split, offset + 1) for split, offset in heads.items()):
             self._low = 0
