@@ -1,6 +1,5 @@
-"""The commands for a running coordinator, such as groups, describe, pause, evict, export and
-import.
+"""The commands that inspect and change a running coordinator.
 
-`__main__` adds them to the command `lockgate`. They use the public REST API. The guide is in
+`__main__` adds them to the command `lockgate`. They use the public REST API. Guide:
 docs/operations.md, "Commands for operators".
 """

@@ -21,9 +21,7 @@ config = typer.Typer(no_args_is_help=True, help="Show or change a group's config
 
 
 def setting(text: str) -> Any:
-    """Return a command-line option with the help `text`. Its name is that of the annotated
-    parameter.
-    """
+    """Return an option with the help `text`. Its name is that of the annotated parameter."""
     return typer.Option(help=text)
 
 

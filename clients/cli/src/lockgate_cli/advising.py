@@ -1,6 +1,4 @@
-"""The commands `simulate` and `advise`, which simulate queries with several values of
-`max_drift`.
-"""
+"""The commands `simulate` and `advise`, which compare values of `max_drift` in simulations."""
 
 import time
 from collections.abc import Callable
@@ -145,9 +143,9 @@ def _tell(
 
 
 def told(workload: Workload, found: Sweep, now_ms: int | None = None) -> list[str]:
-    """Return sentences on the simulation `found` of a `workload`: the rows that plain Spark loses,
-    and the advised `max_drift`. `now_ms` is the group's current `max_drift` (ms), or None without a
-    group.
+    """Return sentences on the rows that plain Spark loses and on the advised `max_drift`.
+
+    `now_ms` is the group's current `max_drift` (ms), or None without a group.
     """
     native, advised = found.native, found.advised
     sentences = [f"Plain Spark loses {f'{native.lost:,}' if native.lost else 'none'} of {native.rows:,} rows."]

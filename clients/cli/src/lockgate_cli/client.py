@@ -1,8 +1,8 @@
 """The client of the operator's commands, with one method for each route and one-line errors.
 
-The client uses the connection that all clients share (`lockgate_http.calls`). If the connection
-breaks, the client repeats the request with the same `Idempotency-Key`. After the status 429, it
-first waits for as long as the coordinator asks for in `Retry-After`.
+It uses the connection that all clients share (`lockgate_http.calls`). If the connection breaks, the
+client repeats the request with the same `Idempotency-Key`. After the status 429, it first waits for
+the time in `Retry-After`.
 """
 
 import difflib
@@ -40,9 +40,7 @@ HINTS: Mapping[int, str] = {
 
 
 class Flags(Access):
-    """The options of a connection, which error messages name as on the command line, such as
-    `--ca`.
-    """
+    """Connection options that error messages name as on the command line, such as `--ca`."""
 
     __slots__ = ()
 
@@ -51,7 +49,9 @@ class Flags(Access):
         return " and ".join(f"--{name.replace('_', '-')}" for name in names)
 
     def given(self, *names: str) -> str:
-        """Return those of the options `names` that are set, such as `--ca ca.pem`."""
+        """Return the options among `names` that are set, with their values, such as `--ca
+        ca.pem`.
+        """
         return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 
@@ -64,8 +64,9 @@ class FoundConfig:
 
 
 class OperatorClient(Connection):
-    """A client of one coordinator, for use from one thread. In tests, `transport` replaces that of
-    httpx, and `pace` replaces the clock, the sleep and the random numbers of retries. Raises
+    """A client of one coordinator, for use from one thread.
+
+    Tests pass their own `transport` (httpx) and `pace` (clock, sleep and random numbers). Raises
     `ConfigurationError` if the files of `access` cannot be used.
     """
 
@@ -82,7 +83,7 @@ class OperatorClient(Connection):
 
     def configuration(self, group: str) -> FoundConfig:
         """Return the group's configuration. Raises `NotFound` if there is no such group, and
-        `Fault` if this version of the client cannot read the configuration.
+        `Fault` if this client cannot read the configuration.
         """
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
@@ -91,9 +92,9 @@ class OperatorClient(Connection):
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 
     def configure(self, group: str, config: Json, etag: str | None) -> None:
-        """Create the group with the configuration `config`. With an `etag`, replace the
-        configuration of an existing group if it still has that `ETag`. Raises `Fault` if the group
-        exists already, or if its `ETag` has changed.
+        """Create a group. With an `etag`, replace the configuration of an existing group instead.
+
+        Raises `Fault` if the group to create exists already, or if the `etag` is no longer valid.
         """
         condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
         self._send("PUT", f"/v1/groups/{group}", condition, config)
@@ -106,8 +107,8 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` of its readers. They are those that come after the
-        reader `after` (SOURCE/SUBTASK), or the first ones if `after` is None.
+        """Return the group with up to `limit` readers. They start after the reader `after`
+        (SOURCE/SUBTASK), or at the first reader if `after` is None.
         """
         return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
 
@@ -121,8 +122,8 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` of its readers and their splits. They are the
-        readers above the subtask `after`, or the first ones if `after` is None.
+        """Return one source with up to `limit` readers and their splits. They start after the
+        subtask `after`, or at the first reader if `after` is None.
         """
         path = f"/v1/groups/{group}/sources/{source}"
         return self._json(path, limit=limit, **({} if after is None else {"after": after}))
@@ -170,8 +171,8 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}")
 
     def with_near_names(self, fault: NotFound, group: str, source: str | None = None) -> Fault:
-        """Return a fault with the text of `fault` and existing names, the most similar one first.
-        If the names cannot be listed, return `fault` itself.
+        """Return a fault whose text also lists existing names, the most similar first. If the names
+        cannot be listed, return `fault` itself.
         """
         try:
             if fault.kind == "unknown-group":
@@ -205,9 +206,10 @@ class OperatorClient(Connection):
         return answer
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
-        """Send the request, and repeat it after failures that may pass. Return the first answer
-        whose status is not one of `PASSING`. Raises `Unreachable` if no such answer arrives within
-        `TIMEOUT_S`, or in `ATTEMPTS` attempts.
+        """Send a request, repeat it after temporary failures, and return the first final answer.
+
+        The statuses in `PASSING` are temporary failures. Raises `Unreachable` if there is no final
+        answer within `TIMEOUT_S` or `ATTEMPTS` attempts.
         """
 
         async def answered() -> Answer:
@@ -244,8 +246,8 @@ class OperatorClient(Connection):
         return self.without_token(Problem.of(answer))
 
     def _version_text(self) -> str:
-        """Return a text with the service's name and version, or a hint if the service does not
-        give them.
+        """Return text with the service's name and version, or a hint if the service gives
+        neither.
         """
         try:
             info = self._answer("GET", "/openapi.json", {}).json()["info"]

@@ -62,9 +62,7 @@ def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Ti
 
 
 def _listening(client: OperatorClient, group: str) -> Coordinator:
-    """Return a `Coordinator` for listening to the group's events, with the address, the token and
-    the certificates of `client`.
-    """
+    """Return the settings for listening to the group's events, taken from those of `client`."""
     access, https = client.access, client.url.startswith("https")
     files = {name: getattr(access, name) for name in ("ca", "cert", "key") if https}
     return Coordinator(client.url, group=group, token=access.token, token_file=access.token_file, **files)
@@ -72,8 +70,8 @@ def _listening(client: OperatorClient, group: str) -> Coordinator:
 
 @contextmanager
 def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows, on standard error, why the group has not passed the event time
-    `bound` yet. It does nothing if standard error is not a terminal.
+    """Yield a function that shows on standard error why the group has not passed `bound` (ms) yet.
+    It does nothing if standard error is not a terminal.
     """
     console = Terminal(stderr=True)
     if not console.is_terminal:
@@ -85,9 +83,7 @@ def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def _interrupted() -> Iterator[None]:
-    """Exit with 130 on Ctrl-C and with 143 on SIGTERM during the `with` block, because the statuses
-    0 and 1 say how the wait ended.
-    """
+    """Exit with 130 on Ctrl-C and with 143 on SIGTERM during the `with` block."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise typer.Exit(128 + number)

@@ -5,7 +5,7 @@ from lockgate_http.errors import AlignmentError
 
 
 class Fault(AlignmentError):
-    """Raised if a command fails. The text is one line and has no secret in it."""
+    """Raised if a command fails. The text is one line and contains no secret."""
 
 
 class NotFound(Fault, NotRegistered):

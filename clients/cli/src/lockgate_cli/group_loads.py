@@ -1,10 +1,9 @@
-"""The workload of a running group, estimated from two inspections of its readers (the *looks*) and
-from its history.
+"""Estimates of a running group's workload, from two inspections (*looks*) and from its samples.
 
-A coordinator has the positions of splits, but not the records in their logs. Two looks show how
-many records of a split were read and how far its watermark rose meanwhile, and how many records its
-producer appended. The history of a source shows how fast it reads when it does not wait for others.
-The assumptions are returned as sentences.
+A coordinator stores the positions of splits, but not the records in their logs. Two looks show how
+many records of a split were read and appended in between, and how far its watermark rose. The
+samples show how fast a source reads when it does not wait for others. Every assumption is returned
+as a sentence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,16 +29,14 @@ SPAN_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class GroupLook:
-    """The readers of a group by source, with their splits, at the time `now` in ms."""
+    """The readers of a group with their splits, by source, at the time `now` (ms)."""
 
     now: int
     readers: dict[str, list[Json]]
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Return the look that consists of `sources`, the service's answers about all sources of a
-        group.
-        """
+        """Return the look in `sources`, the service's answers about all sources of a group."""
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )
@@ -56,8 +53,8 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Settings of the queries that come from the command line, because readers do not report them.
-    If `records_per_second` is None, the observed rate of each query is used.
+    """Query settings that readers do not report, from the command line. If `records_per_second` is
+    None, the observed rate of each query is used.
     """
 
     delay_ms: int
@@ -68,11 +65,10 @@ class Given:
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
-    """Return the speed of each source when it does not wait for others, in ms of event time per
-    ms.
+    """Return how fast each source reads without waiting for others, in ms of event time per ms.
 
-    The speed is the fastest rise of the source's watermark between two consecutive `samples`.
-    Samples from before `since` (ms) are ignored.
+    This is the fastest rise of the source's watermark between two consecutive `samples`. Samples
+    from before `since` (ms) are ignored.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
@@ -87,9 +83,10 @@ def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
 def load_of(
     group: str, config: Json, first: GroupLook, second: GroupLook, given: Given, paces: Mapping[str, float]
 ) -> tuple[Workload, list[str]]:
-    """Return the workload of the group at the `second` look, and sentences on what was assumed.
-    `config` is the group's configuration, `given` has the settings of its queries, and `paces` is
-    the result of `paces_of`. Raises `Fault` if no reader reports positions.
+    """Return the group's workload at the `second` look, and sentences on what was assumed.
+
+    `config` is the group's configuration, and `paces` is the result of `paces_of`. Raises `Fault`
+    if no reader reports positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:
@@ -147,8 +144,8 @@ def _query(
 
 
 def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
-    """Return the number of records per ms of event time for each split that was read between the
-    looks. `before` and `after` are the splits in the first and in the second look.
+    """Return the records per ms of event time of each split that was read between the looks.
+    `before` and `after` are the splits in the first and in the second look.
     """
     rows = {each: after[each]["position"] - before[each]["position"] for each in after if each in before}
     risen = {each: after[each]["watermark"] - before[each]["watermark"] for each in rows}
@@ -158,11 +155,15 @@ def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, flo
 def _split(
     name: str, before: Json | None, after: Json, density: float | None, lag: int, then: int, now: int
 ) -> SplitLoad | None:
-    """Return a split with its unread records and those that its producer will append, or None if
-    there are neither. `before` and `after` are the split in the two looks, at the times `then` and
-    `now` (ms). `before` is None if the first look has no such split. `density` is the split's
-    number of records per ms of event time, or None if it is not known. `lag` is the lag of its
-    producer (ms).
+    """Return a split with its unread and future records, or None if there are neither.
+
+    Args:
+        before: The split in the first look, or None if it was not there.
+        after: The split in the second look.
+        density: The split's records per ms of event time, or None if unknown.
+        lag: The lag of the split's producer (ms).
+        then: The time of the first look (ms).
+        now: The time of the second look (ms).
     """
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1

@@ -93,6 +93,7 @@ def check(
 
 def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for: int | None) -> list[str]:
     """Return the reasons why a group is not healthy, or an empty list for a healthy group.
+
     `readers` are all its readers, each with its `source`. `max_drift` and `stuck_for` are limits in
     ms, or None for no limit.
     """

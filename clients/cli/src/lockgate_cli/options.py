@@ -35,16 +35,16 @@ def _token(value: Path | None) -> Path | None:
 
 
 def _pattern(value: str) -> str:
-    """Return `value` if it is a valid name, or a prefix followed by *. Otherwise raise
-    `BadParameter`.
+    """Return `value`. Raises `BadParameter` unless it is a valid name, or a prefix followed by
+    *.
     """
     _name(value[:-1] + "-" if value.endswith("*") else value)
     return value
 
 
 def _name(value: str) -> str:
-    """Return `value` if it is a valid name. Otherwise raise `BadParameter`, because in a URL other
-    text could match a different route.
+    """Return `value`. Raises `BadParameter` unless it is a valid name, because in a URL other text
+    could match a different route.
     """
     if not NAME.match(value):
         raise typer.BadParameter(f"{value!r} {NAME_RULE}")
@@ -52,9 +52,7 @@ def _name(value: str) -> str:
 
 
 def milliseconds(value: str) -> int:
-    """Parse a duration such as `5min`, and return it in ms. Raises `BadParameter` if `value` is not
-    a duration.
-    """
+    """Return a duration such as `5min` in ms. Raises `BadParameter` if `value` is no duration."""
     found = written(value)
     if found is None or found < 0:
         raise typer.BadParameter(f"{value!r} is no duration: 30s, 5min, 1h 30min, 10 minutes and 250ms are some")
@@ -108,12 +106,11 @@ SubtaskArgument = Annotated[
 
 
 def connected(failed: int = 1) -> Callable[[Command], Command]:
-    """Return a decorator that adds the options of the connection to a command, whose first
-    parameter is the client.
+    """Return a decorator that adds the options of the connection to a command.
 
-    If the command raises an `AlignmentError`, the process prints the text of the error in one line
-    and exits with the code `failed`. If the group, source or reader is unknown, the text also names
-    existing ones.
+    The first parameter of the command is the client. If the command raises an `AlignmentError`, the
+    process prints the error in one line and exits with the code `failed`. If the group, source or
+    reader is unknown, the line also names existing ones.
     """
 
     def with_options(command: Command) -> Command:

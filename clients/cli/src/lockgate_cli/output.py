@@ -37,7 +37,7 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 def say_lines(text: str) -> None:
-    """Print a text of several lines. Line breaks in values from outside must be escaped already."""
+    """Print text of several lines. Line breaks in values from outside must be escaped already."""
     for line in text.split("\n"):
         say(line)
 
@@ -54,8 +54,8 @@ def print_item(item: Any, output: Output) -> None:
 
 @contextmanager
 def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar if `shown` and standard error is a terminal. Yield a function that sets
-    the completed share, from 0 to 1.
+    """Yield a function that sets the completed share of a progress bar, from 0 to 1. The bar is
+    shown only if `shown` is true and standard error is a terminal.
     """
     console = Terminal(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -66,7 +66,7 @@ def progress(title: str, *, shown: bool = True) -> Iterator[Callable[[float], No
 
 
 class Terminal(Console):
-    """A console for tables and progress bars that takes no text as markup, link or control code."""
+    """A console that interprets no text as markup, links or control codes."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -83,8 +83,8 @@ class Terminal(Console):
 
 
 def _yaml(answer: Any) -> str:
-    """Return the answer in YAML. Use ASCII only if YAML would otherwise leave an invisible
-    character unescaped, such as one that changes the direction of text.
+    """Return the answer in YAML. If it contains an invisible character that YAML leaves unescaped,
+    such as one that changes the direction of text, all non-ASCII characters are escaped.
     """
     text = str(yaml.safe_dump(answer, sort_keys=False, allow_unicode=True)).removesuffix("\n")
     if text.replace("\n", "").isprintable():

@@ -131,9 +131,7 @@ def _readers(readers: Sequence[tuple[str, Json]], *, wide: bool) -> Table:
 
 
 def _facts(readers: Sequence[tuple[str, Json]]) -> Table:
-    """Return a table of what the readers report about their queries (`facts`), such as late rows
-    and the lag of producers.
-    """
+    """Return a table of what the readers report about their queries, such as late rows."""
     table = _table("reader", "late rows", "rows saved", "event-time rate", "producers lag", "retention left")
     for source, reader in readers:
         facts = reader["facts"]
@@ -179,9 +177,7 @@ def _assignments(found: Json) -> Table:
 
 
 def _held(reader: Json) -> Text:
-    """Return the text on how long the reader has waited at the read limit. It is red if the reader
-    is overdue.
-    """
+    """Return how long the reader has waited at the read limit, in red if it is overdue."""
     return Text(span(reader["waiting_ms"]), style=COLOURS["overdue" if reader["overdue"] else "waiting"])
 
 

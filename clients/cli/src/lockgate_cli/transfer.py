@@ -1,12 +1,11 @@
-"""The commands `export` and `import`. They write groups and their configurations to a file, and
-create them in a running coordinator from such a file.
+"""The commands `export` and `import`, which copy groups and their configurations through a file.
 
     {"lockgate_export": 1, "made_at": "2026-11-23T12:00:00Z", "groups": {"checkout": {…}, …}}
 
 Readers are not in the file, because they register again themselves. An import reads the whole file
 and looks at every group before it writes anything. Each write names the configuration that it
-replaces, so no other operator's change is lost. If an import stops in the middle, it can be
-repeated, since it does not write groups whose configuration is already that in the file.
+replaces, so no other operator's change is lost. An interrupted import can be repeated, because it
+skips groups that already have the configuration in the file.
 """
 
 import json
@@ -142,7 +141,7 @@ def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
-    """Yield the items, and show the progress on a terminal with the title `what`."""
+    """Yield the items, and show the progress on a terminal under the title `what`."""
     with progress(what) as advance:
         for number, item in enumerate(items, 1):
             yield item
@@ -150,9 +149,7 @@ def _shown(what: str, items: Sequence[T]) -> Iterator[T]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write `text` to a new file, and move it to `path` when it is complete. Raises `Fault` if this
-    fails.
-    """
+    """Write `text` to `path` atomically. Raises `Fault` if this fails."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("x", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
-"""Views of groups that are shown until they are interrupted: live on a terminal, or as a line for
-each change. If the coordinator is unreachable, a view says so and keeps trying.
+"""Views of groups that run until they are interrupted, on a terminal or as a line per change.
+
+If the coordinator is unreachable, a view shows the error and keeps trying.
 """
 
 import signal
@@ -28,9 +29,10 @@ group until a reader registers again.
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:
-    """Show the result of `view` on the whole screen, and call `view` again every `EVERY_S` seconds,
-    until Ctrl-C or SIGTERM. `view` takes the width of the terminal. An error of the first call is
-    raised. Later errors in `PASSING` are shown above the last view.
+    """Show the result of `view` on the whole screen until Ctrl-C or SIGTERM.
+
+    `view` takes the width of the terminal, and is called again every `EVERY_S` seconds. An error
+    from the first call is raised. Later errors in `PASSING` are shown above the last view.
     """
     with _ending():
         shown = view(console.width)
@@ -51,7 +53,8 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
 
 def follow(look: Callable[[], Json], output: Output) -> None:
     """Print the group that `look` returns whenever its alignment changes, until Ctrl-C or SIGTERM.
-    An error of the first call is raised. Later errors in `PASSING` are printed on standard error.
+
+    An error from the first call is raised. Later errors in `PASSING` are printed on standard error.
     """
     with _ending():
         found, told, away = look(), None, False
@@ -75,7 +78,7 @@ def follow(look: Callable[[], Json], output: Output) -> None:
 
 
 def line(group: Json) -> str:
-    """Return the state of a group as one line, without values that change with time alone."""
+    """Return the state of a group as one line, without values that change only with time."""
     event = group["alignment"]
     highest = moment(event["max_desired_watermark"], unbounded="unbounded")
     return (

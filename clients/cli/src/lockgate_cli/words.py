@@ -16,9 +16,7 @@ LONG_WAIT = {
 
 
 def distance(group: Json) -> str:
-    """Return a text that says how far apart the group's readers are, how far apart they may be, and
-    whether readers wait.
-    """
+    """Return a sentence on the current drift, the allowed drift, and whether readers wait."""
     drift, config = group["drift_ms"], group["config"]
     allowed = span(config["max_drift_ms"])
     if drift is None:
@@ -67,8 +65,8 @@ def rules(config: Json) -> list[tuple[str, str]]:
 
 
 def assigned_splits(source: str, counts: Json) -> str:
-    """Return a sentence on how many of a source's partitions are assigned. `counts` has the number
-    of partitions in each state.
+    """Return a sentence on how many of a source's partitions are assigned. `counts` maps each state
+    to its number of partitions.
     """
     total = sum(counts.values())
     others = [f"{counts[state]:,} {state}" for state in ("revoking", "unassigned", "missing", "finished")]

@@ -133,9 +133,10 @@ class ObservedRun(msgspec.Struct):
 
 
 def read_observed(path: Path, window_ms: int) -> Workload:
-    """Return the workload of a run in observe mode, from the JSON report of the run. `window_ms` is
-    the length of the query's windows, which is not in the report. Raises `Fault` if the file is not
-    a report of a run in observe mode, or if the report has nothing to simulate.
+    """Return the workload of a run in observe mode, from the JSON report of the run.
+
+    `window_ms` is the length of the query's windows, which is not in the report. Raises `Fault` if
+    the file is not such a report, or if it contains nothing to simulate.
     """
     try:
         run = msgspec.json.decode(path.read_bytes(), type=ObservedRun)

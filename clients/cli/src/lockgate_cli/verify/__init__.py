@@ -1,3 +1,4 @@
-"""The checker of recorded histories, for the command `lockgate verify`. The checker does no I/O,
-and imports only the standard library. Call `rules.verify`.
+"""The checker of recorded histories behind `lockgate verify`. Call `rules.verify`.
+
+It does no I/O, and imports only the standard library.
 """

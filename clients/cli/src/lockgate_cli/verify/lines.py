@@ -46,8 +46,12 @@ class Violation:
 
 @dataclass(slots=True)
 class Verdict:
-    """The result of a check: all violations, `notices` on lost data and on gaps in the history,
-    and counts of what was checked.
+    """The result of a check.
+
+    Attributes:
+        violations: All violations.
+        notices: Sentences on lost data and on gaps in the history.
+        counts: The number of checked items of each kind.
     """
 
     violations: list[Violation] = field(default_factory=list)

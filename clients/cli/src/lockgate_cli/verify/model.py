@@ -4,10 +4,12 @@
     joint     the same or, if it is higher, the lowest max(watermark, proposed target)
 
 A *turn* is one stored change of the group, and contains the commands that the coordinator accepted.
-The model is written from docs/internals/protocol.md, and computes the limit anew from all readers
-at each turn. It is lenient where the history does not show something: the coordinator may count a
-reader for longer than the model does (after an outage, or while a partition moves), but not for a
-shorter time.
+The model is written from docs/internals/protocol.md. It computes the limit anew from all readers at
+each turn.
+
+The model is lenient where the history shows too little. After an outage, or while a partition
+moves, the coordinator may count a reader for longer than the model does, but not for a shorter
+time.
 """
 
 from bisect import insort
@@ -33,7 +35,7 @@ class _Reader:
 
 
 class Model:
-    """The state of one group, computed from the accepted commands in its turns. `take` adds the
+    """The state of one group, computed from the commands that its turns accepted. `take` adds the
     violations that it finds to `verdict`.
     """
 
@@ -85,8 +87,10 @@ class Model:
         self._known.add(turn["version"])
 
     def _follow(self, entry: Entry) -> None:
-        """Check whether the turn in `entry` continues the last one. If the store has lost the
-        group's state, or if turns were not recorded, discard what the model can no longer know.
+        """Check whether the turn in `entry` continues the last one.
+
+        If the store has lost the group's state, or if turns were not recorded, discard the state
+        that is no longer certain.
         """
         turn, last = entry.body, self._last
         if last is None or turn["was"] == self._version:

@@ -1,9 +1,8 @@
-"""The rule that rows are read once: across restarts and handovers, the ranges of offsets that were
-read neither overlap nor leave holes.
+"""The rule that each row is read once, across restarts and handovers.
 
-A reader that is killed may have returned rows after its last acknowledged position. These rows are
-read again, and are only counted. If a row before an acknowledged position is read again, the rule
-is violated.
+The ranges of offsets that were read may neither overlap nor leave holes. A reader that is killed
+may have returned rows after its last acknowledged position. These rows are read again, and are only
+counted. If a row before an acknowledged position is read again, the rule is violated.
 """
 
 from collections import defaultdict
@@ -20,10 +19,14 @@ PIECE_MS = 250
 
 @dataclass(slots=True)
 class _Owned:
-    """One assignment of a partition to a reader, its owner. `number` is the number of the
-    assignment, and `rows` has the lines about rows that were read under it. `acknowledged` has the
-    rising positions that the coordinator acknowledged, each with its time (ms). `restored` is true
-    if the owner has reported a position that may be lower than before.
+    """An assignment of a partition to a reader, its owner.
+
+    Attributes:
+        number: The number of the assignment.
+        rows: The history lines for rows read during this assignment.
+        acknowledged: The positions that the coordinator acknowledged, in rising order, each with
+            its time (ms).
+        restored: Whether the owner has reported a position that may be lower than an earlier one.
     """
 
     number: int
@@ -35,9 +38,10 @@ class _Owned:
 def judge_rows(
     lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict, gaps: bool
 ) -> None:
-    """Check the rows of all sources whose partitions the coordinator assigns, one assignment after
-    the other. `stalls` has the periods in which the process of each file was suspended. With
-    `gaps`, offsets may be missing within an assignment.
+    """Check the rows of all sources whose partitions the coordinator assigns.
+
+    `stalls` maps each file to the periods in which its process was suspended. With `gaps`, offsets
+    may be missing within an assignment.
     """
     owned = defaultdict[tuple[str, str], dict[int, _Owned]](dict)
     exchanged, lease = dict[tuple[str, str], float](), model.config.get("lease_ms", MAX)
@@ -98,9 +102,9 @@ def _judge_start(
     verdict: Verdict,
 ) -> None:
     """Check at which offset an owner begins to read, and that earlier owners no longer read.
-    `before` has three values of the earlier owners: the highest offset that was read or
-    acknowledged, all acknowledged offsets with their times, and the times at which rows were read.
-    Times are in ms.
+
+    `before` describes the earlier owners: the highest offset that was read or acknowledged, the
+    acknowledged offsets with their times, and the times at which rows were read. Times are in ms.
     """
     end, kept, read = before
     first, split, t = each.body["from"], each.body["split"], each.body["t"]
@@ -125,7 +129,7 @@ def _judge_start(
 
 def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:
     """Check that each plan of a query begins where the last one ended. Only a new run may replace
-    the last plan of the previous run, because Spark may not have logged that plan's batch.
+    the last plan of the previous run, because Spark may not have logged its batch.
     """
     last = dict[tuple[str, str], tuple[int, int, Any]]()
     for each in lines:
@@ -145,7 +149,7 @@ def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:
 
 
 def judge_expected(lines: Sequence[Entry], verdict: Verdict) -> None:
-    """Check that all rows that the `expect` lines name were read."""
+    """Check that all rows that `expect` lines name were read."""
     ranges = defaultdict[tuple[str, str], list[tuple[int, int]]](list)
     for each in lines:
         body = each.body

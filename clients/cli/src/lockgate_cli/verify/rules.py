@@ -1,5 +1,4 @@
-"""The rules that `lockgate verify` checks on a recorded history. This module does no I/O. It is
-written from docs/internals/protocol.md alone, and uses none of the code that it checks.
+"""The rules that `lockgate verify` checks on a recorded history.
 
     acknowledged   no report or position that was answered is lost
     read limit     no announced limit is above what the reports allow, and no row that is read is
@@ -8,10 +7,12 @@ written from docs/internals/protocol.md alone, and uses none of the code that it
     heard          each live reader receives each new limit within two update intervals
     rows           rows are read once: ranges of offsets neither overlap nor leave holes
 
+This module does no I/O. It is written from docs/internals/protocol.md alone, and uses none of the
+code that it checks.
+
 The `model` computes the read limit anew from all readers at each turn. The announced limit may be
-lower than the model's, but not higher. If the history shows an outage, readers may receive new
-limits later. If the history shows that the store lost data, and a coordinator noticed it, this is a
-notice and not a violation.
+lower than the model's, but not higher. During an outage, readers may receive new limits later. Lost
+data that a coordinator noticed is a notice, not a violation.
 """
 
 from bisect import bisect_left, bisect_right
@@ -33,8 +34,8 @@ SKEW_MS = 1_000
 
 
 def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
-    """Check all rules on the lines of a history, and return the verdict. With `gaps`, offsets may
-    be missing within what one reader reads, as in a compacted topic, or in one with transactions.
+    """Return the verdict on the lines of a history. With `gaps`, offsets may be missing within what
+    one reader reads, as in compacted topics and in topics with transactions.
     """
     verdict = Verdict()
     groups, stalls, limping = defaultdict[str, list[Entry]](list), defaultdict[str, list[Interval]](list), set[str]()
@@ -64,8 +65,8 @@ def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
 def _in_order(turns: Sequence[Entry]) -> Iterator[Entry]:
     """Return the turns in the order in which the store carried them out.
 
-    Versions rise, except after a loss of the store while its clock was put back. So turns that
-    continue each other stay together, and what was stored after a loss comes after it.
+    Versions may fall if the store loses data while its clock is put back. So turns that continue
+    each other stay together, and turns stored after a loss follow it.
     """
     losses = sorted(each.body["t"] for each in turns if each.body["new"] or each.body["lost"])
     runs, ends = list[list[Entry]](), defaultdict[int, list[list[Entry]]](list)
@@ -83,8 +84,8 @@ def _in_order(turns: Sequence[Entry]) -> Iterator[Entry]:
 
 
 def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) -> None:
-    """Check that each report whose answer a client received was accepted in a turn. Equal reports
-    must be accepted as often as they were answered.
+    """Check that a turn accepted each report whose answer a client received. Equal reports must be
+    accepted as often as they were answered.
     """
     if not model.announced:
         return
@@ -104,8 +105,8 @@ def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) 
 def _judge_clients(
     lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict
 ) -> None:
-    """Check that each client received the announced read limits in time, that it used no limit
-    above those that it had received, and that it read no row above the limit that it used.
+    """Check that each client received the announced read limits in time, used no limit above those
+    received, and read no row above the limit in use.
     """
     files = defaultdict[str, list[Entry]](list)
     for each in lines:
@@ -146,8 +147,9 @@ def _judge_clients(
 
 
 def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
-    """Return a client's outages. Each lasts from the last answer before a failed call (`own`) to
-    the next answer (`heard`).
+    """Return a client's outages, each from the last answer before a failed call to the next answer.
+
+    `own` contains all lines of the client, and `heard` those of its answers.
     """
     times = [each.body["t"] for each in heard]
     found = set[Interval]()
