@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
 
 class Service(FastAPI):
-    """A FastAPI application that can have middleware in front of it. FastAPI runs its own
-    middleware inside its error handling, which alone costs more than all other work on a report. So
-    reports are answered by middleware in front of FastAPI.
+    """A FastAPI application that can have middleware in front of it.
+
+    FastAPI runs its own middleware inside its error handling, which alone costs more than all other
+    work on a report. So reports are answered by middleware in front of FastAPI.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -53,8 +54,8 @@ class Service(FastAPI):
         self._entrance: ASGIApp = super().__call__
 
     def before(self, middleware: Callable[..., ASGIApp], **arguments: Any) -> None:
-        """Add `middleware` in front of any added earlier. Its constructor gets the application
-        behind it, and `arguments`.
+        """Add `middleware` in front of any added earlier. It is called with the application behind
+        it, and with `arguments`.
         """
         self._entrance = middleware(self._entrance, **arguments)
 
@@ -70,12 +71,17 @@ def create_app(
     clock: Callable[[], float] = monotonic,
     spans: "TracerProvider | None" = None,
 ) -> FastAPI:
-    """Return the application that serves the groups in `store`. The application closes the store
-    when it shuts down. Its `state` has the `coordinator`, the `settings` and the `metrics`.
+    """Return the application that serves the groups in `store`.
 
-    `clock` returns monotonic seconds, for the token file and rate limits. Unless `spans` is None,
-    it gets a span for each request, and is flushed when the application shuts down. Raises
-    `InvalidTokens` if a token, or the file of tokens, is invalid.
+    The application closes the store when it shuts down. Its `state` contains the `coordinator`, the
+    `settings` and the `metrics`. Raises `InvalidTokens` if a token, or the file of tokens, is
+    invalid.
+
+    Args:
+        store: The store with the groups.
+        settings: The operator's settings.
+        clock: A function that returns monotonic seconds, for the token file and rate limits.
+        spans: A provider that gets a span for each request, and is flushed at shutdown.
     """
     counted = Metrics(store)
     coordinator = Coordinator(

@@ -1,8 +1,7 @@
-"""Repeated checks that log a warning if the settings of the store allow it to lose groups, or if
-few file descriptors are left.
+"""Repeated checks for settings of the store that may lose groups, and for few file descriptors.
 
-The checks are repeated because an operator may change a setting of Redis at any time, and because
-after a failover another server with its own settings answers.
+Each danger is logged as a warning. The checks are repeated because an operator may change a setting
+of Redis at any time, and because after a failover another server with its own settings answers.
 """
 
 import asyncio
@@ -30,8 +29,8 @@ class Dangers:
         self._said = {look: list[str]() for look in looks}
 
     async def look(self) -> None:
-        """Run each check once, and log the dangers that are new or resolved. If a check fails, log
-        nothing about its dangers.
+        """Run each check once, and log the dangers that are new or resolved. Dangers of a failed
+        check stay as they were.
         """
         for look, said in self._said.items():
             found = await look()
@@ -54,7 +53,7 @@ class Dangers:
 
 async def few_descriptors() -> list[str]:
     """Return a list with a warning if few file descriptors are left, otherwise an empty list. It is
-    always empty on systems that do not show the number in `/proc`, such as macOS and Windows.
+    always empty on systems without `/proc/self/fd`, such as macOS and Windows.
     """
     if sys.platform == "win32":
         return []

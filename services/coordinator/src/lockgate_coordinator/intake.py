@@ -1,11 +1,10 @@
-"""uvicorn's HTTP protocol, with limits on the header size and the duration of a request, and with a
-faster way to send answers.
+"""uvicorn's HTTP protocol, with limits on each request and with a faster way to send answers.
 
 uvicorn buffers headers of any size, and waits without limit for the end of a request. One
 connection that never ends its headers could use up all memory, and a thousand silent ones all file
 descriptors. `api.bodies` limits the size of bodies.
 
-For each answer, uvicorn also checks every header, and makes separate system calls for the head and
+uvicorn also checks every header of each answer, and makes separate system calls for the head and
 the body. `answer_whole` writes both with one system call, and prepares the head once a second.
 """
 
@@ -32,9 +31,10 @@ _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 
 
 class Intake(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with limits on the headers and the duration of a request, and with
-    `answer_whole` for the application. No limit applies once a request is complete, however long
-    its answer takes.
+    """uvicorn's HTTP protocol with limits on the headers and the duration of a request.
+
+    No limit applies once a request is complete, however long its answer takes. The application may
+    call `answer_whole`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,5 +1,5 @@
 """Limits on the size of the store and of request bodies, so that no client can slow down all
-others. The limits on a single group are in `lockgate.group.limits`.
+others. `lockgate.group.limits` has the limits on a single group.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from lockgate.group.limits import GroupLimits
 
 @dataclass(frozen=True, slots=True)
 class BodyLimit:
-    """The limits on a request body. `size` is its maximum size in bytes. `values` is the maximum
-    number of commas and opening brackets in it, which limits its number of JSON values.
+    """The limits on a request body. `size` is the maximum number of bytes. `values` is the maximum
+    number of commas and opening brackets, which limits the number of JSON values.
     """
 
     size: int
@@ -25,24 +25,26 @@ class BodyLimit:
 @dataclass(frozen=True, slots=True)
 class Limits(GroupLimits):
     """The limits of the service. `groups` is the maximum number of groups in the store. `splits`
-    limits the splits of a reader, and also those of a source whose splits the coordinator assigns.
+    limits the splits of a reader, and also those that the coordinator assigns for a source.
     """
 
     groups: int = 10_000
 
     @property
     def report_body(self) -> BodyLimit:
-        """The limit on the body of a report, a batch, a progress event, an exchange or a list of
-        splits. It is at least 4 MiB, and large enough for a reader with `splits` splits, the
-        longest names and the longest numbers.
+        """The limit on bodies that may contain many splits or reports.
+
+        It is at least 4 MiB, and large enough for a reader with `splits` splits, the longest names
+        and the longest numbers.
         """
         return BodyLimit(max(4 << 20, 410 * self.splits), max(200_000, 8 * self.splits))
 
     @property
     def other_body(self) -> BodyLimit:
-        """The limit on all other bodies. It is at least 512 KiB. It is large enough for `sources`
-        expected sources with the longest names, and for the longest attributes with every character
-        escaped.
+        """The limit on all other bodies.
+
+        It is at least 512 KiB, and large enough for `sources` expected sources with the longest
+        names, and for the longest attributes with every character escaped.
         """
         return BodyLimit(
             max(512 << 10, (64 << 10) + 260 * self.sources + 6 * self.attributes),
@@ -50,9 +52,9 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if `splits`, the number of the source's splits, exceeds both the
-        limit and `before`, their previous number. So a source that exceeds a lowered limit keeps
-        its splits.
+        """Raise `LimitReached` if a source with `splits` splits exceeds the limit. A source that
+        already had as many (`before`) is accepted, so that it keeps its splits after the limit is
+        lowered.
         """
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"

@@ -1,6 +1,7 @@
-"""Listeners, which the coordinator calls after each turn of a group. A turn applies commands to the
-group, and its result is stored before the calls. Listeners write the journal, count metrics, wake
-long polls and event streams, and take samples for charts.
+"""Listeners, which the coordinator calls after each turn of a group.
+
+A turn applies commands to the group, and its result is stored before the calls. Listeners write the
+journal, count metrics, wake long polls and event streams, and take samples for charts.
 """
 
 from collections.abc import Sequence
@@ -12,18 +13,19 @@ from lockgate_coordinator.pauses import with_pauses
 
 
 class TurnListener:
-    """The base class of listeners. Its methods run on the event loop. A method that has long work
-    to do returns the steps of the work, which the caller runs.
+    """The base class of listeners. Its methods run on the event loop. Long work is returned as
+    steps, which the caller runs.
     """
 
     def stored(self, turn: Turn, versions: tuple[int, int], *, lost: bool) -> None:
-        """Handle a turn that has changed the stored group. This method is called before `turned`.
-        `versions` are the versions of the stored group before and after the turn. `lost` is true if
-        the store had lost commits before the turn.
+        """Handle a turn that has changed the stored group. This is called before `turned`.
+
+        `versions` are those of the stored group before and after the turn. `lost` is true if the
+        store had lost commits before the turn.
         """
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Handle a turn, even if it has not changed the group. The group is stored by then, but the
+        """Handle a turn, even if it has not changed the group. The group is stored, but the
         commands are not answered yet.
         """
         return None
@@ -31,14 +33,14 @@ class TurnListener:
     def splits_changed(
         self, group: str, source: str, before: Enumerator | None, after: Enumerator
     ) -> Steps[None] | None:
-        """Handle a change of a source's split enumerator that this process has committed. `before`
-        is None if the enumerator is new.
+        """Handle a change of a source's split enumerator by this process. `before` is None for a
+        new enumerator.
         """
         return None
 
     def deleted(self, group: str, readers: int, *, expired: bool) -> None:
-        """Handle the deletion of a group by this process, on request or by expiry. `readers` is the
-        number of the group's readers.
+        """Handle the deletion of a group with `readers` readers by this process. `expired` is true
+        if the group was deleted because it had expired.
         """
 
     async def close(self) -> None:
@@ -46,8 +48,8 @@ class TurnListener:
 
 
 class Listeners:
-    """The listeners in `all`. Each method calls the method of the same name of every listener, in
-    the order of `all`, and runs the steps that this method returns.
+    """The listeners in `all`. Each method calls the same method of every listener in order, and
+    runs the steps that it returns.
     """
 
     def __init__(self) -> None:

@@ -24,16 +24,16 @@ async def with_pauses(steps: Steps[T]) -> T:
 
 
 class InTurn:
-    """A queue for the long work of several requests, which runs one step at a time. Other requests
-    are served between the steps, so they wait for a few steps at most, however long the queue is.
+    """A queue that runs the long work of several requests, one step at a time. Other requests wait
+    for a few steps at most, however long the queue is.
     """
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
 
     async def work(self, steps: Steps[T]) -> T:
-        """Run `steps` and return their result. The first step runs at once. The others take turns
-        with the steps of other work.
+        """Run `steps` and return their result. The first step runs at once, and the others take
+        turns with other work.
         """
         try:
             next(steps)

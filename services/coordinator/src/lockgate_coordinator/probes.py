@@ -1,11 +1,10 @@
 """Health probes: a cheap answer to `/livez`, and a port that serves only probes.
 
-Any client that reaches the port may request `/livez` as often as it likes, without a token. So
-`/livez` is answered in front of the routes, which would cost several times as much.
+Any client that reaches the port may request `/livez` as often as it likes, without a token. So it
+is answered in front of the routes, which would cost several times as much.
 
-If clients must show a certificate, those without one cannot send any request, and Kubernetes and
-most proxies have none for their probes. So another port answers only probes, in plain http. It
-needs neither certificates nor tokens.
+If clients must present a certificate, Kubernetes and most proxies cannot send probes, because they
+have none. So another port answers only probes, in plain http, without certificates and tokens.
 """
 
 import socket

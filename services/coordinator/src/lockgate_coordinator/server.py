@@ -72,11 +72,16 @@ async def serve(
     tls: Tls | None = None,
     probe_port: int | None = None,
 ) -> None:
-    """Serve the groups in `store` until SIGTERM or SIGINT. If `tls` is None, serve plain http. With
-    `probe_port`, also answer probes on that port, always in plain http.
+    """Serve the groups in `store` until SIGTERM or SIGINT.
 
-    Raises `StoreUnavailable` if the store does not answer at the start, `InvalidTokens` and
-    `InvalidTls` for invalid settings, and `ListenError` if a port is not available.
+    If `tls` is None, serve plain http. With `probe_port`, also answer probes on that port, always
+    in plain http.
+
+    Raises:
+        StoreUnavailable: The store does not answer at the start.
+        InvalidTokens: A token, or the file of tokens, is invalid.
+        InvalidTls: A certificate, key or authority is invalid.
+        ListenError: A port is not available.
     """
     _raise_descriptor_limit()
     sys.setswitchinterval(0.001)  # how long a large body on a thread may keep the event loop waiting
@@ -108,10 +113,11 @@ def _raise_descriptor_limit() -> None:
 
 
 def collect_garbage_seldom() -> None:
-    """Make Python collect garbage less often. A large group has hundreds of thousands of objects,
-    none of them in a cycle. A full collection would visit all of them, which takes 0.1 s, and free
-    nothing. The collections of the two younger generations visit at most 10,000 and 60,000 objects,
-    and make requests wait for about 10 ms.
+    """Make Python collect garbage less often.
+
+    A large group has hundreds of thousands of objects, none of them in a cycle. A full collection
+    would visit all of them, which takes 0.1 s, and free nothing. The younger generations have at
+    most 10,000 and 60,000 objects, so that their collections delay requests by about 10 ms.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process
@@ -119,8 +125,8 @@ def collect_garbage_seldom() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError` if the address
-    cannot be used.
+    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError` if it cannot
+    listen.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -181,8 +187,8 @@ class _Server(uvicorn.Server):
         self._running = [asyncio.create_task(begin()) for begin in self._beside]
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Make `/readyz` fail, and end the service `DRAIN_S` seconds later. End it at once on a
-        second signal, or if it has not started yet.
+        """Make `/readyz` fail, and end the service `DRAIN_S` seconds later. A second signal, or one
+        before the start, ends it at once.
         """
         if self._draining or not self.started:
             super().handle_exit(sig, frame)

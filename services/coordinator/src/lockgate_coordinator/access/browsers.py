@@ -1,18 +1,18 @@
 """The protection of a service without tokens against the web pages that its users open.
 
-Such a service trusts every client that reaches its port. That includes the users' browsers, and so
-any page that they show:
+Such a service trusts every client that reaches its port, including the users' browsers, and so any
+page that they show:
 
 * *Cross-site requests.* A page may send a POST to any address. It cannot read the answer, but the
-  request takes effect. Browsers name the page's origin in the header `Origin`. Over https, and
-  to a loopback address, they also say in `Sec-Fetch-Site` whether the page is from another site.
+  request takes effect. Browsers name the page's origin in the header `Origin`. Over https, and to a
+  loopback address, `Sec-Fetch-Site` also says whether the page is from another site.
 * *DNS rebinding.* The owner of a page can make the page's host name resolve to the address of this
   service. The browser then treats the page and the service as one origin, but the request's `Host`
   is still the page's name.
 
 So requests from another origin are refused, and so are requests for a host name that a page could
 own. A page cannot own an IP address, a name without a dot, or a private name, which public DNS
-never resolves. The operator has to allow all other names. With tokens none of this is needed,
+never resolves. The operator has to allow all other names. With tokens, none of this is needed,
 because a page has no token.
 
 The private names are those of RFC 6761 and RFC 6762, ICANN's `internal`, and Kubernetes' `svc`.
@@ -31,9 +31,11 @@ _PRIVATE = (".localhost", ".local", ".internal", ".svc")
 
 
 class Browsers:
-    """ASGI middleware that refuses requests from other sites, and requests for host names that a
-    page could own, except those in `hosts`. `ANY_HOST` in `hosts` allows every name. `answer`
-    returns the response to a refused request, given its path and the refusal.
+    """ASGI middleware that refuses requests that a web page may have sent.
+
+    Host names that a page could own are refused, except those in `hosts`. `ANY_HOST` in `hosts`
+    allows every name. `answer` returns the response to a refused request, given its path and the
+    refusal.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], answer: Callable[[str, Exception], ASGIApp]) -> None:

@@ -1,8 +1,7 @@
-"""The guard, which checks the token of each request. A request that its token does not permit never
-reaches the application.
+"""The guard, which checks the token of each request before the request reaches the application.
 
-The guard also runs before the routes that bypass FastAPI. Every request passes through the guard,
-so it has to be cheap: it only looks up and compares values, and parses nothing twice.
+It also runs before the routes that bypass FastAPI. Every request passes through it, so it has to be
+cheap: it only looks up and compares values.
 """
 
 from collections.abc import Callable, Collection
@@ -26,10 +25,14 @@ Denial = Unauthorized | Forbidden | TooManyRequests
 class Guard:
     """ASGI middleware that denies each request that its token does not permit.
 
-    `keyring` has the valid tokens. `rate` limits the requests of each token, or is None for no
-    limit. A token may have `most_waiting` streams and long polls at the same time. `answer` returns
-    the response to a denied request, given its path and the denial. The paths in `public` may be
-    read without a token.
+    Args:
+        app: The application for permitted requests.
+        keyring: The valid tokens.
+        rate: The limit on each token's requests, or None for no limit.
+        most_waiting: The maximum number of streams and long polls that a token may have open.
+        answer: A function that returns the response to a denied request, given its path and the
+            denial.
+        public: Paths that may be read without a token.
     """
 
     def __init__(

@@ -1,5 +1,4 @@
-"""The valid tokens: those of the environment, and those of a file that is read again after each
-change.
+"""The valid tokens: those of the environment, and those of a file that is reloaded when it changes.
 
 **Timing reveals nothing about a token.** A header is first looked up by its SHA-256 among the
 headers that were recognised before. The time that this takes may show how many bytes of two digests
@@ -30,8 +29,9 @@ log = logging.getLogger("lockgate")
 
 
 class Keyring:
-    """The valid tokens. They come from a TOML `file`, unless it is None, and from the string
-    `listed` (`role=token,…`), unless it is empty. `clock` returns monotonic seconds. Raises
+    """The valid tokens, from a TOML `file` and from the string `listed` (`role=token,…`).
+
+    `file` may be None, and `listed` may be empty. `clock` returns monotonic seconds. Raises
     `InvalidTokens` if either source is invalid.
     """
 
@@ -46,7 +46,7 @@ class Keyring:
 
     def find(self, authorization: bytes) -> Token | None:
         """Return the token in an `Authorization` header, or None if the header has no valid token.
-        At most every `LOOK_EVERY_S` seconds, read the file again first if it has changed.
+        A changed file is read again first, but at most every `LOOK_EVERY_S` seconds.
         """
         if self._file is not None and self._clock() >= self._next_check:
             self._read_again(self._file)

@@ -1,6 +1,7 @@
-"""The limit on each token's requests per second. The algorithm is a token bucket for each access
-token. A full bucket holds the requests of two seconds, so a burst may have twice as many requests
-as the limit per second.
+"""The limit on each token's requests per second, a token bucket for each access token.
+
+A full bucket holds the requests of two seconds, so a burst may have twice as many requests as the
+limit per second.
 """
 
 import math
@@ -23,8 +24,8 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def take(self, key: bytes) -> int:
-        """Count a request of this key, and return 0. If the key has reached its limit, count
-        nothing, and return how many seconds to wait, rounded up.
+        """Count a request of `key` and return 0. If the limit is reached, count nothing, and return
+        the seconds to wait, rounded up.
         """
         now = self._clock()
         level = self._level(self._buckets.get(key), now)

@@ -1,9 +1,8 @@
-"""The role that each request needs, and the group that it concerns. A request without a rule needs
-the role `admin`.
+"""The role that each request needs, and the group that it concerns.
 
-The rules apply to the decoded path. The router matches the same path, so no spelling of a path can
-mean one route to the rules and another one to the router. A path with an empty, missing or
-additional part matches no rule.
+A request without a rule needs the role `admin`. The rules apply to the decoded path. The router
+matches the same path, so no spelling of a path can mean different routes to the rules and to the
+router. A path with an empty, missing or additional part matches no rule.
 """
 
 from dataclasses import dataclass
@@ -15,9 +14,13 @@ from lockgate_coordinator.access.tokens import Role
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The rule of a route. A request needs at least this `role`. With `everything`, the answer
-    covers all groups, so the token must be for all groups too. Unless `forced_by` is empty, it
-    names a query parameter that only the role `admin` may set.
+    """The rule of a route.
+
+    Attributes:
+        role: The lowest role that may send the request.
+        everything: Whether the answer covers all groups, so that the token must be for all groups
+            too.
+        forced_by: A query parameter that only the role `admin` may set, or an empty string.
     """
 
     role: Role
@@ -63,9 +66,7 @@ _Shape = tuple[str, ...]
 
 
 def rule_for(method: str, path: str, query: bytes) -> tuple[Rule, str | None]:
-    """Return the rule of a request, and the group in its path. The group is None if the path names
-    no group.
-    """
+    """Return the rule of a request, and the group in its path, or None if it names no group."""
     parts = path.split("/", _DEEPEST)
     group = parts[3] if len(parts) > 3 and parts[:3] == _GROUPS else None
     rule = RULES.get(_ROUTES.get(_shape(method, parts), ""), _UNKNOWN)
@@ -80,8 +81,8 @@ def route_of(method: str, path: str) -> str | None:
 
 
 def _shape(method: str, parts: list[str]) -> _Shape:
-    """Replace the names of group, source and subtask in `parts` by `*`, in place, and return
-    `method` and `parts`. An empty name is not replaced, so it matches no rule.
+    """Return `method` and `parts`, with the names of group, source and subtask replaced by `*`. An
+    empty name is not replaced, so it matches no rule. `parts` is changed in place.
     """
     for place in (3, 5, 7) if len(parts) < 5 or parts[4] == "sources" else (3,):
         if place < len(parts) and parts[place]:

@@ -1,5 +1,7 @@
-"""Parsers for the tokens in a TOML file and in an environment variable. An entry of the file is
-`[[token]] name= sha256= role= groups=[…]`. The variable has the form `role=token,role=token`.
+"""Parsers for the tokens in a TOML file and in an environment variable.
+
+An entry of the file is a table `[[token]]` with `name`, `sha256`, `role` and, optionally, `groups`.
+The variable has the form `role=token,role=token`.
 """
 
 import re
@@ -44,7 +46,7 @@ def tokens_of_file(path: Path) -> tuple[Token, ...]:
 
 
 def tokens_of_environment(variable: str, text: str) -> tuple[Token, ...]:
-    """Return the tokens in `text`, which is `role=token,role=token`. Each is valid for all groups.
+    """Return the tokens in `text`, such as `role=token,role=token`. Each is valid for all groups.
     Raises `InvalidTokens`, whose text names `variable`, if an entry is invalid.
     """
     return tuple(
@@ -117,9 +119,7 @@ class _Entry:
 
 
 def valid_groups(groups: Iterable[object]) -> bool:
-    """Return whether each of `groups` is the name of a group, or a prefix of names followed by
-    `*`.
-    """
+    """Return whether all `groups` are names of groups, or prefixes of names followed by `*`."""
     return all(
         isinstance(group, str) and NAME.match(group[:-1] + "-" if group.endswith("*") else group) for group in groups
     )

@@ -1,6 +1,7 @@
-"""Tokens, their roles and their digests. A new token has 256 random bits, and only its SHA-256 is
-stored. This fast hash is enough, because 256 random bits cannot be guessed. Slow hashes are for
-passwords.
+"""Tokens, their roles and their digests.
+
+A new token has 256 random bits, and only its SHA-256 is stored. Slow hashes are for passwords: 256
+random bits cannot be guessed, so a fast hash is enough.
 """
 
 import hashlib
@@ -30,15 +31,15 @@ ROLE_NAMES = ", ".join(ROLES)
 
 
 class InvalidTokens(Exception):
-    """Tokens are invalid. The text names the place, the field and the expected form of its value,
-    and does not quote the value.
+    """Tokens are invalid. The text names the place, the field and the expected form of its value.
+    It never quotes the value.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token's name, digest and rights. `groups` lists group names and prefixes such as `orders*`,
-    or is None for all groups.
+    """A token's name, digest and rights. `groups` contains group names and prefixes such as
+    `orders*`, or is None for all groups.
     """
 
     name: str

@@ -1,9 +1,8 @@
-"""The limits on the requests that a token has in progress, especially on streams, long polls and
-large bodies.
+"""The limits on the requests that a token has in progress.
 
-A client can make each of these requests last as long as it likes. Meanwhile the request occupies a
-subscriber's slot or the memory of a body. So the number of requests is limited for each token, and
-a stream or a long poll ends when its token is no longer valid.
+A client can make streams, long polls and large bodies last as long as it likes. Meanwhile, such a
+request occupies a subscriber's slot or the memory of a body. So the number of requests is limited
+for each token, and a stream or a long poll ends when its token is no longer valid.
 """
 
 import asyncio
@@ -32,9 +31,11 @@ _WAITING = ("/alignment", "/events")
 
 
 class UnderWay:
-    """The limits on each token's requests in progress. A token may have `most_waiting` streams and
-    long polls at a time. They end when `keyring` no longer has the token. `answer` returns the
-    response to a refused request, given its path and the error.
+    """The limits on each token's requests in progress.
+
+    A token may have `most_waiting` streams and long polls at a time. They end when `keyring` no
+    longer contains the token. `answer` returns the response to a refused request, given its path
+    and the error.
     """
 
     def __init__(
@@ -55,9 +56,7 @@ class UnderWay:
         self._looking: asyncio.Task[None] | None = None
 
     async def serve(self, token: Token, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of this token, or refuse the request if too many of its kind are in
-        progress.
-        """
+        """Serve a request of `token`, or refuse it if too many of its kind are in progress."""
         app: ASGIApp = self._app
         if scope["method"] != "GET":
             kind = self._large if _is_large(scope) else self._unanswered
@@ -95,8 +94,8 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """Check the waiting requests every `LOOK_EVERY_S` seconds, and end those whose token is no
-        longer valid. Return once no request waits.
+        """End the waiting requests whose token is no longer valid, checked every `LOOK_EVERY_S`
+        seconds. Return once no request waits.
         """
         try:
             while self._waiting:
@@ -111,8 +110,8 @@ class UnderWay:
 
 
 class _AtOnce:
-    """The number of requests of one kind that each token has in progress (`counts`, by digest).
-    `most` is the limit, and `what` names the kind in errors.
+    """The requests of one kind in progress. `counts` contains their number by the token's digest,
+    `most` is the limit for a token, and `what` names the kind in errors.
     """
 
     def __init__(self, most: int, what: str) -> None:
@@ -133,7 +132,7 @@ class _Answered:
 
 
 class _counted:  # noqa: N801 – used like a function; a generator would cost each report three times as much
-    """A context manager that counts a request of this token while it is in progress."""
+    """A context manager that counts a request of `token` while it is in progress."""
 
     __slots__ = ("_counts", "_digest")
 

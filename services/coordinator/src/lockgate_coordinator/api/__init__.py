@@ -1,4 +1,5 @@
-"""The REST API: paths, bodies and status codes, one file for each subject. `app` puts the routers
-together. Reports are answered in front of the routers, by the middleware in `reports`. Theory:
-docs/internals/protocol.md. The rules themselves are in the core.
+"""The REST API: paths, bodies and status codes, with one module for each subject.
+
+`app` puts the routers together. Reports are answered before they reach the routers, by the
+middleware in `reports`. The rules are in the core. Theory: docs/internals/protocol.md.
 """

@@ -1,6 +1,4 @@
-"""The routes for the alignment events of a group. One returns the current event, or waits for the
-next one (a long poll), and the other streams events.
-"""
+"""The routes for the alignment events of a group: the current one, a long poll, and a stream."""
 
 import re
 from typing import Annotated
@@ -59,7 +57,7 @@ async def events(
 
 def _revision(last_event_id: str | None) -> int:
     """Return the revision in a `Last-Event-ID`. For a missing or malformed ID, return a revision
-    below all others, so that the stream begins with the current event.
+    below all others, which makes the stream begin with the current event.
     """
     return (
         int(last_event_id)

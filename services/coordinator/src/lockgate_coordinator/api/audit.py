@@ -1,9 +1,9 @@
 """Audit lines: one log line for each act of an operator, with the operator's name and the changes.
 
-An act is a request to configure or delete a group, to pause or resume a source, to evict a reader,
-to take a reader over, or to set the list of a source's splits. A refused act gets a line too. The
-line has the name of the token, but never the token itself. Theory: docs/monitoring.md, "Journal and
-audit".
+These acts are audited, even if they are refused: configuring and deleting a group, pausing and
+resuming a source, evicting and taking over a reader, and setting the list of a source's splits. A
+line contains the name of the token, but never the token itself. Theory: docs/monitoring.md,
+"Journal and audit".
 """
 
 import logging
@@ -42,10 +42,11 @@ def operator(request: Request) -> str | None:
 def audited(
     request: Request, headers: dict[str, str] | MutableHeaders, act: str, group: str, **where: Any
 ) -> Iterator[Changed]:
-    """Write the audit line of `act` at the end of a `with` block, which performs the act. The block
-    may add its changes to the yielded dict. If the block raises an error, the line names the type
-    of the problem. The line also has the fields in `where`. The request's id is added to the
-    response's `headers`.
+    """Write the audit line of `act` at the end of a `with` block that performs the act.
+
+    The block may add its changes to the yielded dict. If it raises an error, the line contains the
+    type of the problem. The line also contains the fields in `where`. The request's id is added to
+    the response's `headers`.
     """
     given = request.headers.get(REQUEST_ID, "")
     id = given if _ID.match(given) else token_hex(8)
@@ -70,7 +71,7 @@ def audited(
 
 
 def differences(before: GroupConfig | None, after: GroupConfig) -> Changed:
-    """Return `[old, new]` for each key of the configuration that differs. Long values are
+    """Return `[old, new]` for each key of the configuration that differs, with long values
     shortened. `old` is None for a new group.
     """
     old = {} if before is None else to_json(before)

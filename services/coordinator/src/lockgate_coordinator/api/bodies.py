@@ -1,10 +1,9 @@
 """Functions that read request bodies up to a limit, and decode them as messages of the protocol.
 
-The most frequent messages have a compiled decoder of msgspec. It checks a body against the
-message's definition while it parses the body. `lockgate.wire.codec` decodes the bodies of other
-messages, and those that a compiled decoder rejects or that are too large for it. Its errors name
-the faults of an invalid body. A large body is decoded on a thread, one at a time, so that the event
-loop can serve other requests.
+The most frequent messages have a compiled decoder of msgspec, which checks a body while parsing it.
+`lockgate.wire.codec` decodes all other messages. It also decodes the bodies that a compiled decoder
+rejects or that are too large for it, because its errors name the faults of a body. A large body is
+decoded on a thread, one at a time, so that the event loop can serve other requests.
 """
 
 import json
@@ -50,7 +49,7 @@ def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
 
 def compiled(kind: type[T], body: bytes | msgspec.Raw) -> T | None:
     """Return the message in a body, decoded by the compiled decoder of its `kind`. Return None if
-    the kind has none, or if the body is invalid or too large for it.
+    there is no such decoder, or if the body is invalid or too large for it.
     """
     decode = _decoders.get(kind) if len(memoryview(body)) <= COMPILED_LIMIT else None
     try:
@@ -70,9 +69,11 @@ def parsed(body: bytes | msgspec.Raw) -> object:
 
 
 def _loads(text: str) -> object:
-    """Return the parsed JSON of `text`. Python functions convert the numbers in it, so that other
-    threads can run at each call. Otherwise `json` would block all other threads until it has parsed
-    the text, which may have 4 MB. So would msgspec, which takes 6 µs for a number of 17 digits.
+    """Return the parsed JSON of `text`, which may have 4 MB, without blocking other threads.
+
+    Python functions convert the numbers, so that other threads can run at each call. Otherwise,
+    `json` would block all other threads until the end. So would msgspec, which takes 6 µs for a
+    number of 17 digits.
     """
     return json.loads(
         text, parse_constant=_no_number, parse_float=lambda digits: float(digits), parse_int=lambda digits: int(digits)
@@ -86,7 +87,7 @@ def _no_number(text: str) -> float:
 
 def message(kind: type[T], limit: Callable[[Limits], BodyLimit] = lambda limits: limits.other_body) -> Any:
     """Return a FastAPI dependency that reads the body and decodes it as a `kind`. `limit` returns
-    the limit on the body, given the service's `Limits`.
+    the body's limit, given the service's `Limits`.
     """
 
     async def found(request: Request) -> T:
@@ -103,8 +104,8 @@ def large_message(kind: type[T]) -> Any:
 
 
 async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any) -> T:
-    """Call `decode` with `arguments`, the last of which is the body, and return its result. A large
-    body is decoded on a thread.
+    """Return the result of `decode` with `arguments`, the last of which is the body. A large body
+    is decoded on a thread.
     """
     if len(arguments[-1]) <= LARGE:
         return decode(*arguments)
@@ -112,9 +113,12 @@ async def at_its_size(in_turn: InTurn, decode: Callable[..., T], *arguments: Any
 
 
 async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
-    """Read and return the request's body. Raises `BodyTooLarge` if it is over `limit` (before
-    reading if the Content-Length says so), `NotJson` if its Content-Type is not JSON, and
-    `InvalidMessage` if it ends too early or is not UTF-8.
+    """Read and return the request's body.
+
+    Raises:
+        BodyTooLarge: The body is over `limit`. A too high Content-Length is refused before reading.
+        NotJson: The Content-Type is not JSON.
+        InvalidMessage: The body ends too early or is not UTF-8.
     """
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value[:19]) > limit.size:
@@ -142,8 +146,8 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
 
 
 def is_json(content_type: bytes) -> bool:
-    """Return whether this `Content-Type` is a type of JSON, or empty. Bodies of other types are
-    refused, because a page of another site can send text and forms without a CORS preflight.
+    """Return whether this `Content-Type` is JSON or empty. Other types are refused, because a page
+    of another site can send text and forms without a CORS preflight.
     """
     kind = content_type.partition(b";")[0].strip().lower()
     return kind in (b"", b"application/json") or (kind.startswith(b"application/") and kind.endswith(b"+json"))

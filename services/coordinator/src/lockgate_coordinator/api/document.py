@@ -39,10 +39,13 @@ def answer(description: str, schema: str | None = None, headers: Json | None = N
 def route(*problems: str, answers: Responses, body: str | None = None, names: bool = True) -> Json:
     """Return the arguments of a route's decorator that describe its answers and its body.
 
-    `problems` are the types of the route's own problems. Those that all routes share are added.
-    `body` names the schema of the request body, if there is one, and adds the problems of an
-    invalid body. `names` is true if the path contains names, such as that of a group. In that case
-    the router's answer 404 is added, because a path matches no route if a name in it has a slash.
+    Args:
+        problems: The types of the route's own problems. Those that all routes share are added.
+        answers: The successful answers, by status.
+        body: The schema of the request body, if there is one. It adds the problems of an invalid
+            body.
+        names: Whether the path contains names, such as that of a group. If so, the router's answer
+            404 is added, because a name with a slash matches no route.
     """
     needed = {"invalid-request", *problems, *(() if body is None else ("not-json", "too-large"))}
     rows = [row for row in TABLE.values() if row.type in needed or row.status in EVERYWHERE]
@@ -55,7 +58,7 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
 
 
 def refusals(rows: list[Problem], *router: int) -> Responses:
-    """Return the OpenAPI descriptions of the problems in `rows`, by status. `router` lists the
+    """Return the OpenAPI descriptions of the problems in `rows`, by status. `router` contains the
     statuses with which the router answers if no route matches.
     """
     by_status: dict[int, list[str]] = {status: [NO_ROUTE] for status in router}
@@ -70,9 +73,10 @@ def model(kind: str) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Complete the document of `app`: add the schemas and the use of tokens, make the first
-    sentence of each operation's description its summary, and remove null from the types of
-    parameters, since no value in a URL is null.
+    """Complete the OpenAPI document of `app`.
+
+    The schemas and the use of tokens are added. The first sentence of each description becomes the
+    summary. Null is removed from the types of parameters, since no value in a URL is null.
     """
     without = app.openapi
 

@@ -124,8 +124,8 @@ async def one(
 async def forget(
     request: Request, response: Response, group: GroupName, coordinator: TheCoordinator, key: Key = None
 ) -> None:
-    """Delete the group with its readers and splits. It also works for a group that cannot be
-    read.
+    """Delete the group, its readers and its splits. This also works if the coordinator cannot read
+    the stored group (problem `unreadable-group`).
     """
     with audited(request, response.headers, "delete", group):
         await coordinator.delete(group, act_of(key, "delete"))
@@ -173,8 +173,8 @@ def _etag(version: int) -> str:
 
 
 def _versions(header: str | None) -> Versions | None:
-    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1), or None
-    without the header.
+    """Return the versions in an `If-Match` or `If-None-Match` header (RFC 9110, 13.1), or None if
+    there is no header.
     """
     if header is None:
         return None

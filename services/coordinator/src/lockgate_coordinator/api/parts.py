@@ -47,9 +47,10 @@ Key = Annotated[
 
 
 def act_of(key: str | None, *what: object) -> str:
-    """Return the id (`act`) by which a repeated request is recognised. `key` is the request's
-    `Idempotency-Key`. If it is None, the id is empty. The id also depends on `what`, so that two
-    different requests with one key have different ids.
+    """Return the id (`act`) by which a repeated request is recognised, or "" without a `key`.
+
+    `key` is the request's `Idempotency-Key`. The id also depends on `what`, so that two different
+    requests with the same key have different ids.
     """
     return "" if key is None else sha256(repr((key, *what)).encode()).hexdigest()[:16]
 

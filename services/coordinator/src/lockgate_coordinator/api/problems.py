@@ -48,9 +48,15 @@ class NotJson(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The answer to one type of error, a row of `TABLE`. `members` contains the schemas of members
-    that only this problem has. Their values are attributes of the error with the same names. An
-    attribute `retry_after_s` of the error overrides that of the row.
+    """The answer to one type of error, a row of `TABLE`.
+
+    Attributes:
+        status: The HTTP status.
+        type: The end of the problem's URN, such as `unknown-group`.
+        title: The title of the problem.
+        members: The schemas of this problem's own members. Their values are attributes of the error
+            with the same names.
+        retry_after_s: The seconds in `Retry-After`, unless the error has an attribute of this name.
     """
 
     status: int
@@ -122,8 +128,8 @@ REJECTED_IN_FULL = 20
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
-    """Return a JSON list of the rejected reports of a batch, each with its index and problem. After
-    the first `REJECTED_IN_FULL` reports, a problem has only its first fault.
+    """Return a JSON list of the rejected reports of a batch, each with its index and problem. Only
+    the first `REJECTED_IN_FULL` list all faults; the others contain their first one.
     """
     texts = list[bytes]()
     for place, (index, error) in enumerate(rejected):

@@ -1,7 +1,7 @@
 """The routes for reports of one reader, for batches of reports, and for the progress of tasks.
 
-Reports are by far the most frequent requests. They are answered by middleware in front of FastAPI,
-whose own handling would cost more than all other work on a report. The FastAPI routes below
+Reports are by far the most frequent requests. Middleware in front of FastAPI answers them, because
+FastAPI's own handling would cost more than all other work on a report. The FastAPI routes below
 describe them in the OpenAPI document, and reject a request with an invalid name in its path.
 """
 

@@ -1,8 +1,8 @@
 """The JSON Schemas of all bodies.
 
 The schemas of the protocol's messages are derived from their definitions (`lockgate.wire.codec`).
-Those of other answers are written by hand, mostly for results of `service.inspection` and
-`service.inspected_splits`. tests/protocol/test_schemas.py compares all of them with real answers.
+Other schemas are written by hand, mostly for results of `service.inspection` and
+`service.inspected_splits`. tests/protocol/test_schemas.py compares all schemas with real answers.
 """
 
 from dataclasses import MISSING, is_dataclass
@@ -102,7 +102,7 @@ def or_null(schema: Json) -> Json:
 
 
 def record(needed: Json, others: Json | None = None, **more: Any) -> Json:
-    """Return the schema of an object with the fields `needed`, and optional ones (`others`)."""
+    """Return the schema of an object with the fields `needed` and the optional fields `others`."""
     return {"type": "object", "properties": {**needed, **(others or {})}, "required": [*needed], **more}
 
 
@@ -111,7 +111,7 @@ def list_of(item: Json, **more: Any) -> Json:
 
 
 def by_name(item: Json) -> Json:
-    """Return the schema of an object whose keys are names. `item` is the schema of its values."""
+    """Return the schema of an object that maps names to values with the schema `item`."""
     return {"type": "object", "propertyNames": NAME, "additionalProperties": item}
 
 
@@ -121,8 +121,8 @@ def one_of(kind: Any, **more: Any) -> Json:
 
 
 def _with_iso(*names: str) -> Json:
-    """Return two schemas for each of `names`: that of a time in ms, under this name, and that of
-    the same time as an ISO string, under the name with `_iso` appended.
+    """Return the schemas of times in ms and, with `_iso` appended to their names, of the same times
+    as ISO strings.
     """
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 

@@ -1,5 +1,7 @@
-"""The frames of a reader's event stream. Each event carries one complete value, such as all of the
-reader's splits, and is sent when that value changes.
+"""The frames of a reader's event stream.
+
+Each event carries one complete value, such as all of the reader's splits. It is sent when that
+value changes.
 """
 
 import json
@@ -20,8 +22,10 @@ from lockgate_coordinator.service.announcer import News
 
 
 async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: InTurn) -> AsyncGenerator[bytes, None]:
-    """Yield the frames of the stream of `reader`: one for each alignment event in `found`, one for
-    each changed value of an enumerator in `found`, and a heartbeat for each None.
+    """Yield the frames of the event stream of `reader`.
+
+    There is a frame for each alignment event in `found`, for each changed value of an enumerator in
+    `found`, and a heartbeat for each None.
     """
     levels = Levels(reader)
     async with aclosing(found):
@@ -36,8 +40,8 @@ async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: I
 
 
 class Levels:
-    """The values that a stream has last sent to its reader. The stream sends a value only if it
-    differs from the last one.
+    """The values that a stream has last sent to its reader. A value is sent only if it has
+    changed.
     """
 
     def __init__(self, reader: ReaderId) -> None:
@@ -49,8 +53,8 @@ class Levels:
         self._number = 0
 
     def changed(self, enumerator: Enumerator) -> Steps[list[tuple[str, Json]]]:
-        """Return the event name and the data of each value that differs from the last one sent, and
-        record these values as sent.
+        """Return the event name and the data of each value that has changed since it was last sent,
+        and record these values as sent.
         """
         yield  # one change may concern thousands of streams: each waits for its turn
         reader, found = self._reader, list[tuple[str, Json]]()

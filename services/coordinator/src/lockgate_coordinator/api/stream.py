@@ -1,9 +1,9 @@
 """Server-Sent Events: responses that last until the client leaves, the group is deleted or the
 service stops.
 
-A slow client delays no commit. The server buffers 64 KiB for it, then `send` blocks. No events are
-queued meanwhile; afterwards the client gets only the newest one. If a client does not read at all,
-the operating system closes the connection after a minute (`server.STUCK_MS`).
+A slow client delays no commit. The server buffers 64 KiB for it, and then `send` blocks. No events
+are queued meanwhile. Afterwards, the client gets only the newest one. If a client does not read at
+all, the operating system closes the connection after a minute (`server.STUCK_MS`).
 """
 
 import asyncio
@@ -29,8 +29,8 @@ HEADERS = [
 class EventStream(Response):
     """A response that sends `frames`. It ends after the last frame, or when the client leaves.
 
-    Starlette's own streaming response is not used, because it takes more memory, and ends late if
-    the client leaves while many events arrive.
+    Starlette's own streaming response takes more memory, and ends late if the client leaves while
+    many events arrive.
     """
 
     def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:

@@ -1,9 +1,8 @@
-"""The routes of the dashboard's files, which are compressed once and served with headers that
-isolate the page from others.
+"""The routes of the dashboard's files.
 
-The files hold no data, so they need no token. The `Content-Security-Policy` lets the page load
-scripts and styles only from this service, none of them inline, and send requests only to this
-service. No other page may frame it.
+The files are compressed once. They contain no data, so they need no token. The
+`Content-Security-Policy` lets the page load scripts and styles only from this service, none of them
+inline, and send requests only to this service. No other page may frame it.
 """
 
 import gzip
