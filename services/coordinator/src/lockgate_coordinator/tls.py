@@ -30,9 +30,14 @@ class InvalidTls(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """The TLS files, in PEM. Without a `keyfile`, the key is in the `certfile`. `password` decrypts
-    the key, and is empty if the key is not encrypted. With `ca_certs`, clients need a certificate
-    signed by one of its authorities.
+    """The TLS files, in PEM.
+
+    Attributes:
+        certfile: The certificate of the service.
+        keyfile: The private key, or None if it is in `certfile`.
+        ca_certs: The authorities of client certificates. If it is None, clients need no
+            certificate.
+        password: The password of the key, or an empty string if the key is not encrypted.
     """
 
     certfile: Path
@@ -81,8 +86,8 @@ class Tls:
 
 
 class RenewedTls:
-    """An SSL `context` for a listener. New connections use the newest valid files of `tls` that
-    `look` has loaded. Raises `InvalidTls` if the files are invalid at the start.
+    """An SSL `context` for a listener, whose new connections use the newest files that `look` has
+    loaded. Raises `InvalidTls` if the files are invalid at the start.
     """
 
     def __init__(self, tls: Tls) -> None:
@@ -114,8 +119,8 @@ class RenewedTls:
         handshake.context = self._newest
 
     def _heard(self) -> type[ssl.SSLObject]:
-        """Return a class for TLS connections. It logs why a client is refused, and makes asyncio
-        send the client an alert with the reason.
+        """Return a class for TLS connections that logs why a client is refused, and sends it the
+        reason.
 
         By itself, asyncio does not log a refusal, and closes the connection before it sends the
         alert that OpenSSL has made for the client. So the class first reports an unfinished
@@ -146,9 +151,7 @@ class RenewedTls:
 
 
 def _refusal(error: ssl.SSLError) -> str | None:
-    """Return why the server has refused the client. Return None if the reason for `error` is not
-    the client's certificate.
-    """
+    """Return why the client was refused, or None if its certificate is not the reason."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message}"
     return "it presented no certificate" if error.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else None

@@ -12,8 +12,7 @@ SUMMED_UP_S = 10.0
 
 
 class TurnedAway:
-    """A log of rejected clients, with at most two lines per `SUMMED_UP_S` seconds. So a client that
-    guesses tokens cannot flood the log.
+    """A log of rejected clients, with at most two lines per `SUMMED_UP_S` seconds.
 
     Args:
         first: The line for the first client, formatted with the arguments of `note`.

@@ -13,8 +13,8 @@ class WatchedFiles:
         self._seen = self._signatures()
 
     def have_changed(self) -> bool:
-        """Return whether one of the files has changed since the last call. The first call compares
-        them with the files as they were when this object was created.
+        """Return whether a file has changed since the last call or, for the first call, since this
+        object was created.
         """
         before, self._seen = self._seen, self._signatures()
         return self._seen != before

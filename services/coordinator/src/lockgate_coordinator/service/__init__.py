@@ -1,4 +1,6 @@
-"""The service behind the API: it commits the commands of the protocol to a store, announces
-changes, and shows groups to operators. The API passes commands to `coordinator`. The rules are in
-the core. Theory: the docstrings of `commit_queue` and `announcer`; docs/internals/protocol.md.
+"""The service behind the API, which executes the commands of the protocol.
+
+It commits them to a store, announces changes, and shows groups to operators. The API passes
+commands to `coordinator`. The rules are in the core. Theory: the docstrings of `commit_queue` and
+`announcer`; docs/internals/protocol.md.
 """

@@ -1,13 +1,14 @@
-"""The announcer, which wakes the watchers of a group when the revision of the group rises, and the
-streams of readers when their splits change. Watchers are long polls and event streams.
+"""The announcer, which wakes the long polls and event streams of a group (its *watchers*).
 
-A revision rises when a command changes the group's event, in this process or another one. It also
-rises as time passes, when a lease, a wait or the grace of a new group ends. Splits change when a
-reader exchanges its splits with this process or another one. Therefore each watched group has a
-follower, a task that checks the group at the group's next deadline. If other processes share the
-store, the follower also checks twice in each update interval. As soon as a reader's stream is open,
-the follower checks the splits as well. Checking an unchanged group takes one short request to the
-store. A group without watchers has no follower.
+Watchers are woken when the revision of the group rises, and the streams of readers also when their
+splits change. A revision rises when a command changes the group's event, in this process or another
+one. It also rises as time passes, when a lease, a wait or the grace of a new group ends. Splits
+change when a reader exchanges its splits with this process or another one.
+
+Therefore each watched group has a follower, a task that checks the group at the group's next
+deadline. If other processes share the store, the follower also checks twice in each update
+interval. As soon as a reader's stream is open, it checks the splits as well. Checking an unchanged
+group takes one short request to the store. A group without watchers has no follower.
 
 If the store loses its latest commits, revisions that were already announced are lost too. The next
 check then gives the group a revision above them, so that watchers get the current event.
@@ -96,9 +97,8 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """A listener that wakes the watchers of a group when the group changes. It checks watched
-    groups with `Refresh` commands to `queue`, and loads their splits from `store`. It accepts at
-    most `limit` watchers.
+    """A listener that wakes the watchers of a group when the group changes. It accepts at most
+    `limit` watchers.
     """
 
     def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:
@@ -108,8 +108,8 @@ class Announcer(TurnListener):
         self._closing = False
 
     def turned(self, turn: Turn) -> None:
-        """Wake the watchers of the group if the turn's event has a higher revision than the last
-        event. Make the follower check at once if the group has an earlier deadline now.
+        """Wake the group's watchers if the turn's event has a higher revision than the last event.
+        If the group has an earlier deadline now, make the follower check at once.
         """
         watch = self._watches.get(turn.name)
         if watch is None:
@@ -135,9 +135,10 @@ class Announcer(TurnListener):
             watch.look_now.set()
 
     async def wait(self, name: str, after: int, wait_ms: int) -> WatermarkAlignmentEvent | None:
-        """Return the group's newest event, once its revision is above `after`. Return None if this
-        does not happen within `wait_ms`, or if the service stops. Raises `TooManyWatchers`, and the
-        errors of a `Refresh`.
+        """Return the group's newest event once its revision is above `after`.
+
+        Return None if this does not happen within `wait_ms`, or if the service stops. Raises
+        `TooManyWatchers`, and the errors of a `Refresh`.
         """
         expired = False
 
@@ -164,13 +165,15 @@ class Announcer(TurnListener):
     async def follow(
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
-        """Yield the group's newest event, each time that its revision exceeds `after` and that of
-        the last event yielded. Yield None as a heartbeat. End when the group is deleted or the
-        service stops, but continue through outages of the store. Raises `TooManyWatchers`.
+        """Yield the group's newest event whenever its revision exceeds `after` and the last event
+        yielded.
 
-        `of_reader` names a source and one of its readers, by subtask and epoch. If it is set, also
-        yield the source's enumerator, at once and after each change, and end once a newer epoch of
-        the subtask has exchanged its splits with the coordinator.
+        None is a heartbeat. The stream ends when the group is deleted or the service stops, but
+        continues through outages of the store. Raises `TooManyWatchers`.
+
+        `of_reader` names a source and one of its readers, by subtask and epoch. If it is set, the
+        source's enumerator is also yielded, at once and after each change. The stream then also
+        ends once a newer epoch of the subtask has exchanged its splits.
         """
         source, reader = of_reader or ("", None)
         with self._watching(name) as (watch, woken):
@@ -233,8 +236,8 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Check the group whenever a check is due, and send heartbeats to its watchers. Return once
-        the group no longer exists.
+        """Check the group whenever a check is due, and send heartbeats. Return once it no longer
+        exists.
         """
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S
@@ -263,9 +266,10 @@ class Announcer(TurnListener):
             await _set_before(watch.look_now, min(beat_at, watch.wakes_at or beat_at) - loop.time())
 
     async def _look_at_splits(self, name: str, watch: _Watch) -> None:
-        """Load the group's splits. If they have changed, wake all watchers, some at a time, so that
-        other requests are served meanwhile. If the splits cannot be read, do nothing, so that
-        watchers still get the group's events.
+        """Load the group's splits, and wake all watchers if they have changed.
+
+        The watchers are woken some at a time, so that other requests are served meanwhile. If the
+        splits cannot be read, nothing is done, and watchers still get the group's events.
         """
         with suppress(StoreUnavailable):
             loaded = await self._store.load_splits(name)

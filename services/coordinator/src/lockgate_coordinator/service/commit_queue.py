@@ -118,9 +118,9 @@ class CommitQueue:
 
     async def _stored(self, loaded: Loaded, done: Turn, reserve_ms: int) -> Loaded | None:
         """Store the group as it is after the turn, and return None. If the store has another
-        version, return the state that it has instead. If the turn has changed nothing, write
-        nothing. In this case, if the turn was based on a cached group, return the stored state, so
-        that the turn is repeated with it.
+        version, return the state that it has instead. A turn that has changed nothing is not
+        written. If it was based on a cached group, return the stored state, so that the turn is
+        repeated with it.
         """
         if done.after is not None and done.after is not loaded.group:
             return await self._store.commit(loaded, done.after, reserve_ms)

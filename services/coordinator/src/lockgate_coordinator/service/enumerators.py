@@ -1,5 +1,4 @@
-"""The commands on the split enumerators of groups: readers exchange their splits or leave,
-operators list splits, and SourceEvents are sent to readers.
+"""The commands on split enumerators: exchanges, leaving readers, lists of splits, and SourceEvents.
 
 An exchange takes two commits. The first one is to the group. It checks the reader's epoch, records
 its report or renews its lease, and computes the group's event. The second one is to the
@@ -48,9 +47,12 @@ same object if nothing changes.
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The result of setting a static list. `enumerator` is the enumerator with the list, `new` is
-    the number of splits that were not known before, and `missing` is the number of known splits
-    that are not in the list.
+    """The result of setting a static list.
+
+    Attributes:
+        enumerator: The enumerator with the list.
+        new: The number of splits that were not known before.
+        missing: The number of known splits that are not in the list.
     """
 
     enumerator: Enumerator
@@ -85,8 +87,7 @@ class Enumerators:
         self, turn: Turn, source: str, subtask: int, event: SplitExchange
     ) -> tuple[SplitAnswer, Arrivals]:
         """Exchange the splits of a reader whose epoch `turn` has confirmed. Return the answer, and
-        the `Arrivals` that the exchange has changed. The caller must record the arrivals in the
-        group.
+        the changed `Arrivals`, which the caller must record in the group.
         """
         group, reader, reports = turn.group, (subtask, event.epoch), LastReports(turn.group, source)
         self._limits.check_splits(source, subtask, len(event.held) + len(event.given_back) + len(event.finished))
@@ -138,8 +139,8 @@ class Enumerators:
         return [] if enumerator is None else replaced(enumerator, lost)
 
     async def leave(self, group: Group, source: str, reader: ReaderId) -> Arrivals:
-        """Free the splits of a reader that leaves the group. Return the `Arrivals` that this has
-        changed. The caller must record the arrivals in the group.
+        """Free the splits of a reader that leaves the group. Return the changed `Arrivals`, which
+        the caller must record in the group.
         """
 
         def change(loaded: LoadedSplits, before: Enumerator | None) -> Steps[Enumerator | None]:
@@ -186,8 +187,8 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit `change`. If the store refuses the commit, repeat it with the newer state. Return
-        the source's enumerator before and after the change, and the store's time in ms.
+        """Commit `change`, again with newer states as long as the store refuses it. Return the
+        source's enumerator before and after the change, and the store's time in ms.
         """
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = Attempts(self._persistence, f"the splits of group {name!r}")

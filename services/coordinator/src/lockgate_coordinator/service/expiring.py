@@ -1,7 +1,7 @@
 """The removal of expired readers and groups, once an hour (`lockgate.group.expiry`).
 
 A process waits an hour before its first check, because it may have started after an outage, and
-readers need time to come back. All processes run the check. Nothing is removed twice, because the
+readers need time to return. All processes run the check. Nothing is removed twice, because the
 store refuses a removal if the group has changed meanwhile.
 """
 

@@ -30,7 +30,7 @@ WORDS = {LATEST_OFFSET: "latest", EARLIEST_OFFSET: "earliest", COMMITTED_OFFSET:
 def inspected_splits(
     group: Group, source: str, enumerator: Enumerator | None, now_ms: int, limit: int, after: str
 ) -> Json:
-    """Return a page of the source's splits: the first `limit` of those with an id above `after`.
+    """Return a page with the first `limit` splits of the source that have an id above `after`.
     Raises `UnknownSource` if the source has no enumerator.
     """
     if enumerator is None:

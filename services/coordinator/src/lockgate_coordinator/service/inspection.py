@@ -62,8 +62,8 @@ def summary(group: Group, event: WatermarkAlignmentEvent, now_ms: int) -> Json:
 def inspected(
     group: Group, event: WatermarkAlignmentEvent, now_ms: int, *, limit: int, after: ReaderKey | None = None
 ) -> Steps[Json]:
-    """Return the JSON of a group, with up to `limit` of its readers, but without their splits.
-    `after` is the last reader of the previous page, or None for the first page.
+    """Return the JSON of a group with up to `limit` readers, but without their splits. `after` is
+    the last reader of the previous page, or None for the first page.
     """
     yield
     above = group.readers if after is None else (key for key in group.readers if key > after)
@@ -95,8 +95,8 @@ def inspected(
 
 
 def inspected_source(group: Group, source: str, now_ms: int, *, limit: int, after: int | None = None) -> Steps[Json]:
-    """Return the JSON of a source, with up to `limit` of its readers and their splits. `after` is
-    the last subtask of the previous page, or None for the first page.
+    """Return the JSON of a source with up to `limit` readers and their splits. `after` is the last
+    subtask of the previous page, or None for the first page.
     """
     yield
     first = -1 if after is None else after
@@ -174,9 +174,9 @@ def paused(pause: SourcePause | None) -> Json | None:
 def _readers(
     group: Group, keys: Iterable[ReaderKey], limit: int, now_ms: int, *, splits: bool
 ) -> Steps[tuple[list[tuple[ReaderKey, Json]], bool]]:
-    """Return the first `limit` readers among `keys`, each with its key and its JSON, and whether
-    there are more. Return fewer readers if their JSON would exceed `PAGE_SIZE`. With `splits`, the
-    JSON of a reader has its splits.
+    """Return the first `limit` readers among `keys`, as keys and JSON, and whether there are more.
+    Fewer are returned if their JSON would exceed `PAGE_SIZE`. With `splits`, the JSON includes
+    splits.
     """
     page, shown, size = heapq.nsmallest(limit + 1, keys), list[tuple[ReaderKey, Json]](), 0
     yield
@@ -236,9 +236,7 @@ def _arriving(arriving: Arriving) -> Json:
 
 
 def _facts(facts: ReaderFacts, now_ms: int) -> Json:
-    """Return the JSON of `facts`, which a reader has reported about its query, with the time until
-    Kafka deletes unread records.
-    """
+    """Return the JSON of a reader's `facts`, with the time until Kafka deletes unread records."""
     until = facts.retained_until
     return {
         **to_json(facts),

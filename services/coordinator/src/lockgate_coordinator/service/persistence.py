@@ -34,17 +34,18 @@ UNREADY_S = 10.0
 
 
 class Persistence:
-    """A record of the last failed commit of one process. All methods are called in its event loop.
-    `gave_up_at` is the loop's time at which that commit failed. It is None if no commit has failed,
-    or if one has succeeded since.
+    """The last failed commit of this process.
+
+    All methods must be called in the event loop. `gave_up_at` is the loop's time at which the
+    commit failed. It is None if no commit has failed, or if one has succeeded since.
     """
 
     def __init__(self) -> None:
         self.gave_up_at: float | None = None
 
     def check(self) -> None:
-        """Raise `StoreUnavailable` if a commit has failed in the last `UNREADY_S` seconds, and none
-        has succeeded since then.
+        """Raise `StoreUnavailable` if a commit has failed in the last `UNREADY_S` seconds, unless
+        one has succeeded since.
         """
         if self.gave_up_at is not None and asyncio.get_running_loop().time() - self.gave_up_at < UNREADY_S:
             raise StoreUnavailable(
@@ -53,8 +54,8 @@ class Persistence:
 
 
 class Attempts:
-    """The attempts at one commit. The next attempt asks the store for a reservation of
-    `reserve_ms`, or for none if this is 0. `what` describes the committed data in errors.
+    """The attempts at one commit. The next one asks the store for a reservation of `reserve_ms`, or
+    for none if this is 0. `what` describes the committed data in errors.
     """
 
     def __init__(self, persistence: Persistence, what: str) -> None:
@@ -65,9 +66,11 @@ class Attempts:
         self.reserve_ms = 0
 
     def refused(self, *, overtaken: bool = True) -> None:
-        """Count a refused attempt and update `reserve_ms`. If the store still has the version on
-        which the commit was based, `overtaken` is False, and the refusal does not count towards
-        `REFUSALS`. Raises `StoreUnavailable` once the attempts have taken `WITHIN_S` seconds.
+        """Count a refused attempt and update `reserve_ms`.
+
+        If the store still has the version on which the commit was based, `overtaken` is False, and
+        the refusal does not count towards `REFUSALS`. Raises `StoreUnavailable` once the attempts
+        have taken `WITHIN_S` seconds.
         """
         now, began = asyncio.get_running_loop().time(), self._last
         if now - self._first >= WITHIN_S:

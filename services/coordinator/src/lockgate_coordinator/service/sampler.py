@@ -1,5 +1,4 @@
-"""Samples of groups for charts. A sample has a few figures of a group. One is taken every ten
-seconds, and kept in the store.
+"""Samples of groups for charts: a few figures of each group, taken every ten seconds and stored.
 
 A turn of a group makes a sample if the last one of this process is ten seconds old. The store
 ignores a sample that comes too soon after one of another process. So sampling costs most reports

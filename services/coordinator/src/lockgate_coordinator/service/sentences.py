@@ -18,6 +18,7 @@ UP_MS = 60_000
 
 def waits_for(event: Json, missing: Sequence[str], *, observes: bool) -> str:
     """Return a sentence that names the readers for which the group waits, and the read limit.
+
     `event` is the JSON of the group's event. `missing` names the expected sources that have not
     reported. `observes` is true if the limit is shown, but not enforced.
     """
@@ -46,10 +47,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
-    """Return a sentence that explains why a reader that blocks its group is behind. `reader` is the
-    reader's JSON in the inspection, to which the caller adds `behind_ms`, the difference between
-    the clock and the reader's watermark. `name` is the reader's name, and `lease_ms` is the lease
-    of its group.
+    """Return a sentence that explains why a reader that blocks its group is behind.
+
+    Args:
+        reader: The reader's JSON in the inspection, with the added `behind_ms`, the difference
+            between the clock and the reader's watermark.
+        name: The reader's name.
+        lease_ms: The lease of the group.
     """
     name, age = f"Reader {name}", reader["progress_age_ms"]
     if reader["state"] == "lost":
@@ -66,8 +70,8 @@ def why_blocked(reader: Json, name: str, lease_ms: int) -> str:
 
 
 def _outlook(reader: Json) -> str:
-    """Return the end of a sentence that says how fast a reader reads, and when it will catch up.
-    Return an empty string if the reader's rate or its `behind_ms` is unknown.
+    """Return the end of a sentence on how fast a reader reads, and when it will catch up. It is
+    empty if the reader's rate or its `behind_ms` is unknown.
     """
     rate, behind = (reader["facts"] or {}).get("event_time_rate"), reader["behind_ms"]
     if rate is None or behind is None:
@@ -90,8 +94,8 @@ def _speed(rate: int) -> str:
 
 
 def lost_readers(names: list[str], count: int) -> str:
-    """Return a sentence that lists lost readers, for which the group no longer waits. `names` lists
-    the first few of the `count` readers.
+    """Return a sentence on `count` lost readers, for which the group no longer waits. `names` lists
+    the first few of them.
     """
     more = f" and {count - len(names)} more" if count > len(names) else ""
     return f"Lost, and no longer counted: {', '.join(names)}{more}."

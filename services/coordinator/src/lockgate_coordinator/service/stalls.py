@@ -40,8 +40,8 @@ class StallDetector:
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self, store_ms: int, jumps: tuple[ClockJump, ...] = ()) -> Now:
-        """Return the store's time `store_ms` together with the recent stalls and the `jumps` of the
-        store's clock, both of which extend leases. The first call starts the timer.
+        """Return the store's time `store_ms`, with the recent stalls and the `jumps` of the store's
+        clock. Both extend leases. The first call starts the timer.
         """
         now = self._clock()
         if self._beat_at is None:

@@ -123,9 +123,7 @@ class Connections:
         return await self._pooled(words)
 
     def _renewed(self) -> bool:
-        """If the TLS files have changed, use a new client from now on and return True. Otherwise
-        return False.
-        """
+        """Use a new client from now on if the TLS files have changed. Return whether they have."""
         if not self._files.have_changed():
             return False
         log.warning("the certificates for %s have changed: new connections use them", self._address)
@@ -201,8 +199,8 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """If a certificate has caused the error, return a text with the reason and a remedy. Otherwise
-    return None.
+    """Return text with the reason and a remedy if a certificate has caused the error, otherwise
+    None.
     """
     text = str(error)
     found = _REASON_OF_TLS.search(text)

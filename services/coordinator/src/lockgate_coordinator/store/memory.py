@@ -64,8 +64,8 @@ class MemoryStore:
 
     def _forget_old_names(self) -> None:
         """Remove the versions of groups that were deleted at least `REMEMBERED_MS` ago. A version
-        is a time (ms) that may be ahead of the clock. So a version is kept if it is less than
-        `REMEMBERED_MS` old itself. Each call checks ten groups at most.
+        is a time (ms) that may be ahead of the clock, so it must be that old itself. Each call
+        checks ten groups at most.
         """
         until = self._clock() - REMEMBERED_MS
         for name, (deleted_at, _) in list(islice(self._gone.items(), 10)):

@@ -78,8 +78,8 @@ class RedisStore:
         return instead
 
     async def discard(self, name: str, act: str = "", only: Loaded | None = None) -> int | NotDiscarded:
-        """Delete the group first, and then remove its name from the list of groups, so that the
-        list has the name of every existing group. If a new group of that name was created
+        """Delete the group, and then remove its name from the list of groups. In this order, the
+        list always contains every existing group. If a new group of that name was created
         meanwhile, add the name again.
         """
         call, expected = token_hex(8), "" if only is None else mark(only.version, only.series)

@@ -18,8 +18,8 @@ Beyond that it forgets all of them, which may lengthen leases.
 
 
 class ServerClocks:
-    """The clocks of a store's servers. If there are `several`, this class has one clock for each
-    group, because it is not known on which server a group is. `place` names the store in log lines.
+    """The clocks of a store's servers. If there are `several`, there is one clock for each group,
+    because it is not known on which server a group is. `place` names the store in log lines.
     """
 
     def __init__(self, place: str, *, several: bool) -> None:
@@ -28,9 +28,9 @@ class ServerClocks:
         self._made_up: dict[str, int] = {}  # the number of each group's last jump
 
     def answered(self, name: str, store_ms: int, sent_ms: float) -> float:
-        """Record `store_ms`, the store's time in an answer about the group `name`, and log a jump
-        of the clock. The request was sent at `sent_ms` (monotonic). Return the server's clock minus
-        the monotonic one, in ms.
+        """Return the server's clock minus the monotonic one, in ms, and log a jump of the clock.
+        `store_ms` is the store's time in an answer about the group `name`. The request was sent at
+        `sent_ms` (monotonic).
         """
         received_ms = monotonic_ms()
         jumped = self._clock(name).observe(sent_ms, store_ms, received_ms)

@@ -1,11 +1,9 @@
-"""The changes of state of a group and its readers, found by comparing the group before and after a
-turn, in which commands are applied to it. All functions are pure, and their cost depends only on
-the readers that changed.
+"""The changes of state of a group and its readers, found by comparing it before and after a turn.
 
-Each change gets a log line, for example when a reader comes, stops, is lost or no longer waits, or
-when a group is created, configured or deleted. Watermarks are not state, because they move with
-every report. For the same reason, it is not a change of state if another reader becomes the
-slowest.
+All functions are pure, and their cost depends only on the readers that changed. Each change gets a
+log line, for example when a reader comes, stops, is lost or no longer waits, or when a group is
+created, configured or deleted. Watermarks are not state, because they move with every report. For
+the same reason, it is not a change of state if another reader becomes the slowest.
 """
 
 from collections.abc import Iterator, Mapping
@@ -62,9 +60,8 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of state. `subtask` is None if the change concerns a whole source, and `source` is
-    None too if the change concerns the whole group. `details` holds figures and free text, such as
-    owners.
+    """A change of state. `subtask` is None if it concerns a whole source, and `source` is None too
+    if it concerns the whole group. `details` contains figures and free text, such as owners.
     """
 
     kind: Kind
@@ -76,17 +73,21 @@ class Change:
 
 
 def moved(before: Group | None, after: Group) -> list[Moved]:
-    """Return the readers that differ between `before` and `after`, each with its key and its value
-    in both. Return all readers of `after` if `before` is None. If `after` was made from `before`,
-    this takes time in proportion to the number of changed readers.
+    """Return the readers that differ between `before` and `after`, each with its key and both
+    values.
+
+    If `before` is None, these are all readers of `after`. If `after` was made from `before`, this
+    takes time in proportion to the number of changed readers.
     """
     return after.readers.moved_since(Readers() if before is None else before.readers)
 
 
 def are_ordinary(before: Group | None, after: Group, readers: list[Moved]) -> bool:
-    """Return whether the group's readers have only reported watermarks, so that there is nothing to
-    record. Return False if one of them was waiting, lost or passed over before its report, or is
-    idle now, because `Totals` may then change. `readers` is the result of `moved`.
+    """Return whether the group's readers have only reported watermarks, so that nothing is
+    recorded.
+
+    Return False if a reader was waiting, lost or passed over before its report, or is idle now,
+    because `Totals` may then change. `readers` is the result of `moved`.
     """
     if before is None or before.config is not after.config or before.sources_seen is not after.sources_seen:
         return False
@@ -107,9 +108,14 @@ def changes(
     now_ms: int,
     gone: Mapping[ReaderKey, Kind] = MappingProxyType({}),
 ) -> Iterator[Change]:
-    """Yield the changes from `before`, which is None for a new group, to `after`. `readers` is the
-    result of `moved`, and `now_ms` is the store's time of the commit. `gone` gives the kind of
-    change for each removed reader that has not left by itself.
+    """Yield the changes from `before`, which is None for a new group, to `after`.
+
+    Args:
+        before: The group before the turn, or None.
+        after: The group after the turn.
+        readers: The result of `moved`.
+        now_ms: The store's time of the commit.
+        gone: The kind of change of each removed reader that has not left by itself.
     """
     if before is None or before.config != after.config or before.sources_seen != after.sources_seen:
         yield from _of_group(before, after)
@@ -257,11 +263,10 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 
 
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
-    """Yield an entry for each of these changes: the reader becomes overdue, it is passed over, or
-    it counts for the group's watermark again.
+    """Yield an entry if the reader becomes overdue, is passed over, or counts for the group again.
 
-    With `on_max_wait: proceed` a wait that is too long begins again at once. The reader is then not
-    marked as overdue, but the entry is yielded nevertheless.
+    With `on_max_wait: proceed`, a wait that is too long begins again at once. The reader is then
+    not marked as overdue, but the entry is yielded nevertheless.
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since

@@ -2,12 +2,10 @@
 
 Each stored turn is a line of JSON: the versions before and after it, the commands that it has
 accepted, and what it has announced. The line is written before the commands are answered. So the
-history has the turn of each answer, even if the process is killed. In a line, `at` is the store's
-time (ms), and `t` is the time (ms) of this process, which does not jump when the machine's clock
-is set.
+history contains the turn of each answer, even if the process is killed. `at` is the store's time
+(ms). `t` is the time (ms) of this process, which does not jump when the machine's clock is set.
 
-If a line cannot be written, the coordinator goes on. The versions of the next line then show the
-gap.
+If a line cannot be written, the coordinator continues. The versions of the next line show the gap.
 """
 
 import contextlib
@@ -47,8 +45,8 @@ _REPORTED = ("reach", "park_ms", "idle", "finished")
 
 
 class TurnHistory(TurnListener):
-    """A listener that creates a file in `folder`, and appends a line for each stored turn. `now_ms`
-    returns the time (ms) for the field `t` of a line. The default is `steady_clock`.
+    """A listener that appends a line for each stored turn to a new file in `folder`. `now_ms`
+    returns the time (ms) for the field `t`. The default is `steady_clock`.
     """
 
     def __init__(self, folder: Path, now_ms: Callable[[], int] | None = None) -> None:
@@ -101,9 +99,10 @@ class TurnHistory(TurnListener):
 
 
 def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yield the entries that a command has in the line of its turn. `Reports` has one for each
-    accepted report, and a command that removes readers has one for each of them. `Progress`,
-    `Renew` and `Register` have one. Refused commands and all other commands have none.
+    """Yield the entries of a command in the line of its turn.
+
+    `Reports` has one for each accepted report, and a command that removes readers has one for each
+    of them. `Progress`, `Renew` and `Register` have one. Refused commands and all others have none.
     """
     if isinstance(outcome, Exception):
         return
@@ -130,8 +129,8 @@ def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[s
 
 
 def _of(kind: str, source: str, event: Any, turn: Turn) -> dict[str, Any]:
-    """Return the fields of a command of one reader. If the progress of tasks within a batch has
-    raised the reader's watermark, the field `counts` has the raised watermark (ms) after the turn.
+    """Return the fields of a command of one reader. `counts` is the reader's watermark (ms) after
+    the turn, if the progress of tasks within a batch has raised it.
     """
     reader = turn.group.readers.get((source, event.subtask))
     raised = None if reader is None or not reader.attempts or reader.reported is None else reader.reported.watermark

@@ -1,8 +1,8 @@
-"""The journal, which has a log line for each change of state. Only the coordinator whose commit has
-made the change writes the line.
+"""The journal, which writes a log line for each change of state. Only the coordinator that has
+committed the change writes its line.
 
 A commit writes at most `LINES_OF_ONE_COMMIT` lines, and one more line that counts the other
-changes. Otherwise the loss of 10,000 readers at once would cause 10,000 lines, while reports wait.
+changes. Otherwise, the loss of 10,000 readers at once would cause 10,000 lines, while reports wait.
 """
 
 import logging
@@ -49,9 +49,10 @@ _log = logging.getLogger(LOGGER)
 
 
 class Journal(TurnListener):
-    """A listener that records the changes of each stored turn of this process. It writes them to
-    the log and to `kept`, which operators can read. It counts them in `counts` by kind, and updates
-    the `totals` of the sources.
+    """A listener that records the changes of each stored turn of this process.
+
+    It writes them to the log and to `kept`, which operators can read. It counts them in `counts` by
+    kind, and updates the `totals` of the sources.
     """
 
     def __init__(self, totals: Totals, kept: KeptChanges) -> None:
@@ -60,8 +61,8 @@ class Journal(TurnListener):
         self._totals = totals
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Record the changes that the turn has made. Return the steps of this work, or None if
-        there is nothing to record.
+        """Return the steps that record the changes of the turn, or None if there is nothing to
+        record.
         """
         if turn.after is turn.before:
             return None
@@ -111,8 +112,8 @@ class Journal(TurnListener):
 
 
 def _operator(change: Change, commands: Sequence[Command]) -> str | None:
-    """Return the name of the operator whose command has caused the change, or None if no operator's
-    command has caused it.
+    """Return the name of the operator whose command has caused the change, or None if there is
+    none.
     """
     if change.kind not in ACTS:
         return None

@@ -1,8 +1,8 @@
 """The stored journal of each group, which operators read with `lockgate journal` or the dashboard.
 
 The process that has made a commit writes the changes shortly afterwards, so that no report waits.
-If it is killed before that, the entries are lost; if it is stopped, it writes them first. If the
-store does not answer, entries wait in memory until the next change.
+Entries are lost if the process is killed before that, but a process that is stopped writes them
+first. If the store does not answer, entries wait in memory until the next change.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ class KeptChanges:
         self._task: asyncio.Task[None] | None = None
 
     def keep(self, change: Change, by: str | None) -> None:
-        """Queue the change, and write it soon. `by` is the name of the operator's token, or None.
-        If too many entries wait already, only count the change in `left_out`.
+        """Queue the change to be written soon. If too many entries wait already, only count it in
+        `left_out`. `by` is the name of the operator's token, or None.
         """
         if self._count >= MOST_WAITING:
             self.left_out += 1

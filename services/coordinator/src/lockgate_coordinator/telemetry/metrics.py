@@ -31,9 +31,10 @@ from lockgate_coordinator.telemetry.totals import OTHER, SourceTotals, Totals
 
 
 class Metrics:
-    """All metrics of one application. The attribute `store` is a wrapper that measures the given
-    store, so the application must use the wrapper. A scrape must hold the lock `scraping`, so that
-    only one runs at a time.
+    """All metrics of one application.
+
+    The application must use the attribute `store`, a wrapper that measures the given store. A
+    scrape must hold the lock `scraping`, so that only one runs at a time.
     """
 
     def __init__(self, store: Store) -> None:

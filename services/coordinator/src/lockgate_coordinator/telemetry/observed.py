@@ -23,9 +23,12 @@ STEPS = (
 
 
 class StoreFigures:
-    """The measurements of one store by operation: the `durations` of answered calls, and the number
-    of failed ones in `errors`. `conflicts` counts commits that were refused because another one
-    came first.
+    """The measurements of one store.
+
+    Attributes:
+        durations: The durations of answered calls, by operation.
+        errors: The number of failed calls, by operation.
+        conflicts: The number of commits that were refused because another one came first.
     """
 
     def __init__(self) -> None:

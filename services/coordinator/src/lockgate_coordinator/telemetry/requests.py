@@ -1,10 +1,10 @@
-"""Figures of requests: how long reports take, which requests are refused and why, and how many long
-polls and streams are open. They are kept as plain numbers, which are cheap to update, because each
-report updates some of them.
+"""Request metrics: how long reports take, which requests are refused and why, and how many long
+polls and streams are open.
 
+They are plain numbers, because each report updates some of them and this must be cheap.
 `MeasuredRequests` runs before the guard, so it also counts the requests that the guard refuses. The
-application puts the problem type of a refused request, and the outcome of a batch, into the
-request's scope.
+application puts the problem type of a refused request, and the outcome of a batch of reports, into
+the request's scope.
 """
 
 from collections import Counter
@@ -34,9 +34,13 @@ _BY_DEPTH: Final = {6: SINGLE, 4: BATCH}
 
 
 class RequestFigures:
-    """Figures of all requests: the `durations` and the number of accepted `reports` by kind, the
-    number of `rejections` by problem type, and the number of long polls and streams that are
-    `waiting` for a change now.
+    """The metrics of all requests.
+
+    Attributes:
+        durations: The durations of requests with reports, by kind.
+        reports: The number of accepted reports, by kind.
+        rejections: The number of rejections, by problem type.
+        waiting: The number of long polls and streams that wait for a change now.
     """
 
     def __init__(self) -> None:
@@ -47,8 +51,8 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware that measures requests. It must run before any middleware that may refuse a
-    request.
+    """ASGI middleware that measures requests. It must run before any middleware that may refuse
+    one.
     """
 
     def __init__(self, app: ASGIApp, figures: RequestFigures) -> None:

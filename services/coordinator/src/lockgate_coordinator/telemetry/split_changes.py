@@ -1,7 +1,9 @@
 """The changes of a source's split assignments, found by comparing its enumerator before and after
-an exchange. All functions are pure. They visit all readers, but only the splits of readers that
-changed, and all splits only if the list of splits has changed. Positions are not compared, because
-they move with every exchange.
+an exchange.
+
+All functions are pure. They visit all readers, but only the splits of readers that changed. If the
+list of splits has changed, they visit all splits. Positions are not compared, because they move
+with every exchange.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

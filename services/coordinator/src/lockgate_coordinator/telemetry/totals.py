@@ -39,8 +39,8 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Update the totals after a commit that has changed `readers`: add the time for which they
-        waited or were idle, and count those that were lost or passed over.
+        """Add the time for which `readers` waited or were idle before a commit that has changed
+        them, and count those that were lost or passed over.
         """
         for (source, _), old, new in readers:
             if old is None or new is None:
@@ -56,15 +56,15 @@ class Totals:
             del self.by_source[key]
 
     def keep_only(self, groups: set[str]) -> None:
-        """Drop the totals of all groups except `groups`. The totals of a group that another
-        coordinator has deleted are dropped only in this way.
+        """Drop the totals of all groups except `groups`. Without this, totals of groups that
+        another coordinator has deleted would stay.
         """
         for key in [key for key in self.by_source if key[0] not in groups and key[0] != OTHER]:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return all totals, and totals of zero for each of `sources` that has none yet. Sources
-        beyond `MOST_SOURCES` are left out.
+        """Return all totals, and totals of zero for each of `sources` without any, up to
+        `MOST_SOURCES`.
         """
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)

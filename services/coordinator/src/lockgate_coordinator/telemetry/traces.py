@@ -1,10 +1,10 @@
-"""Traces by OpenTelemetry, if the extra `otel` is installed and the environment sets an endpoint.
-Otherwise OpenTelemetry is not loaded.
+"""OpenTelemetry traces, if the extra `otel` is installed and the environment sets an endpoint.
+Otherwise, OpenTelemetry is not loaded.
 
 Each request except probes and scrapes gets a span within the trace of the client's `traceparent`.
-This includes reports, which bypass FastAPI. A span has the route, and the group, source and subtask
-in the request's path, but no headers. If OpenTelemetry is configured to capture headers, those that
-may hold a secret are masked.
+This includes reports, which bypass FastAPI. A span contains the route, and the group, source and
+subtask in the request's path, but no headers. If OpenTelemetry is configured to capture headers,
+those that may contain a secret are masked.
 """
 
 import asyncio
@@ -31,9 +31,10 @@ _log = logging.getLogger("lockgate.traces")
 
 
 def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
-    """Return a tracer provider that sends spans over OTLP. OpenTelemetry's own variables in
-    `environment` configure it. Return None if they set no endpoint or disable the SDK, or if the
-    extra is not installed.
+    """Return a tracer provider that sends spans over OTLP.
+
+    OpenTelemetry's own variables in `environment` configure it. Return None if they set no endpoint
+    or disable the SDK, or if the extra is not installed.
     """
     if (
         not any(environment.get(name) for name in ENDPOINTS)
@@ -57,7 +58,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """Return `app` in ASGI middleware that makes a span for each request, except for the paths in
+    """Return `app` in ASGI middleware that makes a span for each request, except for
     `_NOT_TRACED`.
     """
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
