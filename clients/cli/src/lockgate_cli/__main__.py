@@ -1,7 +1,7 @@
 """The command `lockgate`, with the commands of this package and those that other packages add.
 
-A package adds commands by an entry point in the group `lockgate.commands` that names a
-`typer.Typer`. In this way `lockgate-coordinator` adds `serve` and `token`.
+A package adds commands through an entry point in the group `lockgate.commands` that names a
+`typer.Typer`. For example, `lockgate-coordinator` adds `serve` and `token`.
 """
 
 from collections.abc import Callable

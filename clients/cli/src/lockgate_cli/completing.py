@@ -48,8 +48,8 @@ Timeout = Annotated[str, typer.Option("--timeout", help="Wait for this long at m
 
 @connected(NO_ANSWER)
 def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Timeout = "30min") -> None:
-    """Wait until the readers of a group have read everything before an event time, for schedulers.
-    Exit 0 once they have, 1 after --timeout, 2 on usage errors, 3 if the coordinator or group is
+    """Wait until the readers of a group have read everything before an event time. For schedulers:
+    exit 0 once they have, 1 after --timeout, 2 on usage errors, 3 if the coordinator or group is
     not found.
     """
     bound, within_ms = event_time(until), milliseconds(timeout)

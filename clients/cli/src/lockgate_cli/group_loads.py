@@ -158,6 +158,7 @@ def _split(
     """Return a split with its unread and future records, or None if there are neither.
 
     Args:
+        name: The name of the split.
         before: The split in the first look, or None if it was not there.
         after: The split in the second look.
         density: The split's records per ms of event time, or None if unknown.

@@ -72,7 +72,7 @@ def check(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Check a group, for cron and probes. Exit 0 if healthy, 1 if not (one line per reason), 2 on
+    """Check a group. For cron and probes: exit 0 if healthy, 1 if not (one line per reason), 2 on
     usage errors, 3 if the coordinator or group is not found.
     """
     most = None if max_drift is None else milliseconds(max_drift)

@@ -1,7 +1,7 @@
 """The output of the commands: tables for people, JSON and YAML for programs.
 
-All commands print only by `say` and `Terminal`, so that no text in a coordinator's answer or in a
-file can control the operator's terminal.
+All commands print only through `say` and `Terminal`, so that no text in a coordinator's answer or
+in a file can control the operator's terminal.
 """
 
 import json

@@ -63,17 +63,16 @@ def groups_table(groups: Json) -> RenderableType:
 
 
 def group_view(group: Json, sources: Sequence[Json], *, splits: bool, width: int) -> RenderableType:
-    """Return the view of a group: its watermark and read limit, the readers for which it waits, and
-    a table of readers.
+    """Return the view of a group: its watermark, its read limit, its blockers, and a table of
+    readers.
 
     Args:
         group: The service's answer about the group.
         sources: The sources whose readers are shown: those in `group`, or the service's answers
             about single sources.
-        splits: Whether the splits are shown too. If so, each reader in `sources` has its splits,
+        splits: Whether to show splits, too. If so, the readers in `sources` include their splits,
             and `assignments` in `group` lists the splits that the coordinator assigns.
-        width: The width of the terminal in characters. From `WIDE` on, readers are shown with their
-            owners.
+        width: The width of the terminal in characters. From `WIDE` on, owners of readers are shown.
     """
     readers = [(source["source"], reader) for source in sources for reader in source["readers"]]
     why = [Text(group["reason"])] if group.get("reason") else []

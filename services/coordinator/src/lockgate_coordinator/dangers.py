@@ -1,7 +1,7 @@
-"""Repeated checks for settings of the store that may lose groups, and for few file descriptors.
+"""Repeated checks that warn if the store may lose groups, or if few file descriptors are left.
 
-Each danger is logged as a warning. The checks are repeated because an operator may change a setting
-of Redis at any time, and because after a failover another server with its own settings answers.
+The checks are repeated because an operator may change a setting of Redis at any time. After a
+failover, another server answers, which has its own settings.
 """
 
 import asyncio

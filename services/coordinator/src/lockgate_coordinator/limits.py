@@ -1,5 +1,5 @@
 """Limits on the size of the store and of request bodies, so that no client can slow down all
-others. `lockgate.group.limits` has the limits on a single group.
+others. Those on a single group are in `lockgate.group.limits`.
 """
 
 from dataclasses import dataclass

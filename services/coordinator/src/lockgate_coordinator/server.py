@@ -116,8 +116,8 @@ def collect_garbage_seldom() -> None:
     """Make Python collect garbage less often.
 
     A large group has hundreds of thousands of objects, none of them in a cycle. A full collection
-    would visit all of them, which takes 0.1 s, and free nothing. The younger generations have at
-    most 10,000 and 60,000 objects, so that their collections delay requests by about 10 ms.
+    would visit all of them, which takes 0.1 s, and free nothing. Collections of the two younger
+    generations visit at most 10,000 and 60,000 objects, and delay requests by about 10 ms.
     """
     gc.collect()
     gc.freeze()  # imported modules live as long as the process

@@ -11,8 +11,8 @@ This module does no I/O. It is written from docs/internals/protocol.md alone, an
 code that it checks.
 
 The `model` computes the read limit anew from all readers at each turn. The announced limit may be
-lower than the model's, but not higher. During an outage, readers may receive new limits later. Lost
-data that a coordinator noticed is a notice, not a violation.
+lower than the model's, but not higher. During an outage, readers may receive new limits later. A
+loss of stored data that a coordinator noticed is a notice, not a violation.
 """
 
 from bisect import bisect_left, bisect_right

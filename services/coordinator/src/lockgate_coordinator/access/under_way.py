@@ -94,8 +94,8 @@ class UnderWay:
             del self._waiting[served]
 
     async def _keep_looking(self) -> None:
-        """End the waiting requests whose token is no longer valid, checked every `LOOK_EVERY_S`
-        seconds. Return once no request waits.
+        """End the waiting requests of tokens that are no longer valid. Check every `LOOK_EVERY_S`
+        seconds, and return once no request waits.
         """
         try:
             while self._waiting:

@@ -116,7 +116,7 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
     """Read and return the request's body.
 
     Raises:
-        BodyTooLarge: The body is over `limit`. A too high Content-Length is refused before reading.
+        BodyTooLarge: The body is over `limit`. If the Content-Length shows this, nothing is read.
         NotJson: The Content-Type is not JSON.
         InvalidMessage: The body ends too early or is not UTF-8.
     """

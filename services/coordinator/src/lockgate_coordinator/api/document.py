@@ -40,7 +40,7 @@ def route(*problems: str, answers: Responses, body: str | None = None, names: bo
     """Return the arguments of a route's decorator that describe its answers and its body.
 
     Args:
-        problems: The types of the route's own problems. Those that all routes share are added.
+        *problems: The types of the route's own problems. Those that all routes share are added.
         answers: The successful answers, by status.
         body: The schema of the request body, if there is one. It adds the problems of an invalid
             body.

@@ -76,8 +76,8 @@ async def samples(
     coordinator: TheCoordinator,
     after: Annotated[int | None, Query(ge=0, le=MAX), Digits] = None,
 ) -> Response:
-    """Return samples of the group's progress for charts. `after` (ms) leaves out samples up to that
-    time. There is one every 10 seconds for the last 10 minutes, every minute for 3 hours and every
+    """Return samples of the group's progress for charts. With `after` (ms), return only later ones.
+    There is a sample every 10 seconds for the last 10 minutes, every minute for 3 hours and every
     10 minutes for 2 days. No sample exists for times without reports.
     """
     found = await coordinator.store.read_samples(group)

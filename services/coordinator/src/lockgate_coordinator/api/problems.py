@@ -128,8 +128,8 @@ REJECTED_IN_FULL = 20
 
 
 def rejections(rejected: Sequence[tuple[int, Exception]]) -> Steps[bytes]:
-    """Return a JSON list of the rejected reports of a batch, each with its index and problem. Only
-    the first `REJECTED_IN_FULL` list all faults; the others contain their first one.
+    """Return a JSON list of the rejected reports of a batch, each with its index and problem. The
+    first `REJECTED_IN_FULL` problems contain all faults, the others only their first one.
     """
     texts = list[bytes]()
     for place, (index, error) in enumerate(rejected):

@@ -44,9 +44,9 @@ async def exchange(
     event: Annotated[SplitExchange, large_message(SplitExchange)],
     coordinator: TheCoordinator,
 ) -> Response:
-    """Exchange a reader's splits. The request has the reader's whole state, and the answer says
-    which splits it must add, give back and stop. This renews the leases of the reader and its
-    splits.
+    """Exchange a reader's splits. The request contains the reader's whole state, and the answer
+    says which splits the reader must add, give back and stop. This renews the leases of the reader
+    and its splits.
     """
     if event.report is not None and event.report.subtask != subtask:
         raise InvalidMessage([("report.subtask", f"must be that of the exchange, {subtask}")])

@@ -165,8 +165,8 @@ class Announcer(TurnListener):
     async def follow(
         self, name: str, after: int, of_reader: tuple[str, ReaderId] | None = None
     ) -> AsyncGenerator[News, None]:
-        """Yield the group's newest event whenever its revision exceeds `after` and the last event
-        yielded.
+        """Yield the group's newest event once its revision is above `after`, and each time that it
+        rises.
 
         None is a heartbeat. The stream ends when the group is deleted or the service stops, but
         continues through outages of the store. Raises `TooManyWatchers`.

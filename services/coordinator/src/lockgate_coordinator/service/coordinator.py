@@ -113,8 +113,8 @@ class Coordinator:
         never: Versions | None = None,
     ) -> Configured:
         """Create the group, or replace its configuration. Raises `PreconditionFailed` if the
-        present version of the configuration is not one of `only`, or is one of `never`. If one of
-        these is None, it sets no condition.
+        present version of the configuration is not one of `only`, or is one of `never`. None sets
+        no condition.
         """
         self._limits.check_config(name, config)
         await self._check_groups(name)

@@ -187,8 +187,8 @@ class Enumerators:
         return await self._store.load_splits(name)
 
     async def _commit(self, name: str, source: str, change: Edit) -> tuple[Enumerator | None, Enumerator, int]:
-        """Commit `change`, again with newer states as long as the store refuses it. Return the
-        source's enumerator before and after the change, and the store's time in ms.
+        """Commit `change`. If the store refuses the commit, repeat it with the newer state. Return
+        the source's enumerator before and after the change, and the store's time in ms.
         """
         async with self._turns.setdefault(name, asyncio.Lock()):
             attempts = Attempts(self._persistence, f"the splits of group {name!r}")

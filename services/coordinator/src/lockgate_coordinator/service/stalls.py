@@ -1,12 +1,12 @@
 """The detection of event-loop stalls, so that no lease ends because of them.
 
 A timer fires every `BEAT_S` seconds. If it is late, the event loop was busy with one request, or
-the system had stopped the process. The detector also checks for a stall when a turn asks it for the
-time, because after a stall a turn may run before the timer.
+the system had suspended the process. The detector also checks for a stall when a turn asks it for
+the time, because after a stall a turn may run before the timer.
 
 After a stall, it takes some time to read the reports that have arrived during it. So a stall counts
 as twice as long as it was, or as `AFTERWARDS_S` seconds longer if that is less.
-`lockgate.group.now` has the rule by which stalls extend leases.
+`lockgate.group.now` defines how stalls extend leases.
 """
 
 import asyncio

@@ -1,5 +1,6 @@
-"""The contract of a store. It loads a group, and replaces it if no other process has replaced it
-meanwhile (compare-and-set). The group's rules are in the core, and run in the service.
+"""The contract of a store, which loads groups and replaces them by compare-and-set.
+
+A group is replaced only if no other process has replaced it meanwhile. Its rules are in the core.
 
     load(name)            returns the group, with the store's time and a version, which is 0 if
                           the store has never had a group of that name
@@ -234,9 +235,10 @@ class Store(Protocol):
 
 
 def finest(levels: Sequence[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
-    """Return the samples of all levels as one series of times (ms) and texts. `levels` begins with
-    the level that has the shortest intervals. Each further level adds the samples that are older
-    than those of the levels before.
+    """Return the samples of all levels as one series of times (ms) and texts.
+
+    `levels` begins with the level with the shortest intervals. Each further level adds the samples
+    that are older than those of the levels before.
     """
     found = list[tuple[int, str]]()
     for level in levels:

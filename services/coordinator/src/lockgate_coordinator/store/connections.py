@@ -133,9 +133,11 @@ class Connections:
         return True
 
     async def _executed(self, words: tuple[str | bytes | int, ...]) -> Any:
-        """Execute a command over the first connection that works. uvloop raises a RuntimeError if
-        the server has reset a pooled connection. redis-py then closes that connection, but retries
-        a command only after its own errors, so this method tries the next one.
+        """Execute a command over the first connection that works.
+
+        If the server has reset a pooled connection, uvloop raises a RuntimeError. redis-py then
+        closes the connection, but retries a command only after its own errors. So this method tries
+        the next one.
         """
         tried = False
         for _ in range(CONNECTIONS):

@@ -1,5 +1,7 @@
-"""The keys in Redis, all under one prefix. The keys of a group have its name as their hash tag, so
-they are in one slot of a cluster. Names cannot contain braces.
+"""The keys in Redis, all under one prefix.
+
+The keys of a group have its name as their hash tag, so they are in one slot of a cluster. Names
+cannot contain braces.
 
 lockgate:groups              sorted set of the names of all groups, with score 0, so in byte order
 lockgate:{<group>}:state     hash with `version`; `head`, the group without its readers (JSON);

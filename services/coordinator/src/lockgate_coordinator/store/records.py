@@ -1,5 +1,6 @@
-"""The records of a group in Redis: one for its head, and one for each reader. So a report writes
-two records, however large the group is.
+"""The records of a group in Redis: one for its head, and one for each reader.
+
+A report writes two records, however large the group is.
 
 The record of a reader is a JSON array of the fields of `Reader`, in their order. The head is a JSON
 object with the other fields of `Group` and the format of all records. A coordinator neither reads
@@ -32,8 +33,8 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class RecordForm:
-    """The form of records for the dataclass `kind`. A record has the fields of `kind` except those
-    in `without`, and the additional fields in `more`.
+    """The form of records for the dataclass `kind`. A record contains the fields of `kind` except
+    those in `without`, and the additional fields in `more`.
     """
 
     def __init__(self, kind: type[Any], without: tuple[str, ...], **more: Any) -> None:

@@ -1,5 +1,6 @@
-"""Groups in Redis, for any number of coordinators. The clock and the versions in Redis keep the
-groups consistent.
+"""Groups in Redis, for any number of coordinators.
+
+The clock and the versions in Redis keep the groups consistent.
 
 A load or a commit is one script over the keys of one group, so it is atomic and mostly takes one
 round trip. A refused commit returns the state that Redis has instead, with Redis's time. `states`

@@ -1,5 +1,5 @@
 """The clocks of a store's servers. A comparison with this machine's monotonic clock shows whether a
-server's clock has jumped. `lockgate.group.clock_jumps` has the rule.
+server's clock has jumped. The rule is in `lockgate.group.clock_jumps`.
 """
 
 import logging

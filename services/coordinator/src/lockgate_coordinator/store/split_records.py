@@ -1,8 +1,9 @@
-"""The records of a group's enumerators in Redis. Each enumerator has one record of its own
-values, one of the splits that have no reader, and one for each reader. So an exchange writes two
-small records, however many splits the source has.
+"""The records of a group's enumerators in Redis.
 
-The enumerators of a group share one head, which has the format. A coordinator refuses enumerators
+Each enumerator has one record of its own values, one of the splits without a reader, and one for
+each reader. So an exchange writes two small records, however many splits the source has.
+
+The enumerators of a group share one head, which names the format. A coordinator refuses enumerators
 of a newer format than its own, because it could assign a split to two readers if it misread them.
 """
 
@@ -37,7 +38,7 @@ READER: Final = RecordForm(SplitOwner, ("held",), held=dict[str, msgspec.Raw])
 
 
 class _Lists(msgspec.Struct):
-    """The record of a source's splits that have no reader, by id."""
+    """The record of a source's splits without a reader, by id."""
 
     free: Mapping[str, Any]
     finished: Mapping[str, Any]

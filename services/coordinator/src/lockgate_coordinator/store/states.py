@@ -1,5 +1,6 @@
-"""Values in Redis: how they are loaded, cached and committed. Only the changes of a value are
-transferred.
+"""Values in Redis: how they are loaded, cached and committed.
+
+Only the changes of a value are transferred.
 
 A group is one value. The enumerators of its sources are another one, which has the same kinds of
 keys and the same scripts, but a version and a series of its own. A value is stored in a hash, as a
@@ -9,12 +10,12 @@ head and as records of its parts; `Records` defines them. A state is a value at 
 changed since then, and a commit takes one round trip. Both cost about the same for a group of 10
 readers and of 10,000.
 
-**Large answers.** No command of Redis takes long. An answer has the names of all changed fields,
-and as many of their records as fit into one command (scripts/since_version.lua). The others are
-read by further commands. Other commits may happen meanwhile, so these records may be newer than the
-state. Therefore all changes since that state are loaded next, in the same way, until an answer is
-complete. Each field that another commit has changed is then as in the last answer, and all others
-have not changed since the first one. So the outcome is the state of the last answer.
+**Large answers.** No command of Redis takes long. An answer contains the names of all changed
+fields, and as many of their records as fit into one command (scripts/since_version.lua). The others
+are read by further commands. Other commits may happen meanwhile, so these records may be newer than
+the state. Therefore all changes since that state are loaded next, in the same way, until an answer
+is complete. Each field that another commit has changed is then as in the last answer, and all
+others have not changed since the first one. So the outcome is the state of the last answer.
 
 A record that cannot be decoded makes only its own group unreadable.
 """
@@ -155,8 +156,8 @@ class States(Generic[V, S]):
         self._unreadable: set[str] = set()
 
     def cached(self, name: str) -> S | None:
-        """Return the cached state with an estimate of Redis's time. Return None if the cache has no
-        state of the group.
+        """Return the cached state with an estimate of Redis's time, or None if the group is not
+        cached.
         """
         seen = self._seen.get(name)
         return None if seen is None else self._state(name, seen, int(monotonic_ms() + seen.ahead_ms), confirmed=False)
@@ -216,8 +217,8 @@ class States(Generic[V, S]):
 
     def _series_after(self, state: S) -> str:
         """Return the series of a commit that is based on `state`. This is the series of the state
-        if this process's last commit made the state, and otherwise a new one. Call this before the
-        commit, so that no series is continued after a commit with an unknown outcome.
+        if this process's last commit made it, otherwise a new one. Call this before the commit, so
+        that no series is continued after a commit with an unknown outcome.
         """
         seen = self._seen.get(state.name)
         if seen is not None and seen.continues:
@@ -304,9 +305,8 @@ class States(Generic[V, S]):
     def _decoded(
         self, name: str, changes: dict[Any, Any], fields: Sequence[str], texts: Sequence[str | None]
     ) -> Steps[None]:
-        """Decode the records in `texts`, and add each to `changes` by the key of its field. If a
-        field was removed, its text is None, and so is the change. There may be more fields than
-        texts.
+        """Decode the records in `texts`, and add each to `changes` by the key of its field. For a
+        removed field, the text and the change are None. There may be more fields than texts.
         """
         characters = 0
         for number, (field, text) in enumerate(zip(fields, texts, strict=False), 1):

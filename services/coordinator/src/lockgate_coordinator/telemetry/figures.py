@@ -17,16 +17,20 @@ READER_STATES = ("registered", "active", "idle", "parked", "finished", "passed_o
 class Figures:
     """Figures of some readers of a group, such as those of a source.
 
+    The attributes from `late_rows` on combine the `ReaderFacts` of all readers that have not
+    finished. They are None if no reader reports them.
+
     Attributes:
         states: The number of readers in each state.
         waiting: The number of readers that wait at the ceiling.
         overdue: The number of readers that have waited for longer than `max_wait_ms`.
         lowest: The lowest watermark of all readers, in ms, or MAX without readers.
         foremost: The highest watermark of an active reader, in ms, or MIN without one.
-
-    The other attributes combine the `ReaderFacts` of all readers that have not finished: the sums
-    of rows, the shortest time until Kafka deletes unread records, the largest lag of a producer,
-    and the lowest event-time rate of an active reader. They are None if no reader reports them.
+        late_rows: The sum of late rows.
+        rows_saved: The sum of saved rows.
+        retention_left_ms: The shortest time until Kafka deletes unread records.
+        producer_lag_ms: The largest lag of a producer.
+        event_time_rate: The lowest event-time rate of an active reader.
     """
 
     states: Counter[str] = field(default_factory=Counter)

@@ -1,9 +1,11 @@
-"""The metrics in Prometheus's format. Each scrape builds them from the coordinator's own figures,
-without a registry of `prometheus_client`.
+"""The metrics in Prometheus's format.
 
-Names, units and help follow Prometheus's guide: base units, `_total` for counters,
-`_timestamp_seconds` for moments. If a group has no watermark (MIN, MAX), its watermark series is
-left out, so that it does not show a moment far in the future. A deleted group has no series.
+Each scrape builds them from the coordinator's own figures, without a registry of
+`prometheus_client`. Names, units and help follow Prometheus's guide: base units, `_total` for
+counters, `_timestamp_seconds` for moments.
+
+If a group has no watermark (MIN, MAX), its watermark series is left out, so that it does not show a
+moment far in the future. A deleted group has no series.
 """
 
 from asyncio import Lock

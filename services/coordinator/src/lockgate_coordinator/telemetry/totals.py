@@ -3,9 +3,9 @@ or passed over.
 
 If a reader waited or was idle since its last report, the commit of its next report adds that time:
 from the old `heard_at`, or from `held_since` if that is later, to the new `heard_at`. So each
-moment is counted once, by one coordinator, and the sum over all coordinators lags the clock by at
-most the time between two reports. The silence before a reader is lost is not counted, because the
-state of the reader is unknown.
+moment is counted once, by one coordinator. The sum over all coordinators lags the clock by at most
+the time between two reports. The silence before a reader is lost is not counted, because the state
+of the reader is unknown.
 """
 
 from collections.abc import Iterable, Sequence
