@@ -49,9 +49,7 @@ class Flags(Access):
         return " and ".join(f"--{name.replace('_', '-')}" for name in names)
 
     def given(self, *names: str) -> str:
-        """Return the options among `names` that are set, with their values, such as `--ca
-        ca.pem`.
-        """
+        """Return the set options among `names` with their values, such as `--ca ca.pem`."""
         return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 
@@ -246,9 +244,7 @@ class OperatorClient(Connection):
         return self.without_token(Problem.of(answer))
 
     def _version_text(self) -> str:
-        """Return text with the service's name and version, or a hint if the service gives
-        neither.
-        """
+        """Return text with the service's name and version, or a hint if it gives neither."""
         try:
             info = self._answer("GET", "/openapi.json", {}).json()["info"]
             return f"it is {info['title']} {info['version']}, and this command is of {__version__}"

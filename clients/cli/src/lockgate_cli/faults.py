@@ -9,8 +9,8 @@ class Fault(AlignmentError):
 
 
 class NotFound(Fault, NotRegistered):
-    """Raised if there is no such group, source or reader. `kind` is the coordinator's problem type,
-    such as `unknown-group`.
+    """Raised for an unknown group, source or reader. `kind` is the problem type, such as
+    `unknown-group`.
     """
 
     def __init__(self, text: str, kind: str) -> None:

@@ -2,8 +2,8 @@
 
 A coordinator stores the positions of splits, but not the records in their logs. Two looks show how
 many records of a split were read and appended in between, and how far its watermark rose. The
-samples show how fast a source reads when it does not wait for others. Every assumption is returned
-as a sentence.
+samples show how fast a source reads when it does not wait for others. The assumptions are returned
+as sentences.
 """
 
 from collections.abc import Mapping, Sequence

@@ -35,9 +35,7 @@ def _token(value: Path | None) -> Path | None:
 
 
 def _pattern(value: str) -> str:
-    """Return `value`. Raises `BadParameter` unless it is a valid name, or a prefix followed by
-    *.
-    """
+    """Return `value`. Raises `BadParameter` unless it is a name, or a prefix followed by *."""
     _name(value[:-1] + "-" if value.endswith("*") else value)
     return value
 

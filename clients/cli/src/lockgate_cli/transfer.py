@@ -131,8 +131,8 @@ def _replaced(client: OperatorClient, name: str, config: GroupConfig) -> str | N
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match one of `patterns`. Raises `Fault` if a pattern other than `*`
-    matches no name.
+    """Return the names that match a pattern. Raises `Fault` if a pattern other than `*` matches
+    none.
     """
     for pattern in patterns:
         if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):

@@ -70,7 +70,7 @@ def verify_command(
 def read(files: list[Path], show: Callable[[float], None] = lambda share: None) -> Iterator[Entry]:
     """Yield the lines of the files. `show` is called with the share read so far, from 0 to 1.
 
-    An incomplete line at the end of a file or before a gap is left out. Raises `Unreadable` for any
+    An incomplete line at the end of a file or before a gap is skipped. Raises `Unreadable` for any
     other invalid line.
     """
     total, done = sum(file.stat().st_size for file in files) or 1, 0

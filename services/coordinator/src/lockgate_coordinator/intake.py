@@ -33,8 +33,7 @@ _TOO_LONG = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
 class Intake(HttpToolsProtocol):
     """uvicorn's HTTP protocol with limits on the headers and the duration of a request.
 
-    No limit applies once a request is complete, however long its answer takes. The application may
-    call `answer_whole`.
+    No limit applies once a request is complete, however long its answer takes.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

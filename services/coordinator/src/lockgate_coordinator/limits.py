@@ -52,9 +52,8 @@ class Limits(GroupLimits):
         )
 
     def check_source_splits(self, source: str, splits: int, before: int) -> None:
-        """Raise `LimitReached` if a source with `splits` splits exceeds the limit. A source that
-        already had as many (`before`) is accepted, so that it keeps its splits after the limit is
-        lowered.
+        """Raise `LimitReached` if a source with `splits` splits exceeds the limit. After the limit
+        is lowered, a source may keep the number of splits that it had (`before`).
         """
         if splits > max(self.splits, before):
             remedy = "divide its topics among sources, or raise --max-partitions"

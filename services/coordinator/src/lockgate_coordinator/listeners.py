@@ -33,8 +33,8 @@ class TurnListener:
     def splits_changed(
         self, group: str, source: str, before: Enumerator | None, after: Enumerator
     ) -> Steps[None] | None:
-        """Handle a change of a source's split enumerator by this process. `before` is None for a
-        new enumerator.
+        """Handle a change of a source's enumerator by this process. `before` is None for a new
+        one.
         """
         return None
 

@@ -125,9 +125,7 @@ def collect_garbage_seldom() -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError` if it cannot
-    listen.
-    """
+    """Return a listening TCP socket. Port 0 takes a free port. Raises `ListenError` if it fails."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, proto=socket.IPPROTO_TCP, flags=socket.AI_PASSIVE

@@ -27,7 +27,7 @@ class TurnedAway:
 
     def note(self, *what: str) -> None:
         """Log a rejected client, or count it if one was logged in the last `SUMMED_UP_S` seconds.
-        `what` are the arguments of the log line.
+        `what` is formatted into the line.
         """
         if self._counting:
             self._number, self._last = self._number + 1, what[0]

@@ -33,9 +33,8 @@ _PRIVATE = (".localhost", ".local", ".internal", ".svc")
 class Browsers:
     """ASGI middleware that refuses requests that a web page may have sent.
 
-    Host names that a page could own are refused, except those in `hosts`. `ANY_HOST` in `hosts`
-    allows every name. `answer` returns the response to a refused request, given its path and the
-    refusal.
+    `hosts` are host names that are allowed besides private ones; `ANY_HOST` allows every name.
+    `answer` returns the response to a refused request, given its path and the refusal.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str], answer: Callable[[str, Exception], ASGIApp]) -> None:

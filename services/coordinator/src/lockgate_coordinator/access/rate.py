@@ -1,7 +1,6 @@
-"""The limit on each token's requests per second, a token bucket for each access token.
+"""The limit on each token's requests per second, enforced by a token bucket.
 
-A full bucket holds the requests of two seconds, so a burst may have twice as many requests as the
-limit per second.
+A full bucket holds the requests of two seconds, so that a burst may have twice as many.
 """
 
 import math

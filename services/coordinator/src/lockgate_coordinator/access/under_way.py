@@ -33,9 +33,12 @@ _WAITING = ("/alignment", "/events")
 class UnderWay:
     """The limits on each token's requests in progress.
 
-    A token may have `most_waiting` streams and long polls at a time. They end when `keyring` no
-    longer contains the token. `answer` returns the response to a refused request, given its path
-    and the error.
+    Args:
+        app: The application for accepted requests.
+        keyring: The valid tokens. Streams and long polls of other tokens are ended.
+        most_waiting: The maximum number of streams and long polls of a token.
+        answer: A function that returns the response to a refused request, given its path and the
+            error.
     """
 
     def __init__(

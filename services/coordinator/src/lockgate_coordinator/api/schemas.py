@@ -121,8 +121,8 @@ def one_of(kind: Any, **more: Any) -> Json:
 
 
 def _with_iso(*names: str) -> Json:
-    """Return the schemas of times in ms and, with `_iso` appended to their names, of the same times
-    as ISO strings.
+    """Return the schemas of times in ms, and of the same times as ISO strings, named with
+    `_iso`.
     """
     return {key: schema for name in names for key, schema in ((name, TIME), (f"{name}_iso", TEXT))}
 

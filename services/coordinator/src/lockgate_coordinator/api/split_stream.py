@@ -1,7 +1,6 @@
 """The frames of a reader's event stream.
 
-Each event carries one complete value, such as all of the reader's splits. It is sent when that
-value changes.
+Each event carries one complete value, such as all of the reader's splits, when it has changed.
 """
 
 import json
@@ -40,9 +39,7 @@ async def frames(found: AsyncGenerator[News, None], reader: ReaderId, in_turn: I
 
 
 class Levels:
-    """The values that a stream has last sent to its reader. A value is sent only if it has
-    changed.
-    """
+    """The values that a stream has last sent to its reader. Only changed values are sent."""
 
     def __init__(self, reader: ReaderId) -> None:
         self._reader = reader

@@ -29,8 +29,7 @@ HEADERS = [
 class EventStream(Response):
     """A response that sends `frames`. It ends after the last frame, or when the client leaves.
 
-    Starlette's own streaming response takes more memory, and ends late if the client leaves while
-    many events arrive.
+    Starlette's streaming response takes more memory, and ends late if a client leaves among events.
     """
 
     def __init__(self, frames: AsyncGenerator[bytes, None]) -> None:

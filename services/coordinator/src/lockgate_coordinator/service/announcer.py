@@ -97,9 +97,7 @@ class _Watch:
 
 
 class Announcer(TurnListener):
-    """A listener that wakes the watchers of a group when the group changes. It accepts at most
-    `limit` watchers.
-    """
+    """A listener that wakes the watchers of a group when it changes. At most `limit` may wait."""
 
     def __init__(self, store: Store, queue: CommitQueue, *, limit: int) -> None:
         self.watchers = 0
@@ -236,8 +234,8 @@ class Announcer(TurnListener):
             del self._watches[name]
 
     async def _keep_looking(self, name: str, watch: _Watch) -> None:
-        """Check the group whenever a check is due, and send heartbeats. Return once it no longer
-        exists.
+        """Check the group whenever a check is due, and send heartbeats. Return once it is
+        deleted.
         """
         loop = asyncio.get_running_loop()
         beat_at = loop.time() + HEARTBEAT_S

@@ -131,9 +131,7 @@ class Enumerators:
         return answer, _news(group, source, arriving(before, after, reader))
 
     async def replaced(self, group: Group, source: str) -> list[ReaderKey]:
-        """Return the lost readers of the source that block the group although other readers hold
-        their splits.
-        """
+        """Return the lost readers that block the group although other readers hold their splits."""
         lost = lost_readers(group, source)
         enumerator = (await self.loaded(group.name)).sources.get(source) if lost else None
         return [] if enumerator is None else replaced(enumerator, lost)

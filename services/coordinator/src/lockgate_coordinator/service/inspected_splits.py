@@ -51,9 +51,7 @@ def inspected_splits(
 
 
 def counts(enumerator: Enumerator, now_ms: int) -> dict[str, int]:
-    """Return the number of splits in each state. This takes O(readers) time if no split is
-    missing.
-    """
+    """Return the number of splits in each state, in O(readers) time if no split is missing."""
     living = [each for each in enumerator.readers.values() if not is_over(each, Now(now_ms))]
     revoking, held = sum(len(each.revoked) for each in living), sum(len(each.held) for each in living)
     inside = sum(len(enumerator.missing.intersection(each.held)) for each in living if enumerator.missing)

@@ -34,10 +34,10 @@ UNREADY_S = 10.0
 
 
 class Persistence:
-    """The last failed commit of this process.
+    """The last failed commit of this process. All methods must be called in the event loop.
 
-    All methods must be called in the event loop. `gave_up_at` is the loop's time at which the
-    commit failed. It is None if no commit has failed, or if one has succeeded since.
+    `gave_up_at` is the loop's time at which the commit failed. It is None if no commit has failed,
+    or if one has succeeded since.
     """
 
     def __init__(self) -> None:

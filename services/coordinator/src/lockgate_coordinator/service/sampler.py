@@ -69,9 +69,7 @@ class Sampler(TurnListener):
 
 
 async def sample(turn: Turn) -> Json:
-    """Return a sample of the group as it is after `turn`, as JSON. Other requests are served while
-    the readers are counted.
-    """
+    """Return a sample of the group after `turn`. Other requests are served during the count."""
     group, event = turn.group, to_json(turn.event)
     sources: dict[str, Json] = {}
     for source, keys in groupby(sorted(group.readers), key=lambda key: key[0]):

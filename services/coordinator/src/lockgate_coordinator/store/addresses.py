@@ -53,8 +53,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """A parsed address. `tls` holds redis-py's TLS options, or is None without TLS. Only the form
-    SENTINEL uses `service`, the name of the master, and `sentinel`, the Sentinels' credentials.
+    """A parsed address.
+
+    Attributes:
+        service: The name of the master, for the form SENTINEL only.
+        sentinel: The credentials of the Sentinels, for the form SENTINEL only.
+        tls: redis-py's TLS options, or None without TLS.
     """
 
     form: Form
@@ -122,8 +126,8 @@ def _options(query: str) -> dict[str, str]:
 
 
 def _unknown(option: str, query: str) -> InvalidStoreAddress:
-    """Return the error for an unknown option. The error names the option, unless the name may be
-    part of a password that contains a `?`.
+    """Return the error for an unknown option. The option is named, unless it may be part of a
+    password that contains a `?`.
     """
     return _wrong(
         "options",
@@ -181,8 +185,8 @@ def _server(text: str, default_port: int) -> tuple[str, int]:
 
 
 def _wrong(part: str, expected: str) -> InvalidStoreAddress:
-    """Return the error for an invalid `part`. `expected` says what the part must be. The text does
-    not quote the address.
+    """Return the error for an invalid `part`, without quoting the address. `expected` says what the
+    part must be.
     """
     return InvalidStoreAddress(
         f"the store's address: {part} {expected}. Special characters in a user or a password are percent-encoded"

@@ -143,9 +143,12 @@ class LoadedSplits(State[Mapping[str, Enumerator]]):
 
 @dataclass(frozen=True, slots=True)
 class JournalSpan:
-    """A range of journal entries, with ids above `after` and below `before`. An empty string sets
-    no bound. An id has the form MS-NUMBER, in which MS is the store's time when the entry was
-    added. `newest_first` sets the order in which entries are read.
+    """A range of journal entries, whose ids have the form MS-NUMBER.
+
+    Attributes:
+        after: A lower bound of ids, which is not in the range, or an empty string.
+        before: An upper bound of ids, which is not in the range, or an empty string.
+        newest_first: Whether entries are read from the newest to the oldest.
     """
 
     after: str = ""
@@ -183,7 +186,7 @@ class Store(Protocol):
         ...
 
     async def load_splits(self, name: str) -> LoadedSplits:
-        """Return the state of the group's enumerators. The state has none if the group does not
+        """Return the state of the group's enumerators, which is empty if the group does not
         exist.
         """
         ...

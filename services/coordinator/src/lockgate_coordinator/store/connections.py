@@ -201,9 +201,7 @@ def _clients(address: RedisAddress) -> tuple[Any, list[Any]]:
 
 
 def _distrusted(error: Exception) -> str | None:
-    """Return text with the reason and a remedy if a certificate has caused the error, otherwise
-    None.
-    """
+    """Return a reason and a remedy if a certificate has caused the error, otherwise None."""
     text = str(error)
     found = _REASON_OF_TLS.search(text)
     if found is not None and found[1] == "CERTIFICATE_VERIFY_FAILED":
@@ -217,9 +215,7 @@ def _distrusted(error: Exception) -> str | None:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the text of a redis-py error, and a remedy if there is one. The text contains no
-    connection settings.
-    """
+    """Return the text of a redis-py error without connection settings, with a remedy if any."""
     cause = error.__cause__
     if isinstance(error, RedisClusterException) and isinstance(cause, NotConnected | NoPermissionError):
         return _describe_error(cause)

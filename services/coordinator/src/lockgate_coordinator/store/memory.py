@@ -22,8 +22,8 @@ from lockgate_coordinator.store.base import (
 
 
 def steady_clock() -> Callable[[], int]:
-    """Return a function that returns the time in ms since the Unix epoch. Changes of the machine's
-    clock do not affect this time.
+    """Return a function that returns the time in ms since the Unix epoch, but follows the monotonic
+    clock.
     """
     began_ns = time.time_ns() - time.monotonic_ns()
     return lambda: (began_ns + time.monotonic_ns()) // 1_000_000

@@ -140,8 +140,8 @@ class CachedState(Generic[V]):
 
 
 class States(Generic[V, S]):
-    """The states of one kind of values in a Redis, with a cache. `process` identifies this process
-    in the names of its series.
+    """The states of one kind of values in a Redis, with a cache. `process` is a part of the names
+    of this process's series.
     """
 
     def __init__(

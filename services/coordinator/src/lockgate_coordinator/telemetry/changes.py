@@ -131,8 +131,8 @@ def changes(
 
 
 def _is_ordinary(old: Reader, new: Reader) -> bool:
-    """Return whether the reader has only reported a watermark. Its wait at the read limit may also
-    begin, go on or end.
+    """Return whether the reader has only reported a watermark. Its wait may begin, continue or
+    end.
     """
     was, now = old.reported, new.reported
     return (

@@ -101,8 +101,8 @@ class TurnHistory(TurnListener):
 def _accepted(command: Command, outcome: Outcome, turn: Turn) -> Iterator[dict[str, Any]]:
     """Yield the entries of a command in the line of its turn.
 
-    `Reports` has one for each accepted report, and a command that removes readers has one for each
-    of them. `Progress`, `Renew` and `Register` have one. Refused commands and all others have none.
+    `Reports` has one for each accepted report, and commands that remove readers have one for each
+    reader. `Progress`, `Renew` and `Register` have one. Refused commands and all others have none.
     """
     if isinstance(outcome, Exception):
         return

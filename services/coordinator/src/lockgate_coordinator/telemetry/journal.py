@@ -61,9 +61,7 @@ class Journal(TurnListener):
         self._totals = totals
 
     def turned(self, turn: Turn) -> Steps[None] | None:
-        """Return the steps that record the changes of the turn, or None if there is nothing to
-        record.
-        """
+        """Return the steps that record the turn's changes, or None if nothing is to be recorded."""
         if turn.after is turn.before:
             return None
         readers = moved(turn.before, turn.group)
@@ -112,9 +110,7 @@ class Journal(TurnListener):
 
 
 def _operator(change: Change, commands: Sequence[Command]) -> str | None:
-    """Return the name of the operator whose command has caused the change, or None if there is
-    none.
-    """
+    """Return the name of the operator whose command has caused the change, if there is one."""
     if change.kind not in ACTS:
         return None
     for command in reversed(commands):

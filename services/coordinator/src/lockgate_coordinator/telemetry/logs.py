@@ -62,9 +62,7 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line. JSON escapes control characters and all characters that are not ASCII,
-        so no character of a field can end the line.
-        """
+        """Return the line. JSON escapes control characters, so that no field can end the line."""
         line: dict[str, object] = {
             "time": _time(record),
             "level": record.levelname.lower(),

@@ -49,8 +49,8 @@ class Metrics:
         self.scraping = Lock()
 
     def exposition(self, accept: str, scrape: Scrape) -> tuple[bytes, str]:
-        """Return the metrics as text in a format that the header `accept` allows, and the content
-        type of this format. This is slow, so call it on a thread.
+        """Return the metrics as text in a format that the header `accept` allows, and its content
+        type. This is slow, so call it on a thread.
         """
         encode, content_type = choose_encoder(accept)
         return encode(SimpleNamespace(collect=partial(self._families, scrape))), content_type

@@ -51,9 +51,7 @@ class RequestFigures:
 
 
 class MeasuredRequests:
-    """ASGI middleware that measures requests. It must run before any middleware that may refuse
-    one.
-    """
+    """ASGI middleware that measures requests. It must run before middleware that may refuse one."""
 
     def __init__(self, app: ASGIApp, figures: RequestFigures) -> None:
         self._app = app

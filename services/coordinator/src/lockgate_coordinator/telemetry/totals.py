@@ -63,9 +63,7 @@ class Totals:
             del self.by_source[key]
 
     def beside(self, sources: Iterable[tuple[str, str]]) -> dict[tuple[str, str], SourceTotals]:
-        """Return all totals, and totals of zero for each of `sources` without any, up to
-        `MOST_SOURCES`.
-        """
+        """Return all totals, and zero totals for `sources` without any, up to `MOST_SOURCES`."""
         room = MOST_SOURCES - len(self.by_source)
         without = (key for key in sources if key not in self.by_source)
         return self.by_source | {key: SourceTotals() for key in islice(without, max(0, room))}

@@ -58,9 +58,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """Return `app` in ASGI middleware that makes a span for each request, except for
-    `_NOT_TRACED`.
-    """
+    """Return `app` in ASGI middleware that makes a span for each request not in `_NOT_TRACED`."""
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
     from opentelemetry.metrics import NoOpMeterProvider
 
@@ -78,7 +76,7 @@ def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
 
 def details(scope: Scope) -> tuple[str, dict[str, str]]:
     """Return the name and the attributes of a request's span. The name is the route, or the method
-    if the request matches no route.
+    if no route matches.
     """
     method, path = scope.get("method", ""), scope.get("path", "")
     route = route_of(method, path)
