@@ -1,9 +1,9 @@
-"""Clocks and timers that are passed as arguments, since nothing in this package reads a wall clock.
+"""The clocks and timers that this package takes as arguments, since it never reads a wall clock.
 
-A `RelativeClock` counts nanoseconds since an arbitrary start. `ProcessingTime` also has the time in
-milliseconds, and timers. A `PausableClock` leaves out the time in which its owner could make no
-progress (Flink's `PausableRelativeClock`), so a split that alignment pauses, or a source under back
-pressure, does not become idle.
+* A `RelativeClock` counts nanoseconds from an arbitrary start.
+* `ProcessingTime` also has the time in milliseconds, and timers.
+* A `PausableClock` (Flink's `PausableRelativeClock`) leaves out the time for which it was paused.
+  So a split that alignment pauses, or a source under back pressure, does not become idle.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Timer(Protocol):
     """A timer that was set and can be cancelled."""
 
     def cancel(self) -> None:
-        """Stop the timer, so that it does not fire again. A second call changes nothing."""
+        """Cancel the timer. Further calls have no effect."""
 
 
 class ProcessingTime(RelativeClock, Protocol):
@@ -39,15 +39,11 @@ class ProcessingTime(RelativeClock, Protocol):
         """Call `callback` once, at the processing time `at_ms`, or soon if that time has passed."""
 
     def repeat(self, period_ms: int, callback: TimerCallback) -> Timer:
-        """Call `callback` every `period_ms` until the returned timer is cancelled. The first call
-        comes after one period.
-        """
+        """Call `callback` after each `period_ms` until the returned timer is cancelled."""
 
 
 class PausableClock:
-    """A clock that follows `base`, but can be paused. After two pauses, only the second resume
-    starts it again.
-    """
+    """A clock that follows `base` and can be paused. Each `pause` needs its own `resume`."""
 
     __slots__ = ("_base", "_paused_at", "_pauses", "_stood_still")
 

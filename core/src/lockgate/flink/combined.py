@@ -1,11 +1,12 @@
-"""The watermarks and the idleness of several parts, such as splits or inputs, combined into one
-watermark and one status (Flink's `CombinedWatermarkStatus` and `IndexedCombinedWatermarkStatus`).
+"""The combined watermark and idleness of several parts, such as splits or inputs (Flink's
+`CombinedWatermarkStatus` and `IndexedCombinedWatermarkStatus`).
 
-The combined watermark is the minimum over the active parts. When all parts are idle, the combined
-status is idle, and the combined watermark is the maximum over all parts, since there is no part to
-wait for. The combined watermark only rises. Without parts, an update changes neither the watermark
-nor the idleness. A part that becomes active again while it is behind the others counts at once,
-unlike in `lockgate.flink.valve`, but it cannot lower the combined watermark.
+* The combined watermark is the minimum over the active parts, and only rises.
+* When all parts are idle, so is the combined status. The combined watermark is then the maximum
+  over all parts, since there is no part to wait for.
+* Without parts, an update changes neither the watermark nor the idleness.
+* A part that becomes active again while it is behind the others counts at once, unlike in
+  `lockgate.flink.valve`. It cannot lower the combined watermark.
 
 With n parts, a change costs O(log n). Only the removal of the highest part scans all others.
 """
@@ -55,9 +56,7 @@ class CombinedWatermarkStatus:
         self.idle = False
 
     def add(self) -> PartialWatermark:
-        """Add an active part whose watermark is MIN, so that the combined watermark waits for it,
-        and return the part.
-        """
+        """Add and return an active part. Its watermark is MIN, so the combined one waits for it."""
         part = PartialWatermark(self, self._next_key)
         self._parts[self._next_key] = part
         self._active.set(self._next_key, MIN)
@@ -104,8 +103,9 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus(CombinedWatermarkStatus):
-    """The combined watermark and idleness of an operator with a fixed number of inputs, updated at
-    each change of an input. Raises `InvalidValue` if the number of inputs is negative.
+    """The combined watermark and idleness of an operator with a fixed number of inputs.
+
+    Each change of an input updates both. Raises `InvalidValue` if `inputs` is negative.
     """
 
     def __init__(self, inputs: int) -> None:

@@ -1,5 +1,5 @@
-"""The elements of a stream: records, and between them watermarks, statuses, latency markers and
-record attributes (Flink's `StreamElement`). A channel keeps their order.
+"""The elements of a stream (Flink's `StreamElement`): records, watermarks, statuses, latency
+markers and record attributes. A channel keeps their order.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NO_TIMESTAMP = MIN
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A value and its event time in milliseconds, `NO_TIMESTAMP` if it has none."""
+    """A value and its event time in milliseconds, or `NO_TIMESTAMP` if it has none."""
 
     value: object
     timestamp: int = NO_TIMESTAMP
@@ -36,8 +36,9 @@ class WatermarkStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """A marker for measuring latency. The `subtask` of the source `operator` sent it at
-    `marked_at_ms` by its own clock. Operators pass the marker on in order with the records.
+    """A marker that a source sends to measure latency. Operators keep its place among the records.
+
+    `subtask` of the source `operator` sent the marker at `marked_at_ms` by its own clock.
     """
 
     marked_at_ms: int
@@ -71,9 +72,7 @@ class WatermarkOutput(Protocol):
 
 
 class DataOutput(Protocol):
-    """The receiver of the elements that an operator, a valve or a source emits (Flink's
-    `DataOutput`).
-    """
+    """The receiver of emitted stream elements (Flink's `DataOutput`)."""
 
     def emit(self, element: StreamElement) -> None:
         """Take one element of any kind. (In Flink, each kind of element has its own method.)"""

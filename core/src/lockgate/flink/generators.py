@@ -41,10 +41,11 @@ class NoWatermarks(WatermarkGenerator):
 
 
 class BoundedOutOfOrderness(WatermarkGenerator):
-    """A generator for events that are at most `delay` out of order. Its watermark is the highest
-    event time − delay − 1, with the delay rounded down to whole milliseconds. The generator emits
-    at each interval, and emits MIN before the first event. Raises `InvalidValue` if `delay` is
-    negative or does not fit into 64 bits of milliseconds.
+    """A periodic generator for events that are at most `delay` out of order.
+
+    The watermark is the highest event time − delay − 1, with the delay rounded down to whole
+    milliseconds. Before the first event, it is MIN. Raises `InvalidValue` if `delay` is negative or
+    does not fit into 64 bits of milliseconds.
     """
 
     only_highest_counts = True
@@ -77,8 +78,8 @@ def _its_own_time(event: object, timestamp: int) -> int:
 
 
 class PunctuatedWatermarks(WatermarkGenerator):
-    """A generator that calls `watermark_of(event, timestamp)` for each event, and emits the result
-    as a watermark (ms), or nothing if it is None. By default, the watermark is the event time.
+    """A generator that emits `watermark_of(event, timestamp)` (ms) for each event, unless it is
+    None. By default, the watermark is the event time.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] = _its_own_time) -> None:

@@ -1,16 +1,15 @@
-"""A generator that marks its output idle if no events come, so that operators downstream do not
-wait for it (Flink's `WatermarksWithIdleness`). Without idleness, one empty partition stops the
+"""A generator that marks its output idle if no events come (Flink's `WatermarksWithIdleness`).
+
+Operators downstream do not wait for an idle output. Without idleness, one empty partition stops the
 event time of a whole job. The rules:
 
-1. Only the periodic probes (calls of `on_periodic_emit`) read the clock. If an event has come since
-   the last probe, the probe resets the timer. The first probe without such an event, a *quiet* one,
-   starts the timer; the event itself does not. A later quiet probe marks the output idle if
-   strictly more than the timeout has passed since the timer started. So idleness takes at least
-   three probes after an event, or two if there has never been one.
-2. The output is marked idle once. From then until the next event, probes do not call the inner
-   generator.
-3. The next event ends this state. It does not mark the output active: the next watermark that rises
-   does.
+1. Only the periodic probes (calls of `on_periodic_emit`) read the clock. A probe after an event
+   resets the timer. A probe without a new event is *quiet*. The first quiet probe starts the timer.
+   A later one marks the output idle if strictly more than the timeout has passed since then. So
+   idleness takes at least three probes after an event, or two if there has never been one.
+2. The output is marked idle once. Until the next event, probes do not call the inner generator.
+3. The next event ends this state, but does not mark the output active. The next watermark that
+   rises does.
 4. The clock must not run while the split cannot be read (`clocks.PausableClock`).
 5. Flink uses 0 for "not running". So if the clock shows exactly 0 when the timer should start, the
    timer starts one probe later.
@@ -34,9 +33,8 @@ def checked_timeout(timeout: Duration) -> Duration:
 
 
 class IdlenessTimer:
-    """A timer that finds out at each probe whether there was no event for longer than `timeout`.
-    `activity` records an event, and `check_if_idle` is the probe (rule 1). Raises `InvalidValue` if
-    `timeout` is 0 or less.
+    """The timer of rule 1. `activity` records an event, and `check_if_idle` is a probe. Raises
+    `InvalidValue` if `timeout` is 0 or less.
     """
 
     __slots__ = ("_active", "_clock", "_timeout_nanos", "start_of_inactivity_nanos")
@@ -62,9 +60,8 @@ class IdlenessTimer:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """A generator that passes events on to the generator `inner`, but marks the output idle after
-    `timeout` without events. `clock` measures this time. Raises `InvalidValue` if `timeout` is 0 or
-    less.
+    """A generator that wraps `inner`, and marks the output idle after `timeout` without events.
+    `clock` measures this time. Raises `InvalidValue` if `timeout` is 0 or less.
     """
 
     def __init__(self, inner: WatermarkGenerator, timeout: Duration, clock: RelativeClock) -> None:
@@ -79,9 +76,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self.is_idle_now = False
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Mark the output idle, once, if the timeout has passed without events. If it has not
-        passed, let `inner` emit.
-        """
+        """Let `inner` emit or, once after `timeout` without events, mark the output idle."""
         if not self.timer.check_if_idle():
             self.inner.on_periodic_emit(output)
         elif not self.is_idle_now:

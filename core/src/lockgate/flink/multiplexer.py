@@ -1,21 +1,21 @@
 """The multiplexer, which combines the watermarks of many splits into one output (Flink's
-`WatermarkOutputMultiplexer`), so that a split that lags limits the source's watermark.
+`WatermarkOutputMultiplexer`). So a split that lags limits the source's watermark.
 
 A watermark of an *immediate* output (per-event emission) is combined with the others at once. That
 of a *deferred* output (periodic emission) waits for `on_periodic_emit`, so that a round over a
 thousand splits combines only once. The rules:
 
-1. `emit_watermark` makes the output active, and reports this activity to the listener every time.
-   If the output's watermark rose, the listener receives the watermark next. If the watermark is
-   also above the combined one, an immediate output then combines all outputs.
+1. `emit_watermark` makes the output active, and reports this to the listener every time. If the
+   output's watermark rose, the listener receives it next. If it is also above the combined one, an
+   immediate output then combines all outputs.
 2. `mark_idle` and `mark_active` are reported to the listener every time. An immediate output then
    always combines all outputs.
 3. Combining sends the combined watermark if it rose, then `mark_idle` if all outputs are idle.
    `mark_idle` is sent every time, because the receiver drops repetitions. `mark_active` is never
    sent, because a rising watermark means the same.
 4. `register` and `unregister` combine nothing. Without any output, the last combined state remains.
-5. After an output was unregistered, its handle still calls the listener, and may still combine the
-   remaining outputs. The watermark of the unregistered output no longer counts.
+5. The handle of an unregistered output still calls the listener, and may still combine the
+   remaining outputs. Its own watermark no longer counts.
 """
 
 from lockgate.errors import UnknownName, WrongState
@@ -62,8 +62,8 @@ class _Output:
 
 
 class WatermarkOutputMultiplexer:
-    """A multiplexer that combines its registered outputs, and writes the result to `output`. The
-    changes of the registered outputs are reported to `listener` (rules 1 and 2), if there is one.
+    """A multiplexer that combines registered outputs into `output`. Their changes are reported to
+    `listener` (rules 1 and 2), if there is one.
     """
 
     def __init__(self, output: WatermarkOutput, listener: WatermarkUpdateListener | None = None) -> None:
@@ -77,15 +77,15 @@ class WatermarkOutputMultiplexer:
         return {name: (part.watermark, part.idle) for name, part in self._outputs.items()}
 
     def register(self, name: str) -> None:
-        """Add an active output whose watermark is MIN, so that the combined watermark waits for it.
-        Raises `WrongState` if the name is taken.
+        """Add an active output, whose watermark is MIN. The combined watermark waits for it. Raises
+        `WrongState` if the name is taken.
         """
         if name in self._outputs:
             raise WrongState(f"output {name!r} is registered already: unregister it first")
         self._outputs[name] = self.combined.add()
 
     def unregister(self, name: str) -> bool:
-        """Remove an output. Returns False if there is none with this name."""
+        """Remove an output. Return whether there was one with this name."""
         part = self._outputs.pop(name, None)
         if part is None:
             return False

@@ -1,5 +1,5 @@
-"""The event-time logic of a source, which assigns timestamps to its records and generates
-watermarks from them (Flink's `TimestampsAndWatermarks`).
+"""The event-time logic of a source: timestamps for its records, and watermarks generated from them
+(Flink's `TimestampsAndWatermarks`).
 
 A source writes to one *main* output, or to one output per *split*. Each output has its own
 generator and its own clock. A multiplexer combines the split outputs. The result and the main
@@ -13,8 +13,8 @@ output then pass through a final filter, which lets only rising watermarks throu
    A watermark that reaches a half ends its idleness, even if the final filter drops the watermark.
 4. A rising watermark makes the stream active again, and so does `mark_active` on the main output.
    The stream stays idle if a split is marked active, or emits a watermark that does not rise.
-5. A periodic emission first lets the generators of all splits emit, then combines the splits'
-   watermarks once, and finally lets the generator of the main output emit.
+5. A periodic emission has three steps: the generators of all splits emit, the splits' watermarks
+   are combined once, and the generator of the main output emits.
 6. The clock of a split is paused while the split is paused. All clocks are paused under back
    pressure.
 """
@@ -81,8 +81,9 @@ class _MainOutput(GeneratingOutput):
 
 class TimestampsAndWatermarks:
     """The event-time logic of one streaming source (Flink's `ProgressiveTimestampsAndWatermarks`).
-    Watermarks are emitted every `interval_ms`, or only for single events if the interval is 0.
-    Raises `InvalidValue` if the interval is negative.
+
+    Watermarks are emitted periodically, every `interval_ms`, unless the interval is 0. Generators
+    may also emit for each event. Raises `InvalidValue` if the interval is negative.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:
@@ -98,8 +99,8 @@ class TimestampsAndWatermarks:
         self._back_pressured = False
 
     def create_main_output(self, output: DataOutput, listener: WatermarkUpdateListener) -> ReaderOutput:
-        """Return the main output, to which the reader writes. It emits the stream to `output`, and
-        reports watermarks and idleness to `listener`. A second call raises `WrongState`.
+        """Create and return the main output, to which the reader writes. It emits the stream to
+        `output`, and reports to `listener`. A second call raises `WrongState`.
         """
         if self._main is not None:
             raise WrongState("there is a main output already: an event-time logic has one")
@@ -127,9 +128,10 @@ class TimestampsAndWatermarks:
             self._main.emit_periodic()
 
     def pause_or_resume_splits(self, pause: Iterable[str], resume: Iterable[str]) -> None:
-        """Pause the clocks of the splits `pause`, and resume those of the splits `resume` (rule 6).
+        """Pause and resume the clocks of these splits (rule 6).
+
         Raises `UnknownName` if a split has no output, and `WrongState` if a clock to resume is not
-        paused. In both cases no clock is changed.
+        paused. No clock is changed in either case.
         """
         pausing = [self._split_clock(split_id) for split_id in pause]
         resuming = [self._split_clock(split_id) for split_id in resume]

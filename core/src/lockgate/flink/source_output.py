@@ -14,13 +14,13 @@ class WatermarkUpdateListener(Protocol):
     """A listener for the watermarks and the idleness of a source and of its splits."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """Handle a rise of the source's watermark (ms), before the stream receives it."""
+        """Handle a rise in the source's watermark (ms), before the stream receives it."""
 
     def update_idle(self, idle: bool) -> None:
-        """Handle a source that has become idle or active. The stream has received the status."""
+        """Handle a source that became idle or active, after the stream has received the status."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """Handle a rise of the split's own watermark (ms)."""
+        """Handle a rise in the split's own watermark (ms)."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
         """Handle a split that was marked idle or active, whether or not this is a change."""
@@ -33,7 +33,7 @@ class SourceOutput(Protocol):
     """The receiver of a reader's records (Flink's `SourceOutput`)."""
 
     def collect(self, value: object, timestamp: int = NO_TIMESTAMP) -> None:
-        """Take a record and the timestamp (ms) that it came with, such as the one in Kafka."""
+        """Take a record and the timestamp (ms) that it came with, such as Kafka's."""
 
     def emit_watermark(self, timestamp: int) -> None:
         """Take a watermark (ms) that the reader itself emits."""
@@ -49,15 +49,15 @@ class ReaderOutput(SourceOutput, Protocol):
     """The main output, which also creates an output for each split (Flink's `ReaderOutput`)."""
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
-        """Return the split's output. Two calls for one split return the same output."""
+        """Return the split's output. Further calls return the same one."""
 
     def release_output_for_split(self, split_id: str) -> None:
         """Release the output of a finished split."""
 
 
 class RisingWatermarks:
-    """The last filter, which passes only rising watermarks and changed statuses on to the stream
-    and to the `listener` (Flink's `WatermarkToDataOutput`).
+    """The final filter, which passes only rising watermarks and changed statuses on to the stream
+    and to `listener` (Flink's `WatermarkToDataOutput`).
     """
 
     def __init__(self, output: DataOutput, listener: WatermarkUpdateListener | None = None) -> None:
@@ -67,8 +67,8 @@ class RisingWatermarks:
         self._idle = False
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Pass a watermark (ms) on if it is above the highest one so far: first to the listener,
-        then to the stream. If the stream is idle, it becomes active in between.
+        """Pass a rising watermark (ms) on, first to the listener, then to the stream. An idle
+        stream becomes active in between. A watermark that does not rise is dropped.
         """
         if timestamp <= self._highest:
             return
@@ -95,7 +95,7 @@ class RisingWatermarks:
 
 class IdleWhenBothAre:
     """One half of a source's stream: the main output, or all splits together. The stream is idle
-    while both this half and the `other` half are idle (Flink's `IdlenessManager`).
+    while both halves are idle (Flink's `IdlenessManager`).
     """
 
     def __init__(self, underlying: WatermarkOutput) -> None:
@@ -128,8 +128,8 @@ class IdleWhenBothAre:
 
 class GeneratingOutput:
     """An output that passes records on to `records`, and generates watermarks from them (Flink's
-    `SourceOutputWithWatermarks`). Watermarks that single events cause go to `on_event`, and
-    periodic ones to `periodic`.
+    `SourceOutputWithWatermarks`). Per-event watermarks go to `on_event`, periodic ones to
+    `periodic`.
     """
 
     def __init__(

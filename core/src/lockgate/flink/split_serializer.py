@@ -35,9 +35,7 @@ def encode_modified_utf8(text: str) -> bytes:
 
 
 def decode_modified_utf8(data: bytes, field: str) -> str:
-    """Return the text that `data` encodes in modified UTF-8. Raises `UnreadableBytes`, which names
-    `field`, if Java's `readUTF` would fail.
-    """
+    """Decode modified UTF-8. Raises `UnreadableBytes` for `field` when Java's `readUTF` fails."""
     if data.isascii() and 0 not in data:  # the usual case, and a hundred times faster
         return data.decode("ascii")
     units = bytearray()
@@ -60,9 +58,7 @@ class KafkaPartitionSplitSerializer:
     version = 0
 
     def serialize(self, split: KafkaPartitionSplit) -> bytes:
-        """Return the split's bytes. Raises `InvalidValue` if the topic is None or too long, or if a
-        number is too large.
-        """
+        """Return the split's bytes. Raises `InvalidValue` if the topic or a number does not fit."""
         if split.topic is None:  # `as_flink` lets it pass, as Flink's constructor does
             raise InvalidValue("topic", "must not be null to be written")
         topic = encode_modified_utf8(split.topic)
@@ -77,8 +73,8 @@ class KafkaPartitionSplitSerializer:
         return _LENGTH.pack(len(topic)) + topic + numbers
 
     def deserialize(self, version: int, data: bytes) -> KafkaPartitionSplit:
-        """Return the split that these bytes encode; `version` is ignored. Raises `UnreadableBytes`
-        if they encode none, and `InvalidValue` for an invalid offset.
+        """Return the split in `data`; `version` is ignored. Raises `UnreadableBytes` if there is
+        none, and `InvalidValue` for an invalid offset.
         """
         length = _LENGTH.unpack_from(self._part(data, 0, _LENGTH.size, "length of the topic"))[0]
         topic = self._part(data, _LENGTH.size, length, "topic")

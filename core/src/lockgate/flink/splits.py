@@ -47,8 +47,8 @@ class KafkaPartitionSplit:
     def as_flink(
         cls, topic: str | None, partition: int, starting_offset: int, raw_stopping_offset: int = NO_STOPPING_OFFSET
     ) -> "KafkaPartitionSplit":
-        """Return a split after checking only its offsets, not its topic and partition, as Flink
-        does. Raises `InvalidValue` if an offset is invalid.
+        """Return a split whose topic and partition are not checked, as in Flink. Raises
+        `InvalidValue` if an offset is invalid.
         """
         split = object.__new__(cls)
         for name, value in zip(
@@ -65,7 +65,7 @@ class KafkaPartitionSplit:
 
     @property
     def stopping_offset(self) -> int | None:
-        """The first offset that is not read, LATEST or COMMITTED, or None to read for ever."""
+        """The first offset that is not read, LATEST, COMMITTED, or None to read for ever."""
         return None if self.raw_stopping_offset == NO_STOPPING_OFFSET else self.raw_stopping_offset
 
     @property
@@ -91,9 +91,7 @@ class KafkaPartitionSplit:
 
 
 class KafkaPartitionSplitState:
-    """A split that is being read, and its next offset, `current_offset`. Only `to_split` checks
-    whether that offset is valid.
-    """
+    """A split being read. `current_offset` is its next offset, which only `to_split` checks."""
 
     __slots__ = ("current_offset", "split")
 
@@ -102,9 +100,7 @@ class KafkaPartitionSplitState:
         self.current_offset = split.starting_offset
 
     def to_split(self) -> KafkaPartitionSplit:
-        """Return the split with the current offset as its starting offset. Raises `InvalidValue` if
-        that offset is invalid.
-        """
+        """Return the split from the current offset on. Raises `InvalidValue` if that is invalid."""
         split = self.split
         return KafkaPartitionSplit.as_flink(
             split.topic, split.partition, self.current_offset, split.raw_stopping_offset

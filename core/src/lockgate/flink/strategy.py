@@ -1,6 +1,6 @@
-"""A watermark strategy, which has a source's watermark generator, timestamp assigner, idle timeout
-and alignment (Flink's `WatermarkStrategy`). From the strategy, the source creates one generator for
-each split, each with its own clock.
+"""A watermark strategy: the generator, timestamp assigner, idle timeout and alignment of a source
+(Flink's `WatermarkStrategy`). The source creates one generator for each split, each with its own
+clock.
 
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of(seconds=5))
     strategy = strategy.with_idleness(Duration.of(seconds=60))
@@ -27,18 +27,16 @@ TimestampAssigner = Callable[[object, int], int]
 
 
 def record_timestamp(value: object, timestamp: int) -> int:
-    """Return the timestamp (ms) that the record came with, such as Kafka's. This function is the
-    default timestamp assigner.
-    """
+    """Return the record's own timestamp (ms), such as Kafka's. This is the default assigner."""
     return timestamp
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentParameters:
-    """The alignment of a source. It may be `max_drift_ms` ahead of the slowest source of `group`,
-    and reports its watermark every `update_interval_ms`. If `max_drift_ms` is MAX, the source is
-    not aligned. Raises `InvalidValue` for a drift that is negative or above MAX, and for an
-    interval of 0 or less.
+    """The alignment of a source: its maximum drift ahead of the slowest source of `group`.
+
+    The source reports its watermark every `update_interval_ms`. It is not aligned if `max_drift_ms`
+    is MAX. Raises `InvalidValue` for a drift below 0 or above MAX, or an interval of 0 or less.
     """
 
     group: str | None
@@ -103,29 +101,27 @@ class WatermarkStrategy:
         return cls.for_generator(lambda: PunctuatedWatermarks(watermark_of))
 
     def with_timestamp_assigner(self, assign_timestamp: TimestampAssigner) -> "WatermarkStrategy":
-        """Return a copy that takes event times from `assign_timestamp`.
+        """Return a copy that takes event times (ms) from `assign_timestamp(value, timestamp)`.
 
-        `assign_timestamp(value, timestamp)` returns the event time in ms. `timestamp` (ms) is the
-        one that the record came with.
+        `timestamp` (ms) is the one that the record came with.
         """
         return replace(self, assign_timestamp=assign_timestamp)
 
     def with_idleness(self, timeout: Duration) -> "WatermarkStrategy":
-        """Return a copy that marks a split idle once it has had no event for longer than `timeout`.
-        The watermark of the source then no longer waits for this split.
+        """Return a copy that marks a split idle after more than `timeout` without events.
 
-        Raises `InvalidValue` if `timeout` is 0 or less.
+        The source's watermark does not wait for an idle split. Raises `InvalidValue` if `timeout`
+        is 0 or less.
         """
         return replace(self, idle_timeout=checked_timeout(timeout))
 
     def with_watermark_alignment(
         self, group: str, max_drift: Duration, update_interval_ms: int = 1_000
     ) -> "WatermarkStrategy":
-        """Return a copy that makes a source wait while it is more than `max_drift` ahead of the
-        slowest source of `group`.
+        """Return a copy that keeps a source within `max_drift` of the slowest source of `group`.
 
         The source reports its watermark every `update_interval_ms`. Raises `InvalidValue` if
-        `max_drift` is negative or too large, or if the update interval is 0 or less.
+        `max_drift` is negative or too large, or if the interval is 0 or less.
         """
         parameters = AlignmentParameters(group, max_drift.to_millis("max_drift"), update_interval_ms)
         return replace(self, alignment=parameters)

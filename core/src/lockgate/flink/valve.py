@@ -1,21 +1,20 @@
 """The valve, which combines many input channels into one watermark and one status (Flink's
 `StatusWatermarkValve`).
 
-An operator behind a shuffle has one channel from each sender. The operator's event time must not
-pass that of the slowest channel, so it is the *minimum* over the channels. But the operator must
-not wait for an idle channel. If a channel becomes active again while it is behind the others, it
-must neither block the operator nor lower the operator's event time. The rules, as in Flink 2.3:
+An operator behind a shuffle has one channel from each sender. Its event time must not pass that of
+the slowest channel, so it is the *minimum* over the channels. An idle channel must not hold it
+back. A channel that becomes active again while it is behind the others must neither block the
+operator nor lower its event time. The rules, as in Flink 2.3:
 
 1. A watermark counts if the valve and the channel are active, and if it is above all earlier
    watermarks of the channel. Any other watermark is dropped.
-2. A channel is *aligned*, i.e. takes part in the minimum, with two exceptions. An idle channel is
-   not aligned. A channel that was idle is not aligned until it has reached the watermark that the
-   valve sent last (equal is enough).
+2. Only *aligned* channels take part in the minimum. An idle channel is not aligned. A channel that
+   was idle is aligned again once it has reached the watermark that the valve sent last (equal is
+   enough).
 3. The valve sends the minimum over its aligned channels when that is above the watermark that it
    sent last. Without an aligned channel it sends nothing.
-4. If a channel becomes idle while others are active, the minimum is taken again only if this
-   channel's watermark is exactly the one that was sent last, since only then may it have held back
-   the others.
+4. If a channel becomes idle while others are active, the minimum is taken again only if its
+   watermark is exactly the one that was sent last. Only then may it have held back the others.
 5. When the last active channel becomes idle and its watermark is the one that was sent last, the
    maximum over all channels is sent, since there is no channel to wait for. Then, in any case, IDLE
    is sent.
@@ -32,8 +31,8 @@ from lockgate.watermark import MIN
 
 
 class StatusWatermarkValve:
-    """A valve that combines input channels, whose number is `channels`, into `output`. Raises
-    `InvalidValue` if the number is negative.
+    """A valve that combines a number of input `channels` into `output`. Raises `InvalidValue` if
+    that number is negative.
     """
 
     def __init__(self, channels: int, output: DataOutput) -> None:

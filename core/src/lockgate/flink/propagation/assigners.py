@@ -15,9 +15,10 @@ from lockgate.watermark import MAX
 
 
 class TimestampsAndWatermarksOperator(Operator):
-    """An operator that assigns event times and watermarks by a `strategy`. Watermarks are emitted
-    every `interval_ms`, or only for single events if the interval is 0. Raises `InvalidValue` if
-    the interval is negative.
+    """An operator that assigns event times and watermarks by a `strategy`.
+
+    Watermarks are emitted periodically, every `interval_ms`, unless the interval is 0. Generators
+    may also emit for each event. Raises `InvalidValue` if the interval is negative.
     """
 
     def __init__(self, strategy: WatermarkStrategy, time: ProcessingTime, interval_ms: int = 200) -> None:

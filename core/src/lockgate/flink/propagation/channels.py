@@ -1,9 +1,12 @@
 """Channels between operators, and an operator's output over them (Flink's `RecordWriterOutput`).
 
-A channel keeps its elements in order. A record goes to the channels that the output's partitioner
-returns. A watermark, a status or record attributes go to *every* channel. Each latency marker goes
-to one channel, in turn. A status is sent only when it changes, and an idle output sends no
-watermark.
+A channel keeps its elements in order. Which channels an element goes to depends on its kind:
+
+* A record goes to the channels that the output's partitioner returns.
+* A watermark, a status or record attributes go to *every* channel.
+* Each latency marker goes to one channel, in turn.
+
+A status is sent only when it changes, and an idle output sends no watermark.
 """
 
 from collections import deque
@@ -35,9 +38,7 @@ def by(key: Callable[[object], int]) -> Partitioner:
 
 
 class ChannelOutput:
-    """The connection of an operator's output to one channel for each receiver. `partition` chooses
-    the channels of a record.
-    """
+    """An operator's output to one channel per receiver. `partition` chooses a record's channels."""
 
     def __init__(self, channels: Sequence[Channel], partition: Partitioner) -> None:
         self._channels = channels

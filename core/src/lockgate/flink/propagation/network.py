@@ -2,9 +2,10 @@
 
 Each task runs one operator. Channels connect tasks, one from each sender to each receiver. Each
 input of a task has a valve, which combines the watermarks and statuses of its channels. All other
-elements go directly from the channel to the operator. The order within a channel is always kept.
-The `choose` argument of `run` picks the channel to process next, by default each in turn. Event
-time must not depend on the choice.
+elements go directly from the channel to the operator.
+
+The order within a channel is always kept. The `choose` argument of `run` picks the channel to
+process next, by default each in turn. Event time must not depend on the choice.
 
     network = Network()
     left, right = network.source("left"), network.source("right")
@@ -49,9 +50,7 @@ class Task:
         operator.setup(self.output)
 
     def open(self) -> None:
-        """Create a valve for each input, over all channels that have been connected to it, and open
-        the operator.
-        """
+        """Open the operator, after creating a valve over the connected channels of each input."""
         self._valves = [
             StatusWatermarkValve(len(channels), _Input(self.operator, index))
             for index, channels in enumerate(self.channels)
@@ -97,9 +96,11 @@ class Network:
     def connect(
         self, senders: Sequence[Task], receivers: Sequence[Task], *, index: int = 0, partition: Partitioner = forward
     ) -> None:
-        """Add a channel from each sender to input `index` of each receiver. `partition` chooses the
-        receivers of a record; by default, all records go to the first receiver. Raises
-        `UnknownName` if a receiver has no such input, and `WrongState` after `start`.
+        """Add a channel from each sender to input `index` of each receiver.
+
+        `partition` chooses the receivers of a record; by default, all records go to the first
+        receiver. Raises `UnknownName` if a receiver has no such input, and `WrongState` after
+        `start`.
         """
         self._not_started()
         for receiver in receivers:
@@ -112,13 +113,13 @@ class Network:
             sender.output.connections.append(ChannelOutput(channels, partition))
 
     def collect(self, senders: Sequence[Task], output: DataOutput) -> None:
-        """Also send all elements that the tasks `senders` emit to `output`, outside the network."""
+        """Also send everything that `senders` emit to `output`, which is outside the network."""
         for sender in senders:
             sender.output.connections.append(output)
 
     def run(self, choose: Choice | None = None) -> None:
-        """Start the network if it has not started, and process elements until every channel is
-        empty. `choose` picks the channel of the next element; without it, the channels take turns.
+        """Start the network if necessary, and process elements until every channel is empty.
+        `choose` picks the channel of the next element; by default, the channels take turns.
         """
         self.start()
         taken = 0

@@ -1,10 +1,13 @@
 """Event-time timers (Flink's `InternalTimerService`).
 
-A timer is set for an event time, under a key and a namespace (chosen by the operator, for instance
-a window). It fires once the watermark reaches its time. All due timers fire *before* the watermark
-goes on, so that nothing they emit is late downstream. They fire in the order of their times. Timers
-with equal times fire in the order in which they were set, which Flink leaves open. If a timer that
-fires sets another one that is already due, that one fires before the same watermark goes on.
+A timer is set for an event time, under a key and a namespace that the operator chooses, such as a
+window. It fires once the watermark reaches its time.
+
+* All due timers fire *before* the watermark goes on, so that nothing they emit is late downstream.
+* They fire in the order of their times. Timers with equal times fire in the order in which they
+  were set, which Flink leaves open.
+* If a timer that fires sets another one that is already due, that one fires before the same
+  watermark goes on.
 """
 
 import heapq

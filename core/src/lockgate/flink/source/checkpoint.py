@@ -23,9 +23,8 @@ def write_splits(splits: Sequence[S], serializer: SplitSerializer[S]) -> tuple[b
 
 
 def read_splits(state: Sequence[bytes], serializer: SplitSerializer[S]) -> list[S]:
-    """Return the splits that the entries `state` of a checkpoint encode. Raises `UnreadableBytes`
-    for an entry that is shorter than a header, or whose length differs from that in its header.
-    Raises the serializer's errors, too.
+    """Return the splits that the checkpoint entries `state` encode. Raises `UnreadableBytes` if an
+    entry's length does not match its header, and the serializer's errors.
     """
     splits = []
     for position, entry in enumerate(state):

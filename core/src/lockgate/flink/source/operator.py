@@ -1,9 +1,13 @@
 """The operator that runs a source (Flink's `SourceOperator`).
 
 It polls a reader, assigns event times and watermarks, and obeys its coordinator. Alignment acts on
-two levels, which are independent of each other. Each *split* that is ahead is paused in the reader
-(`lockgate.flink.source.pausing`). The *whole source* waits while the oldest sample of its own
-watermark is above the max desired watermark that the coordinator has sent. The operating modes:
+two levels, which are independent of each other:
+
+* Each *split* that is ahead is paused in the reader (`lockgate.flink.source.pausing`).
+* The *whole source* waits while the oldest sample of its own watermark is above the max desired
+  watermark that the coordinator has sent.
+
+The operating modes:
 
     OUTPUT_NOT_INITIALIZED ──first emit_next──► READING ◄──in line / ahead──► WAITING_FOR_ALIGNMENT
              │                                   │  │                                │
@@ -13,13 +17,17 @@ watermark is above the max desired watermark that the coordinator has sent. The 
     SOURCE_DRAINED or SOURCE_STOPPED ──emit_next──► DATA_FINISHED
 
 While the source waits, the operator does not poll the reader and is not available. A record that
-was polled already is still emitted. At each alignment interval the operator samples its watermark
-and those of its splits, checks both levels, and then reports its *latest* watermark, not the oldest
-sample. While it has no watermark, it reports nothing. If it is idle, it reports MAX. Once its data
-is finished, each further call of `emit_next` reports MAX, too. If its own strategy does not ask for
-alignment, the operator still obeys alignment events, but does not report.
+was polled already is still emitted.
 
-The constructor takes the clock with its timers, and the connection to the coordinator.
+At each alignment interval the operator samples its watermark and those of its splits, checks both
+levels, and then reports:
+
+* its *latest* watermark, not the oldest sample
+* nothing while it has no watermark
+* MAX if it is idle, and at each further call of `emit_next` once its data is finished
+
+If its own strategy does not ask for alignment, the operator still obeys alignment events, but does
+not report.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,7 +62,7 @@ S = TypeVar("S", bound=SourceSplit)
 
 
 class OperatingMode(Enum):
-    """The modes of a source operator. The mode decides what `emit_next` does."""
+    """The mode of a source operator, which decides what `emit_next` does."""
 
     OUTPUT_NOT_INITIALIZED = "OUTPUT_NOT_INITIALIZED"
     READING = "READING"
@@ -71,9 +79,13 @@ RUNNING = (OperatingMode.OUTPUT_NOT_INITIALIZED, OperatingMode.READING, Operatin
 class SourceOptions:
     """The settings of a source operator, with Flink's defaults.
 
-    `buffer_size` is the number of watermark samples that are kept for each split and for the
-    source. With `allow_unaligned_splits`, a reader that cannot pause splits reads on. The subtask
-    number `subtask`, the `parallelism` and the `host` describe the operator to its reader.
+    Attributes:
+        auto_watermark_interval_ms: The interval of periodic watermarks, or 0 for none.
+        buffer_size: The number of watermark samples kept for the source and for each split.
+        allow_unaligned_splits: Keep reading if the reader cannot pause individual splits.
+        subtask: The number of the operator's subtask.
+        parallelism: The number of subtasks.
+        host: The host on which the operator runs.
     """
 
     auto_watermark_interval_ms: int = 200
@@ -85,9 +97,7 @@ class SourceOptions:
 
 
 class SourceOperator(Generic[S]):
-    """An operator that runs a reader, which it creates with `make_reader`. `serializer` converts
-    splits to bytes and back. `send` sends an event to the coordinator.
-    """
+    """An operator that runs the reader from `make_reader`, and sends events with `send`."""
 
     def __init__(
         self,
@@ -143,9 +153,10 @@ class SourceOperator(Generic[S]):
         self._event_time.start_periodic_emission()
 
     def stop(self, *, drain: bool) -> Signal:
-        """Stop polling the reader. If `drain` is false, the next `emit_next` returns STOPPED. If
-        `drain` is true, it returns END_OF_DATA, after which the task raises event time downstream
-        to MAX. Return a signal that is set when the operator has finished.
+        """Stop polling the reader, and return a signal that is set when the operator has finished.
+
+        The next `emit_next` returns STOPPED or, if `drain` is true, END_OF_DATA, after which the
+        task raises event time downstream to MAX.
         """
         if self.mode in RUNNING:
             self.mode = OperatingMode.SOURCE_DRAINED if drain else OperatingMode.SOURCE_STOPPED
@@ -182,8 +193,8 @@ class SourceOperator(Generic[S]):
     # -- data --
 
     def emit_next(self, output: DataOutput) -> DataInputStatus:
-        """Poll the reader if the mode allows it, and return whether more records may follow. Raises
-        `WrongState` before `open`, and if `output` is another one than in earlier calls.
+        """Poll the reader if the mode allows it, and return the status for the task. Raises
+        `WrongState` before `open`, or if `output` differs from that of earlier calls.
         """
         if self._output not in (None, output) and self.mode is not OperatingMode.DATA_FINISHED:
             raise WrongState("a source operator writes to one output: this is another one")
@@ -259,9 +270,7 @@ class SourceOperator(Generic[S]):
             self._waiting.set()
 
     def check_split_watermark_alignment(self) -> None:
-        """Pause splits that are ahead and resume those that no longer are, with one call to the
-        reader.
-        """
+        """Pause splits that are ahead, and resume those that no longer are, in one call."""
         self._obey(self.splits.check(self.max_desired_watermark))
 
     # -- calls from the event-time logic --
@@ -347,8 +356,8 @@ class SourceOperator(Generic[S]):
             self._send(ReportedWatermarkEvent(MAX if self.idle else self.watermark.latest))
 
     def _or_woken(self, signal: Signal) -> Signal:
-        """Return a signal that is set once `signal` is set or `stop` is called. All calls return
-        the same signal until it is set. Otherwise each call would add a callback to `signal`.
+        """Return a signal that is set once `signal` is set or `stop` is called. Until then, all
+        calls return the same one, so that callbacks do not pile up.
         """
         if signal.is_set:
             return AVAILABLE

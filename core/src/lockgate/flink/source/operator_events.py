@@ -5,9 +5,8 @@
     from the coordinator   AddSplitEvent, NoMoreSplitsEvent, WatermarkAlignmentEvent,
                            IsProcessingBacklogEvent, SourceEventWrapper
 
-Objects of one process exchange these events. The events of the same names in `lockgate.wire` are
-lockgate's own: readers and the coordinator service send them over HTTP. Splits travel as bytes, as
-they do in Flink.
+These events stay within one process. Those of the same names in `lockgate.wire` are lockgate's own:
+readers and the coordinator service send them over HTTP. Splits are sent as bytes, as in Flink.
 """
 
 from collections.abc import Iterable
@@ -57,8 +56,8 @@ class RequestSplitEvent:
 
 @dataclass(frozen=True, slots=True)
 class AddSplitEvent(Generic[S]):
-    """Splits for the reader of a subtask. `data` has the bytes of each split, as written by version
-    `serializer_version` of the serializer.
+    """Splits for the reader of a subtask. `data` contains the bytes of each split, written by
+    version `serializer_version` of the serializer.
     """
 
     serializer_version: int
@@ -101,7 +100,7 @@ class SourceEventWrapper:
 
 @dataclass(frozen=True, slots=True)
 class IsProcessingBacklogEvent:
-    """The notice that the source begins to process a backlog, or ends it if `backlog` is false."""
+    """The notice that the source began a backlog, or finished it if `backlog` is false."""
 
     backlog: bool
 

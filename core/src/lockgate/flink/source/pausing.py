@@ -1,10 +1,9 @@
-"""The decision on which splits of a source are paused, without the pausing itself (Flink's
-`SourceOperator` and `WatermarkSampler`).
+"""The choice of a source's splits to pause (Flink's `SourceOperator` and `WatermarkSampler`).
 
 A split is ahead when its watermark is above the maximum that the coordinator announced. But a
 single jump of the watermark must not pause the split at once. So the watermark is sampled at each
-alignment interval, and the last `buffer_size` samples are kept, all MIN at first. The *oldest*
-sample counts. With a `buffer_size` of 0, the latest watermark counts. The rules:
+alignment interval. The last `buffer_size` samples are kept, all MIN at first, and the *oldest* one
+counts. With a `buffer_size` of 0, the latest watermark counts. The rules:
 
 1. A split is paused when its oldest sample is above the maximum, but not if it is equal. It is
    resumed when its oldest sample is no longer above the maximum.
@@ -47,9 +46,7 @@ class WatermarkSampler:
 
 @dataclass(frozen=True, slots=True)
 class PauseOrResume:
-    """The sorted names of the splits to pause and of the splits to resume. The truth value of this
-    object is false if both are empty.
-    """
+    """The sorted names of the splits to pause and to resume. It is false if both are empty."""
 
     pause: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
@@ -95,8 +92,8 @@ class SplitAlignment:
             sampler.sample()
 
     def check(self, maximum: int) -> PauseOrResume:
-        """Return which splits to pause and which to resume by rules 1 and 2 of this module, if the
-        coordinator has announced the `maximum` watermark (ms).
+        """Return the splits to pause and to resume if the announced watermark is `maximum` (ms), by
+        rules 1 and 2 of this module.
         """
         ahead = {split_id for split_id, sampler in self.samplers.items() if sampler.oldest > maximum}
         awake = self.samplers.keys() - self.idle
@@ -106,8 +103,8 @@ class SplitAlignment:
         )
 
     def check_pause_of(self, split_id: str, maximum: int) -> PauseOrResume:
-        """Return a change that pauses this split if it is ahead of `maximum` (ms). Return an empty
-        change if it is not, or if it is paused, idle or unknown.
+        """Return a change that pauses this split if it is ahead of `maximum` (ms). The change is
+        empty if the split is not ahead, or is paused, idle or unknown.
         """
         sampler = self.samplers.get(split_id)
         ahead = sampler is not None and sampler.oldest > maximum

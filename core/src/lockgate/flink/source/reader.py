@@ -35,8 +35,7 @@ class DataInputStatus(Enum):
 
 class Signal:
     """A signal that is set once, and then calls its callbacks in the order in which they were
-    added. If the signal may never be set, `ask_again_ms` is the time (ms) after which to look again
-    without it, else None.
+    added. If it may never be set, `ask_again_ms` is the time (ms) after which to look again.
     """
 
     __slots__ = ("_waiting", "ask_again_ms", "is_set")
@@ -68,8 +67,13 @@ S = TypeVar("S", bound=SourceSplit)
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """The task of a reader: its number `subtask` among `parallelism` subtasks, the `host` on which
-    it runs, and `send`, which sends an event to the coordinator.
+    """The environment of a reader.
+
+    Attributes:
+        subtask: The number of the reader's subtask.
+        parallelism: The number of subtasks.
+        host: The host on which the reader runs.
+        send: A function that sends an event to the coordinator.
     """
 
     subtask: int
@@ -95,8 +99,8 @@ class SourceReader(Protocol, Generic[S]):
         """Give at most one record to `output`, and return whether there are more."""
 
     def availability(self) -> Signal:
-        """Return a signal that is set when there is a record to poll. If the reader cannot set the
-        signal later, its `ask_again_ms` is the time (ms) after which to poll again.
+        """Return a signal that is set when there is a record to poll. If the reader cannot set it
+        later, `ask_again_ms` of the signal is the time (ms) after which to poll again.
         """
 
     def add_splits(self, splits: Sequence[S]) -> None: ...
@@ -104,15 +108,13 @@ class SourceReader(Protocol, Generic[S]):
     def notify_no_more_splits(self) -> None: ...
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
-        """Pause the splits `pause` and resume the splits `resume`, both by name. Raises
-        `CannotPause` if this reader cannot pause single splits.
-        """
+        """Pause and resume splits by name. Raises `CannotPause` if this reader cannot do so."""
 
     def handle_source_event(self, event: object) -> None:
         """Handle a source-specific event from the source's enumerator."""
 
     def snapshot(self, checkpoint_id: int) -> Sequence[S]:
-        """Return the unfinished splits, each with its next record as the start."""
+        """Return the unfinished splits, each starting at its next record."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Commit the offsets of a complete checkpoint."""

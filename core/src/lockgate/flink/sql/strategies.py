@@ -19,12 +19,12 @@ from lockgate.watermark import MIN
 
 
 class BoundedOutOfOrderTimestamps(WatermarkGenerator):
-    """A generator whose watermark is the highest event time so far − delay. Nothing more is
-    subtracted, so a row that is exactly `delay` behind the highest event time is late.
+    """A generator whose watermark is the highest event time so far − delay.
 
-    The generator emits at each interval and, unless `every_rows` is None, after that many rows
-    since the last emission. Raises `InvalidValue` if `delay` is negative or too large, or if
-    `every_rows` is below 1.
+    No further 1 ms is subtracted, so a row that is exactly `delay` behind is late. The generator
+    emits at each interval and, unless `every_rows` is None, after that many rows since the last
+    emission. Raises `InvalidValue` for a negative or too large `delay`, and for `every_rows` below
+    1.
     """
 
     def __init__(self, delay: Duration, every_rows: int | None = None) -> None:
@@ -59,9 +59,8 @@ class AscendingTimestamps(BoundedOutOfOrderTimestamps):
 
 
 class Punctuated(PunctuatedWatermarks):
-    """A generator that calls `watermark_of(row, event time)` for each row, and emits the result as
-    a watermark (ms), or nothing if it is None. Without `watermark_of`, the generator emits a row's
-    event time if that is the highest so far.
+    """A generator that emits `watermark_of(row, event time)` (ms) for each row, unless it is None.
+    By default, it emits a row's event time if that is the highest so far.
     """
 
     def __init__(self, watermark_of: Callable[[object, int], int | None] | None = None) -> None:

@@ -32,15 +32,13 @@ RowWatermark = Callable[[Record], int | None]
 
 
 def wrapped(value: int) -> int:
-    """Return `value` wrapped around to 64 bits, like Java's long, while `lockgate.watermark.add`
-    saturates.
-    """
+    """Wrap `value` around to 64 bits, like Java's long. (`lockgate.watermark.add` saturates.)"""
     return (value + 2**63) % 2**64 - 2**63
 
 
 def bounded(delay_ms: int, event_time: Callable[[Record], int | None]) -> RowWatermark:
-    """Return a function that computes a row's watermark: `event_time(row)` − `delay_ms`. If
-    `event_time` returns None, the function raises `InvalidValue`.
+    """Return a function that returns `event_time(row)` − `delay_ms` as a row's watermark (ms). It
+    raises `InvalidValue` if the event time is None.
     """
 
     def watermark_of(record: Record) -> int:
@@ -66,9 +64,8 @@ def timer_interval(watermark_interval_ms: int, idle_timeout_ms: int) -> int:
 
 
 class WatermarkAssigner(Operator):
-    """SQL's watermark assigner. `watermark_of` returns the watermark of a row. If `interval_ms` is
-    0, every rise is emitted at once. If `idle_timeout_ms` is 0, a lack of rows does not make the
-    stream idle.
+    """SQL's watermark assigner. If `interval_ms` is 0, every rise is emitted at once. If
+    `idle_timeout_ms` is 0, a lack of rows does not make the stream idle.
     """
 
     def __init__(
