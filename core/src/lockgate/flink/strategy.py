@@ -87,7 +87,7 @@ class WatermarkStrategy:
     def for_bounded_out_of_orderness(cls, delay: Duration) -> "WatermarkStrategy":
         """Return a strategy for events that are at most `delay` out of order.
 
-        Raises `InvalidValue` at once, rather than at the first split, if `delay` is invalid.
+        Raises `InvalidValue` if `delay` is negative or too large.
         """
         BoundedOutOfOrderness(delay)
         return cls.for_generator(lambda: BoundedOutOfOrderness(delay))

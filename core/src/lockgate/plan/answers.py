@@ -3,8 +3,8 @@
 Each look-up may be a request to the broker, so its answer is kept. There are three kinds:
 
 1. the first unread record of each split (`heads`);
-2. the first unread record of each split above an event time (`cut`), for one event time after the
-   other until the search has found its target;
+2. the first unread record of each split above an event time (`cut`), repeated until the search has
+   found its target;
 3. the highest event time in each log (`ask_highest`). It is needed for the first guess of a search
    if no earlier plan gives one, and whenever the budgets allow a higher target than the clock
    alone.
@@ -28,8 +28,8 @@ MOST_LOOK_UPS = MOST_PROBES + 7
 
 
 class Unasked(LookupError):
-    """Raised if closed answers lack the cut at `event_time` (ms), or if that cut is not confirmed
-    as the end of a batch. If `event_time` is None, they lack the highest event times.
+    """Raised if closed answers lack the cut at `event_time` (ms), or if no batch may end there yet.
+    If `event_time` is None, they lack the highest event times.
     """
 
     def __init__(self, event_time: int | None) -> None:
@@ -39,10 +39,13 @@ class Unasked(LookupError):
 
 @dataclass(slots=True)
 class _Asked(Generic[Split]):
-    """The results of the `look_ups` (a count) so far. `cuts` maps an event time (ms) to a pair: the
-    highest event time with the same result, and the first unread record of each split above both
-    event times. `highest` is the highest event time (ms) in each log, or None if this was not
-    looked up. With closed answers, a batch may only end at one of the `confirmed` event times (ms).
+    """The results of the look-ups so far.
+
+    Attributes:
+        cuts: Maps an event time (ms) to the highest one with the same cut, and to that cut.
+        highest: The highest event time (ms) in each log, or None if not looked up yet.
+        look_ups: The number of look-ups.
+        confirmed: The event times (ms) at which a batch may end if the answers are closed.
     """
 
     cuts: dict[int, tuple[int, Mapping[Split, Head]]] = field(default_factory=dict)
@@ -52,17 +55,21 @@ class _Asked(Generic[Split]):
 
 
 class LogAnswers(Generic[Split]):
-    """The first unread records, cuts and highest event times that one draft needs. A cut at an
-    event time is the first unread record of each split above that time. The constructor makes the
-    look-ups in `log`, and raises the log's errors.
+    """The answers from the logs that one draft needs.
 
-    `budgets` maps each source to the maximum number of offsets in a batch, or to None for no limit.
-    `learned` is the `curve` of the previous plan's answers, or None for the first plan.
+    The *cut* at an event time is the first unread record of each split above that time. The
+    constructor makes the look-ups in `log`, and raises the log's errors. `learned` is the `curve`
+    of the previous plan's answers, or None for the first plan.
 
-    `heads` maps each split to its first unread record, and `first` is the lowest event time (ms)
-    among these records, or MAX if there are none. `blank` are the splits whose unread records have
-    no credible event time. `found` is the result of the search. `horizon` (ms) is the event time
-    that the query must not exceed even without its group.
+    Attributes:
+        backlogs: The unread part of each split.
+        bounds: The bounds that the plan assumes.
+        budgets: The maximum number of offsets in a batch for each source, or None for no limit.
+        heads: The first unread record of each split.
+        blank: The splits whose unread records all lack a credible event time.
+        first: The lowest event time (ms) in `heads`, or MAX if there is none.
+        horizon: The event time (ms) that the query must not exceed even without its group.
+        found: The result of the search.
     """
 
     def __init__(
@@ -92,8 +99,8 @@ class LogAnswers(Generic[Split]):
         self.cut(self.found.target)
 
     def closed(self) -> "LogAnswers[Split]":
-        """Return a copy that makes no more look-ups, and raises `Unasked` if it lacks an answer.
-        The target that the search has found counts as confirmed, so a batch may end there.
+        """Return a copy that raises `Unasked` instead of making look-ups. A batch may end at the
+        target that the search has found.
         """
         closed = copy.copy(self)
         closed._log = None
@@ -106,9 +113,10 @@ class LogAnswers(Generic[Split]):
         log: SplitLog[Split],
         confirm: Callable[[int, Mapping[Split, Head]], bool],
     ) -> None:
-        """Ask `log` for the answer that `lacking` names, and keep the answer. If it is a cut, call
-        `confirm` with the event time (ms) and the cut, and look the cut up again until `confirm`
-        returns True. A batch may then end at this event time. Raises the log's errors.
+        """Look up the answer that `lacking` names, and keep it. Raises the log's errors.
+
+        A cut is looked up again until `confirm(event_time, cut)` returns True. A batch may then end
+        at this event time (ms).
         """
         asking = copy.copy(self)
         asking._log = log
@@ -127,8 +135,8 @@ class LogAnswers(Generic[Split]):
         return self._asked.look_ups
 
     def cut(self, event_time: int) -> Mapping[Split, Head]:
-        """Return each split's first unread record above `event_time` (ms). If this was not looked
-        up before, look it up and keep the answer, or raise `Unasked` if these answers are closed.
+        """Return each split's first unread record above `event_time` (ms), with a look-up if
+        needed. Raises `Unasked` instead of making a look-up if these answers are closed.
         """
         if event_time < self.first:
             return self.heads
@@ -145,8 +153,8 @@ class LogAnswers(Generic[Split]):
         return heads
 
     def stops(self, event_time: int) -> Mapping[Split, Head]:
-        """Return the cut at `event_time` (ms) for a batch that ends there. Raises `Unasked` if
-        these answers are closed and `event_time` is not confirmed.
+        """Return the cut for a batch that ends at `event_time` (ms). Raises `Unasked` if these
+        answers are closed and `event_time` is not confirmed.
         """
         if self._log is None and event_time not in self._asked.confirmed:
             raise Unasked(event_time)
@@ -169,9 +177,8 @@ class LogAnswers(Generic[Split]):
 
     @property
     def curve(self) -> Curve | None:
-        """How much of the budget a batch uses, by the event time at which it ends. The search of
-        the next plan begins with this curve. It is None if no look-up of this plan or an earlier
-        one has measured any point.
+        """The part of the budget that a batch uses, by the event time at which it ends. The next
+        plan's search begins with this curve. It is None until a look-up has measured a point.
         """
         measured = [(event_time, self.use(heads)) for event_time, (_, heads) in self._asked.cuts.items() if heads]
         return Curve.through([(self.first - 1, 0.0), *measured], self._learned) if measured else self._learned
@@ -216,15 +223,14 @@ class LogAnswers(Generic[Split]):
         return Cut(event_time, self._part(spent), _lowest(heads), self._full(heads, spent))
 
     def use(self, heads: Mapping[Split, Head]) -> float:
-        """Return the largest part of any source's budget (1.0 is all) that a batch uses if it stops
-        before the records `heads`.
+        """Return the fraction of its budget that a batch uses if it stops before the records
+        `heads`. 1.0 is the whole budget. With several sources, the highest fraction counts.
         """
         return self._part(self._spent(heads))
 
     def _spent(self, heads: Mapping[Split, Head]) -> Mapping[int, int]:
-        """Return the number of offsets that a batch reads from each source if it stops before the
-        records `heads`. `blank` splits, whose unread records have no credible event time, are left
-        out.
+        """Return how many offsets of each source a batch reads if it stops before the records
+        `heads`. `blank` splits do not count.
         """
         offsets = dict(self._unread)
         for split, head in heads.items():
@@ -239,9 +245,8 @@ class LogAnswers(Generic[Split]):
         )
 
     def _full(self, heads: Mapping[Split, Head], spent: Mapping[int, int]) -> int:
-        """Return the lowest event time (ms) up to which the records in `heads` alone exceed the
-        rest of a source's budget, or MAX if they never do. `spent` is what a batch that stops
-        before these records uses of each budget (offsets).
+        """Return the lowest event time (ms) at which the records `heads` alone exceed the rest of a
+        budget, or MAX. `spent` is the number of offsets used before them, by source.
         """
         times: dict[int, list[int]] = {}
         for split, head in heads.items():
@@ -271,18 +276,18 @@ class LogAnswers(Generic[Split]):
         )
 
     def own_end_watermark(self, split: Split) -> int:
-        """Return the watermark (ms) that the split would have if it were read to its end (h(s) in
-        `lockgate.plan.model`), from which the query's `horizon` follows. This watermark assumes the
-        out-of-orderness `Backlog.disorder`, if that is not None. The watermark in reports to the
-        group always assumes `Bounds.disorder`, which may be smaller.
+        """Return h(s) of `lockgate.plan.model`: the split's watermark (ms) if it were read to its
+        end.
+
+        `Backlog.disorder` applies if it is not None. Reports to the group always assume
+        `Bounds.disorder`, which may be smaller.
         """
         disorder = self.backlogs[split].disorder
         return self.end_watermark(split, self.bounds.disorder if disorder is None else disorder)
 
     def end_watermark(self, split: Split, disorder: int) -> int:
-        """Return the watermark (ms) that the split would have if it were read to its end, with an
-        out-of-orderness of `disorder` (ms). Until the highest event times have been looked up, this
-        watermark follows from the clock alone.
+        """Return the split's watermark (ms) if it were read to its end, with this `disorder` (ms).
+        It follows from the clock alone until the highest event times have been looked up.
         """
         by_clock = watermark.add(self.by_clock(split), -1)
         highest = None if self._asked.highest is None else self._asked.highest.get(split)

@@ -2,22 +2,23 @@
 records that are stamped ahead of it.
 
 **Jumps.** The wall clock may be set while a query runs. The monotonic clock never jumps, but has no
-date. So plans use the monotonic clock plus the last accepted difference between the two clocks. If
-the difference changes by more than `LEAP_MS` between two calls of `look`, the wall clock jumped. A
-jump that is undone within `STOOD_MS` has no effect. A jump that lasts longer is accepted: the wall
-clock was set, or the machine was suspended, which stops the monotonic clock. A change of `LEAP_MS`
-or less means that the clocks run unevenly, and is accepted at once.
+date. So plans use the monotonic clock plus the last accepted difference between the two clocks. A
+change of this difference by `LEAP_MS` or less between two calls of `look` means that the clocks run
+unevenly, and is accepted at once. A larger change is a jump of the wall clock:
+
+* A jump that is undone within `STOOD_MS` has no effect.
+* A jump that lasts longer is accepted: the wall clock was set, or the machine was suspended, which
+  stops the monotonic clock.
 
 **Records.** Suppose that a record was appended between two calls of `look`, but its timestamp is
 later than the time of the second call. Then the driver's clock is behind, or the producer's clock
-is ahead. If this is true of every record of every recent producer, by `AHEAD_MS` or more and for
-`SHOWN_MS`, the driver's clock is taken to be behind by the smallest of these differences. So one
-producer on time is enough to trust the driver's clock.
+is ahead. The driver's clock is corrected only if this is true of every record of every recent
+producer, by `AHEAD_MS` or more and for `SHOWN_MS`. It is then taken to be behind by the smallest of
+these differences. So one producer on time is enough to trust the driver's clock.
 
 Records take precedence over a jump. If records have come since a jump was noticed, accepting the
-jump does not change the time of plans, because the correction by records changes by the same amount
-in the other direction. So plans do not change if only the driver's clock jumps and no producer's
-clock does, or if the driver's wrong clock is set right.
+jump moves the correction by records the other way, so the time of plans stays the same. This covers
+a jump of the driver's clock alone, and a wrong driver's clock that is set right.
 
 The guarantees hold with any clock. The event time up to which a plan may read follows from the
 clock and from lags that were measured by the same clock. If the clock is moved, all times that were
@@ -49,10 +50,13 @@ _REMEMBERED_MS = 3_600_000  # a producer that has been silent for longer says no
 
 @dataclass(slots=True)
 class _Shown:
-    """The lead (ms) of one producer's records over the wall clock. `low` is the smallest lead in
-    the current period of `SHOWN_MS`, which began at `began`. `before` is the smallest lead in the
-    previous period, or None if there was none. The producer's last records came at `at`. `began`
-    and `at` are times (ms) of the monotonic clock.
+    """The lead (ms) of one producer's records over the wall clock.
+
+    Attributes:
+        at: The time (ms, monotonic clock) of the producer's last records.
+        began: The start (ms, monotonic clock) of the current period, which lasts `SHOWN_MS`.
+        low: The smallest lead in the current period.
+        before: The smallest lead in the previous period, or None if there was none.
     """
 
     at: int
@@ -66,8 +70,10 @@ class _Shown:
 
 
 class PlanClock:
-    """The clock of one run. According to the records, the wall clock is `behind` ms behind, or
-    ahead if `behind` is negative. `moved` (ms) is how far this clock has been moved in total.
+    """The clock of one run.
+
+    `behind` is how far (ms) the wall clock is behind according to the records, negative if it is
+    ahead. `moved` is the sum (ms) of all moves of this clock.
     """
 
     def __init__(self) -> None:
@@ -83,8 +89,8 @@ class PlanClock:
         return 0 if self._jump is None or self._base is None else self._jump[0] - self._base
 
     def look(self, wall_ms: int, ticks_ms: int) -> int:
-        """Return the time (ms) for plans. `wall_ms` is the time of the wall clock, and `ticks_ms`
-        that of the monotonic clock. Accept a jump that has lasted for `STOOD_MS`.
+        """Return the time (ms) for plans, given the wall clock and the monotonic clock
+        (`ticks_ms`). Accept a jump that has lasted for `STOOD_MS`.
         """
         difference = wall_ms - ticks_ms
         since, self._ticks = ticks_ms - self._ticks, ticks_ms
@@ -97,9 +103,10 @@ class PlanClock:
         return ticks_ms + self._base + self.behind
 
     def show(self, ahead: Mapping[Split, int]) -> None:
-        """Correct the clock by new records. `ahead` maps each producer to the lead of its records:
-        their event time − the time (ms) that the last `look` returned, negative if they are behind.
-        The records must have been appended since the `look` before that one.
+        """Correct the clock by records that were appended between the last two calls of `look`.
+
+        `ahead` maps each producer to its lead (ms): the records' event time − the time that the
+        last `look` returned.
         """
         for producer, by in ahead.items():
             self._note(producer, by + self.behind)
@@ -128,8 +135,8 @@ class PlanClock:
             self.moved += by
 
     def _weigh(self) -> None:
-        """Set `behind` to the smallest lead that the records of recent producers have shown, if the
-        change is large enough (see the module's docstring), and add the change to `moved`.
+        """Set `behind` to the smallest lead of recent producers, if that changes it by enough (see
+        the module's docstring). Add the change to `moved`.
         """
         lately = [shown for shown in self._shown.values() if self._ticks - shown.at <= _REMEMBERED_MS]
         if not any(shown.before is not None for shown in lately):

@@ -15,9 +15,13 @@ from lockgate.plan.search import Found
 class Draft(Generic[Split]):
     """A plan of one query's next batch, made from `answers` without the group's ceiling.
 
-    `watermarks` maps each split to its watermark (ms) before the batch. `horizon` (ms) is the event
-    time that the query must not exceed even without its group. `limit` is the reason why the query
-    alone would read no further. `heads` and `first` are those of the answers.
+    Attributes:
+        answers: The answers from the logs.
+        horizon: The event time (ms) that the query must not exceed even without its group.
+        limit: The reason why the query alone would read no further.
+        heads: The first unread record of each split.
+        first: The lowest event time (ms) in `heads`, or MAX if there is none.
+        watermarks: The watermark (ms) of each split before the batch.
     """
 
     def __init__(self, answers: LogAnswers[Split]) -> None:
@@ -40,36 +44,35 @@ class Draft(Generic[Split]):
     @property
     def slowest(self) -> Split | None:
         """The split that limits `horizon`, or None if there are no splits. If all splits were read
-        to their ends, this split would have the lowest watermark.
+        to their ends, it would have the lowest watermark.
         """
         return min(self._backlogs, key=self.answers.own_end_watermark, default=None)
 
     @property
     def reach(self) -> int:
-        """The proposed target (ms) that is reported to the group: the target, or the highest event
-        time in the logs if that is lower. This may take a look-up of the highest event times.
+        """The proposed target (ms) for the report to the group. It is `target`, or the highest
+        event time in the logs if that is lower. Finding it may take a look-up.
         """
         if self.limit is Limit.BUDGET:
             return self._own.target
         return min(self._own.target, max(self.answers.ask_highest().values(), default=watermark.MIN))
 
     def reported_watermarks(self) -> dict[Split, int]:
-        """Return each split's watermark (ms) for the report to the group. If a split is read to its
-        end, look up the highest event times in the logs, because the watermark of such a split
-        depends on its last records as well as on the clock.
+        """Return each split's watermark (ms) for the report to the group.
 
-        A plan may judge a split that is read to its end by the clock alone. If a report did so, the
-        watermark would be a whole `idle_timeout` or learned lag behind the clock, and readers with
-        a backlog would wait for that long.
+        If a split is read to its end, look up the highest event times in the logs first. By the
+        clock alone, its watermark would be a whole `idle_timeout` or learned lag behind, and
+        readers with a backlog would wait for that long.
         """
         if any(split not in self.heads for split in self._backlogs):
             self.answers.ask_highest()
         return {split: self._watermark(split) for split in self._backlogs}
 
     def extended(self, event_time: int) -> "Draft[Split]":
-        """Return a draft with the target `event_time` (ms, at most `horizon`) if that is higher
-        than this draft's target and still within the budgets, else this draft. Higher targets can
-        be within the budgets, because the search stops once a batch uses 99 % of a budget.
+        """Return this draft, with its target raised to `event_time` (ms) if that fits the budgets.
+
+        A higher target may fit, because the search stops once a batch uses 99 % of a budget.
+        `event_time` must not exceed `horizon`.
         """
         own = self._own
         if own.target >= event_time or own.overfull is not None or self.answers.use(self.answers.cut(event_time)) > 1:
@@ -79,10 +82,10 @@ class Draft(Generic[Split]):
         return extended
 
     def plan(self, ceiling: int = watermark.MAX, limit_there: Limit = Limit.GROUP) -> Plan[Split]:
-        """Return the plan whose target is not above `ceiling` (ms), which is the group's max
-        desired watermark or a lower event time. If the ceiling is below the draft's target, the
-        plan's limit is `limit_there`. Raises `Unasked` if closed answers lack a look-up that the
-        plan needs.
+        """Return the plan whose target does not exceed `ceiling` (ms).
+
+        If the ceiling is below the draft's target, the plan's limit is `limit_there`. Raises
+        `Unasked` if closed answers lack a look-up that the plan needs.
         """
         target, overfull, limit = self._own.target, self._own.overfull, self.limit
         if ceiling < (target if overfull is None else overfull):
@@ -142,7 +145,7 @@ class Draft(Generic[Split]):
 
     def _share(self, heads: Mapping[Split, Head]) -> dict[Split, int]:
         """Return the ends of a batch that reads only some records of one timestamp, because all of
-        them together exceed the budget. `heads` are the first records above that timestamp.
+        them would exceed the budget. `heads` are the first records above that timestamp.
         """
         left = dict(self._budgets)
         ends = {}
@@ -155,8 +158,8 @@ class Draft(Generic[Split]):
         return ends
 
     def _fill(self, ends: dict[Split, int]) -> None:
-        """Give the rest of each budget to the splits whose unread records have no credible event
-        time, in proportion to their unread offsets. This changes `ends`.
+        """Give the rest of each budget to the `blank` splits of `answers`, in proportion to their
+        unread offsets. This changes `ends`.
         """
         for source, budget in self._budgets.items():
             of_source = {split: each for split, each in self._backlogs.items() if each.source == source}

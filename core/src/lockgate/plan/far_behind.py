@@ -23,11 +23,11 @@ FAR_MS = 86_400_000
 
 
 def far_behind(times: Mapping[Split, int], far: Collection[Split], bound: int = FAR_MS) -> frozenset[Split]:
-    """Return those of the `far` splits that no longer block the others: their time is more than
-    `bound` (ms) below that of every split that is not `far`. If all splits are `far`, return none.
+    """Return the `far` splits that are more than `bound` (ms) behind all splits not in `far`.
 
-    `times` maps each split to the event time (ms) of its next record, or of its last one if all are
-    read but the producer still appends.
+    These splits no longer block the others. There are none if all splits are `far`. `times` maps
+    each split to the event time (ms) of its next record, or of its last one if all are read but the
+    producer still appends.
     """
     others = min((time for split, time in times.items() if split not in far), default=None)
     if others is None:

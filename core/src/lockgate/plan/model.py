@@ -26,12 +26,15 @@ log does, so a slow live split always holds back the others. In a replay `t − 
 all records, so finished and empty splits hold back no other split.
 
 **Why no row is late.** All rows of a batch have event times ≤ T, so Spark's watermark is ≤ T −
-delay. A row that is read later lies above T − disorder (its split stopped at a record above T) or
-above h(s) ≥ T − max_drift (its split was read to the end). In both cases the row is above Spark's
-watermark if `max_drift ≤ delay`, since `Bounds` checks that `disorder` is below `max_drift`.
-`lag(s)` does not appear in this condition, because an idle split still limits C by the clock.
-`tests/core/plan/test_plan_model.py` runs the planner on arbitrary live feeds, and shows that rows
-are lost once a bound is broken, even by 1 ms.
+delay. For a row that is read later, there are two cases:
+
+* Its split stopped at a record above T. Then the row lies above T − disorder.
+* Its split was read to the end. Then the row lies above h(s) ≥ T − max_drift.
+
+In both cases the row is above Spark's watermark if `max_drift ≤ delay`, since `Bounds` checks that
+`disorder` is below `max_drift`. `lag(s)` does not appear in this condition, because an idle split
+still limits C by the clock. `tests/core/plan/test_plan_model.py` runs the planner on arbitrary live
+feeds, and shows that rows are lost once a bound is broken, even by 1 ms.
 
 **The watermark of a split**, in reports and everywhere else, is the event time of its first unread
 record − 1 − disorder if there is one, else h(s). So no split with a backlog reports MIN, and the
@@ -43,10 +46,13 @@ together with the next credible record. A split without any credible unread reco
 h(s), and gets a share of the rest of the budget, as in plain Spark.
 
 **Steps.** The planner is pure: the clock is an argument, and a `SplitLog` answers its questions.
-`answers` asks the log and searches for `T` with few look-ups (`lockgate.plan.search`). `Draft` has
-the target that the query would have without its group. Once the reader has reported that target,
-`Draft.plan(ceiling)` plans under the group's ceiling. Flink has no such planner: it pauses splits
-that are already ahead (`SourceOperator.checkSplitWatermarkAlignment`).
+
+1. `answers` asks the log, and searches for `T` with few look-ups (`lockgate.plan.search`).
+2. `Draft` holds the target that the query would have without its group. The reader reports it.
+3. `Draft.plan(ceiling)` plans under the group's ceiling.
+
+Flink has no such planner: it pauses splits that are already ahead
+(`SourceOperator.checkSplitWatermarkAlignment`).
 """
 
 from collections.abc import Hashable, Mapping
@@ -62,15 +68,18 @@ Split = TypeVar("Split", bound=Hashable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """The unread part of one split: the offsets from `position` (the next one to read) to `end`
-    (exclusive). `source` is the number of the split's source in the query.
+    """The unread part of one split.
 
-    `known_until` is the time (wall clock in ms) just before the broker was asked for `end`, so all
-    records appended before it are known. `caught_up_since` is the time (ms) since which everything
-    has been read, or None if something is unread. The producer may be `lag_bound` (ms) behind the
-    clock; if that is None, `Bounds.idle_timeout` applies. Later records may be `disorder` (ms) out
-    of order; if that is None, `Bounds.disorder` applies. If the split is `far_behind`, no other
-    split waits for it (`lockgate.plan.far_behind`).
+    Attributes:
+        source: The number of the split's source in the query.
+        position: The next offset to read.
+        end: The end offset (exclusive).
+        known_until: The time (wall clock, ms) just before the broker was asked for `end`. All
+            records appended before it are known.
+        caught_up_since: The time (ms) since which everything has been read, or None.
+        lag_bound: The producer's assumed lag (ms), or None for `Bounds.idle_timeout`.
+        disorder: The out-of-orderness (ms) of later records, or None for `Bounds.disorder`.
+        far_behind: True if no other split waits for this one (`lockgate.plan.far_behind`).
     """
 
     source: int
@@ -117,10 +126,13 @@ class SplitLog(Protocol[Split]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The drift `max_drift` (ms) that plans allow, and the defaults for splits whose `Backlog` has
-    no values of its own: `idle_timeout` (ms) as the producer's lag, and `disorder` (ms) as the
-    out-of-orderness. Raises `InvalidValue` if one is negative or `max_drift` is not above
-    `disorder`.
+    """The bounds that a plan assumes. Raises `InvalidValue` if one is negative or `max_drift` is
+    not above `disorder`.
+
+    Attributes:
+        max_drift: The drift (ms) that plans allow.
+        idle_timeout: The producer's lag (ms) for splits whose `Backlog.lag_bound` is None.
+        disorder: The out-of-orderness (ms) in reports, and for splits without `Backlog.disorder`.
     """
 
     max_drift: int

@@ -55,16 +55,20 @@ _LEAP_MS = 86_400_000  # a clock that was set back by more than this is taken fo
 class Shown(NamedTuple):
     """All that is known of one split's producer. Times are wall-clock ms, and MIN means never.
 
-    The producer is `known` if it has shown a lag, or was found silent. `shown` is the greatest
-    remembered lag (ms), which was shown at `shown_at`, and `last` is the lag that was shown last.
-    At `beyond_at`, the producer showed a lag above `ProducerLag.limit`, which counts only if the
-    producer shows such a lag again within an hour.
-
-    A plan first looked at the log at `met_at`, and last at `looked_at`, when the log ended at the
-    offset `end` (-1 before the first look, and after `ProducerLag.forget_end`). The log was last
-    seen to grow at `moved_at`. `highest` is the highest event time (ms) of all records that were
-    the first unread one at a look. Records after the end have been hidden since `hidden_since`, for
-    instance by an open transaction. `hidden_since` is MAX if no records are hidden.
+    Attributes:
+        known: True if the producer has shown a lag, or was found silent.
+        shown: The greatest remembered lag (ms).
+        shown_at: The time at which `shown` was shown.
+        last: The lag (ms) that was shown last.
+        beyond_at: The last time of a lag above `ProducerLag.limit` that did not count. If such a
+            lag is shown again within an hour, it counts.
+        end: The end offset of the log at the last look. It is -1 before the first look, and after
+            `ProducerLag.forget_end`.
+        looked_at: The time at which a plan last looked at the log.
+        met_at: The time of the first look, or of the first one after `ProducerLag.forget_end`.
+        moved_at: The time at which the log was last seen to grow.
+        highest: The highest event time (ms) of the records that were first unread at a look.
+        hidden_since: The time since which records after the end are hidden, or MAX if none are.
     """
 
     known: bool = False
@@ -85,7 +89,7 @@ class Shown(NamedTuple):
 
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
-        """Restore a state from the values that `kept` returned. Times after `now` (wall clock in
+        """Restore a state from the `values` that `kept` returned. Times after `now` (wall clock,
         ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned such values.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
@@ -100,9 +104,8 @@ class Shown(NamedTuple):
         return found._replace(**{name: min(at, now) for name, at in clocks.items()})
 
     def covers(self, later: "Shown", slack: int) -> bool:
-        """Return whether a run that starts from this stored state would wait long enough for all
-        lags that the newer state `later` remembers, so that `later` need not be stored. Lags up to
-        `slack` (ms) do not count.
+        """Return whether this stored state covers all lags of the newer state `later`. If so,
+        `later` need not be stored. Lags up to `slack` (ms) do not count.
         """
         grown = any(
             needed > max(slack, _GROWTH * there)
@@ -117,9 +120,10 @@ _NOTHING = Shown()
 
 @dataclass(slots=True)
 class ProducerLag:
-    """The lag of one split's producer. A silent split holds back the others by `limit` (ms) at
-    most. If the split is `far_behind`, no other split waits for it. `state` is all that calls of
-    `look` have shown so far.
+    """The lag of one split's producer.
+
+    A silent split holds back the others by at most `limit` (ms). If the split is `far_behind`, no
+    other split waits for it. `state` contains all that calls of `look` have shown so far.
     """
 
     limit: int
@@ -129,13 +133,18 @@ class ProducerLag:
     def look(
         self, now: int, position: int, end: int, first: Head | None, disorder: int = 0, hidden_since: int | None = None
     ) -> int | None:
-        """Record that at `now` (wall clock in ms, before a plan asked the broker), the split was
-        read up to the offset `position`, and its log ended at `end`. Return the lag (ms, 0 or more)
-        that the producer has shown since the last look, or None if it has shown none.
+        """Record a look at the split's log, and return the lag (ms) that the producer has shown.
 
-        `first` is the first unread record, or None if there is none. Records may be `disorder` (ms)
-        out of order. `hidden_since` is the time (ms) since which records after the end have been
-        hidden, for instance by an open transaction, or None if no records are hidden.
+        Args:
+            now: The time (wall clock, ms) just before the plan asked the broker.
+            position: The offset up to which the split was read.
+            end: The end offset of the log.
+            first: The first unread record, or None if there is none.
+            disorder: The out-of-orderness (ms) of the records.
+            hidden_since: The time (ms) since which records after `end` are hidden, or None.
+
+        Returns:
+            The lag since the last look, 0 or more, or None if the producer has shown none.
         """
         before = self.state
         met = before.end >= 0
@@ -155,9 +164,7 @@ class ProducerLag:
         return self.learn(before.looked_at - first.event_time, now)
 
     def learn(self, lag: int, now: int) -> int:
-        """Record a lag (ms) that a record showed at `now` (ms), and return the lag. A negative lag
-        counts as 0.
-        """
+        """Record a lag (ms) shown at `now` (ms), and return it. A negative lag counts as 0."""
         lag, state = max(0, lag), self.state
         self.state = state = state._replace(known=True, last=lag)
         if lag > self.far:
@@ -169,20 +176,18 @@ class ProducerLag:
         return lag
 
     def forget_end(self) -> None:
-        """Drop the recorded end of the log, for a log whose records after this end are hidden. The
-        next `look` then shows no lag.
+        """Drop the recorded end of the log, because records after it are hidden. The next `look`
+        then shows no lag.
         """
         self.state = self.state._replace(end=-1)
 
     def is_silent(self) -> None:
-        """Record that the split has brought no records while plans looked at it. Its producer is
-        `known` from then on.
-        """
+        """Record that the producer was found silent, which makes it `known`."""
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
-        """Return the greatest remembered lag (ms) as it counts at `now` (ms): in full for an hour
-        after the producer showed it, then half as much with each further hour.
+        """Return the greatest remembered lag (ms) as it counts at `now` (ms). It counts in full for
+        an hour, then half as much with each further hour.
         """
         shown, past = self.state.shown, now - self.state.shown_at - REMEMBERED_MS
         return shown if past <= 0 else int(shown * 0.5 ** min(64.0, past / REMEMBERED_MS))
@@ -193,9 +198,8 @@ class ProducerLag:
         return self.state.known
 
     def clock_moved(self, by: int) -> None:
-        """Move all recorded times by `by` ms, because the clock was moved by as much. If `by` is
-        negative, the clock was ahead before, and lags looked larger than they were. So they shrink
-        by the same amount.
+        """Move all recorded times by `by` (ms), as the clock was moved. If `by` is negative, lags
+        were measured too large before, so they shrink by as much.
         """
         state, less = self.state, min(0, by)
         moved: dict[str, Any] = {name: add(getattr(state, name), by) for name in (*_TIMES, "hidden_since")}
@@ -227,8 +231,8 @@ class ProducerLag:
         return now - self.state.moved_at <= ACTIVE_MS
 
     def expected(self, now: int, disorder: int = 0) -> int:
-        """Return how far (ms) behind the clock the next record may be at `now` (ms), from the lags
-        that were shown so far and an out-of-orderness of `disorder` (ms).
+        """Return how far (ms) behind the clock the next record may be at `now` (ms), by the lags
+        shown so far and the out-of-orderness `disorder` (ms).
         """
         shown, hidden_since = int(MARGIN * self.remembered(now)), self.hidden_since
         if self.is_active(now) and not self.far_behind:
@@ -240,6 +244,6 @@ class ProducerLag:
 
     def bound(self, now: int, max_drift: int, disorder: int = 0, grace: int = GRACE_MS) -> int:
         """Return the lag (ms) that plans assume at `now` (ms). It is `expected`, but at least
-        `max_drift` − `grace` (ms), and at least half of `max_drift` (ms).
+        `max_drift` − `grace`, and at least half of `max_drift`.
         """
         return max(max_drift - min(grace, max_drift // 2), self.expected(now, disorder))

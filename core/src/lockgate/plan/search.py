@@ -1,19 +1,21 @@
 """The search for the greatest event time up to which a batch fits its budget, with few look-ups.
 
 Each look-up asks the broker for the first record of every split above one event time, so the number
-of look-ups matters, not the arithmetic. `use(T)` is the part of the budget that a batch up to the
-event time `T` needs; it never falls as `T` rises. A look-up at `T` yields `use(T)` and two more
-event times. One is the lowest event time left unread: `use` is the same up to just below it, so the
-search skips gaps between records. The other is the lowest event time at which the next records of
-the splits alone exceed the rest of the budget. If there are many splits with few records each, this
-event time almost ends the search.
+of look-ups matters, not the arithmetic. A look-up at `T` yields three values:
+
+* `use(T)` is the part of the budget that a batch up to `T` needs. It never falls as `T` rises.
+* The lowest event time left unread. `use` is the same up to just below it, so the search skips gaps
+  between records.
+* The lowest event time at which the next records of the splits alone exceed the rest of the budget.
+  If there are many splits with few records each, it almost ends the search.
 
 The search begins with a guess from the curve of the last plans (`Curve`). Then it interpolates
 between the two nearest known points. If a step of interpolation neither halved the interval between
 them nor came close to the budget, the next step halves the interval. Now and then the search tries
-the lowest unread event time, which ends the search if many records share that time. Dense feeds
-take one or two look-ups. After `MOST_PROBES` look-ups the search stops, and the batch is smaller
-than it could be.
+the lowest unread event time, which ends the search if many records share that time.
+
+Dense feeds take one or two look-ups. After `MOST_PROBES` look-ups the search stops, and the batch
+is smaller than it could be.
 """
 
 from bisect import bisect_left, bisect_right
@@ -35,8 +37,8 @@ _SLOPE_OVER = 0.5  # of a budget: over less, a slope is mostly noise
 
 
 class Found(NamedTuple):
-    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is
-    `target` + 1 if a batch up to that event time is known to exceed the budget, else None.
+    """The result of a search. `target` is the event time (ms) to read up to. `overfull` is `target`
+    + 1 if a batch up to there is known to exceed the budget, else None.
     """
 
     target: int
@@ -44,10 +46,13 @@ class Found(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The result of one look-up at `event_time` (ms). `use` is the part of the budget that a batch
-    up to this event time needs (1.0 is all). `next` is the lowest event time (ms) left unread, or
-    MAX if there is none. `full` is the lowest event time (ms) up to which a batch is known to
-    exceed the budget, or MAX.
+    """The result of one look-up.
+
+    Attributes:
+        event_time: The event time (ms) of the look-up.
+        use: The part of the budget that a batch up to `event_time` needs. 1.0 is all of it.
+        next: The lowest event time (ms) left unread, or MAX if there is none.
+        full: The lowest event time (ms) up to which a batch is known to exceed the budget, or MAX.
     """
 
     event_time: int
@@ -62,16 +67,15 @@ class Curve:
     takes its first guess from this curve.
 
     `points` are pairs of event time (ms) and use, both in rising order. Uses count from the start
-    of an earlier batch, not of the next one. So the use of the next batch is the difference between
-    the use at its end and the use at its start.
+    of an earlier batch, so a batch's own use is the difference between its end and its start.
     """
 
     points: tuple[tuple[int, float], ...]
 
     @classmethod
     def through(cls, measured: Iterable[tuple[int, float]], before: "Curve | None" = None) -> "Curve":
-        """Return the curve through the points `measured`, which are pairs of event time (ms) and
-        use. If `before` is not None, its shape continues the curve beyond these points.
+        """Return the curve through the `measured` pairs of event time (ms) and use. Beyond them, it
+        continues in the shape of `before`, if that is not None.
         """
         points = sorted(measured)
         if before is not None:
@@ -81,8 +85,8 @@ class Curve:
         return cls(tuple(points[:MOST_POINTS]))
 
     def at(self, event_time: int) -> float:
-        """Return the use at an event time (ms), between points by interpolation. The use before the
-        first point is 0. Beyond the last point, the use rises as it did before that point.
+        """Return the interpolated use at an event time (ms). It is 0 before the first point, and
+        rises beyond the last point as it did before it.
         """
         after = bisect_right(self.points, event_time, key=itemgetter(0))
         if after == 0:
@@ -94,8 +98,8 @@ class Curve:
         return use + (at - use) * (event_time - left) / (right - left)
 
     def reaches(self, low: int, use: float) -> int:
-        """Return the event time (ms) at which a batch that begins at `low` (ms) reaches this `use`
-        by the curve. If the curve never reaches it, return `low`.
+        """Return the event time (ms) at which a batch that begins at `low` (ms) reaches this `use`,
+        or `low` if it never does.
         """
         wanted = self.at(low) + use
         after = bisect_left(self.points, wanted, key=itemgetter(1))
@@ -123,16 +127,20 @@ def greatest_within(
     most: int = MOST_PROBES,
     enough: Callable[[], bool] = lambda: False,
 ) -> Found:
-    """Find the greatest event time from `low` to `high` (ms) whose `use` is at most 1, or one that
-    uses at least 99 % of the budget.
+    """Find the greatest event time from `low` to `high` (ms) whose `use` is at most 1. Any event
+    time that uses at least 99 % of the budget will do.
 
-    `look` makes a look-up: it returns the `Cut` at an event time (ms). The first look-up is at
-    `low`, which must be within the budget, and the second one at `guess` (ms). If `low` is not
-    below `high`, the target is `high`, without a look-up.
+    If `low` is not below `high`, the target is `high`, without a look-up. If the search ends early,
+    the target is the best event time so far, provided that a batch up to it uses any of the budget.
+    If it uses none after `most` look-ups, one more look-up tries the lowest unread event time.
 
-    After `most` look-ups above `low`, or once `enough()` is true, the search ends with the best
-    event time so far, provided that a batch up to it uses any of the budget. If it uses none after
-    `most` look-ups, one more look-up tries the lowest unread event time.
+    Args:
+        look: A function that makes a look-up at an event time (ms).
+        low: The event time (ms) of the first look-up, which must be within the budget.
+        high: The highest event time (ms) to consider.
+        guess: The event time (ms) of the second look-up.
+        most: The number of look-ups above `low` after which the search ends.
+        enough: A function that returns True to end the search early.
     """
     if low >= high:
         return Found(high, None)
@@ -162,16 +170,15 @@ def greatest_within(
 
 
 def _raised(cut: Cut, high: int) -> Cut:
-    """Return `cut` with the highest event time, at most `high` (ms), at which a look-up would have
-    the same result.
-    """
+    """Return `cut` with the highest event time, at most `high` (ms), that has the same result."""
     return cut._replace(event_time=max(cut.event_time, min(cut.next - 1, high)))
 
 
 def _least(look: Callable[[int], Cut], under: Cut, high: int) -> Found:
-    """End a search that has found no batch with any records within the budget, by a look-up at the
-    lowest unread event time. If a batch up to this event time exceeds the budget, it becomes the
-    result's `overfull`, else the target is this event time or a later one with the same use.
+    """End a search that found no records within the budget, by one more look-up.
+
+    The look-up is at the lowest unread event time. If a batch up to there exceeds the budget, this
+    event time becomes `overfull`. Otherwise, the target is the highest one with the same use.
     """
     cut = look(under.event_time + 1)
     return Found(_raised(cut, high).event_time, None) if cut.use <= 1 else Found(under.event_time, cut.event_time)

@@ -33,10 +33,15 @@ from lockgate.plan.windows import Windows
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The event times (ms) of a batch, from `start` to `end` (exclusive). The slice is `whole` if
-    windows begin at `start` and at `end`, and no other batch has a part of the windows in between.
-    The slice is `unfinished` if the records of its last ms exceed the budget, so that the next
-    slice begins with the same ms.
+    """The event times (ms) of a batch.
+
+    Attributes:
+        start: The first event time.
+        end: The end (exclusive).
+        whole: True if windows begin at `start` and at `end`, and no other batch contains a part of
+            the windows in between.
+        unfinished: True if the records of the last ms exceed the budget, so that the next slice
+            begins with the same ms.
     """
 
     start: int
@@ -52,12 +57,12 @@ class Slice:
 def plan_slice(
     draft: Draft[Split], ceiling: int, windows: Windows, holds_group: bool, whole_from: int = watermark.MIN
 ) -> Plan[Split]:
-    """Return the plan of a batch that ends at the end of a closed window, if the budget and the
-    group's `ceiling` (ms) allow it. The module's docstring has the rule for other cases.
+    """Return the plan of a batch that ends with a closed window, if budget and ceiling allow it.
 
-    `holds_group` is true if the group waits for this query: no reader is behind it. `whole_from` is
-    the start (ms) of the first window that is not torn. A batch that begins before `whole_from`
-    also ends before it. Raises `Unasked` if closed answers lack a look-up that the plan needs.
+    The module's docstring has the rule for other cases. `ceiling` (ms) is the group's, and
+    `holds_group` is true if no reader of the group is behind this query. `whole_from` is the start
+    (ms) of the first window that is not torn. A batch that begins before it also ends before it.
+    Raises `Unasked` if closed answers lack a look-up that the plan needs.
     """
     first = draft.first
     if first == watermark.MAX:

@@ -31,9 +31,9 @@ _MONDAY = 3 * DAY  # 1970-01-01 was a Thursday
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """The local time of a zone. Before the first change it is `offset` (ms) ahead of UTC. `changes`
-    lists pairs in order: the instant of a change (ms since 1970 UTC) and the new offset (ms). All
-    offsets must be between −18 and 18 hours.
+    """The local time of a zone, which is `offset` (ms) ahead of UTC before the first change.
+    `changes` lists, in order, the instant (ms since 1970 UTC) and the new offset (ms) of each
+    change. All offsets must be between −18 and 18 hours.
     """
 
     offset: int = 0
@@ -53,8 +53,8 @@ class Zone:
         return max(begin, local - self._offset(at))
 
     def twice(self, local: int) -> tuple[int, int] | None:
-        """Return the start and the end (local time in ms) of the span of local time that occurs
-        twice and contains `local` (ms) between them. Return None if there is no such span.
+        """Return the span (start and end, local ms) of local time that occurs twice and contains
+        `local` (ms) between its ends, or None if there is none.
         """
         near = range(
             bisect_left(self.changes, local - DAY, key=itemgetter(0)),
@@ -73,9 +73,8 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows of `size` ms in the local time of `zone`. Without a zone they begin at multiples of
-    the size. Raises `InvalidValue` if the size is below 1, or if there is a zone and windows of
-    this size cannot follow its local time (`fits`).
+    """Windows of `size` ms in the local time of `zone`. Without a zone, they begin at multiples of
+    the size. Raises `InvalidValue` if the size is below 1 or does not fit the zone (`fits`).
     """
 
     size: int

@@ -1,11 +1,14 @@
 """A simulation of the queries of one group in virtual time.
 
-**The model.** Each query plans, reads, and plans again, as in Spark. Plans are made by the real
-code: the query's draft (`lockgate.plan.draft`) has the watermark and the proposed target (`reach`)
-that are reported to the group, and the group's turn (`lockgate.group.turn`) returns the ceiling. A
-batch takes `overhead_ms` plus the time for its records, and its rows are counted once it is done,
-as in Spark's progress. A query that has nothing to read plans again when the ceiling has moved, or
-after `POLL_MS`. Each query reads at full speed, as if it had a machine of its own.
+**The model.** Each query plans, reads, and plans again, as in Spark.
+
+* Plans are made by the real code: the query reports the watermark and the proposed target (`reach`)
+  of its draft (`lockgate.plan.draft`), and the group's turn (`lockgate.group.turn`) returns the
+  ceiling.
+* A batch takes `overhead_ms` plus the time for its records. Its rows are counted once it is done,
+  as in Spark's progress.
+* A query that has nothing to read plans again when the ceiling has moved, or after `POLL_MS`.
+* Each query reads at full speed, as if it had a machine of its own.
 
 **Simplifications.** A new ceiling reaches the other queries after `ANNOUNCE_MS`. Nothing fails, no
 lease ends, and brokers answer at once. Records of a split are in order of event time; a query's
@@ -39,14 +42,19 @@ MOST_STEPS = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """The outcome of a simulated workload. `max_drift_ms` is None for plain Spark.
+    """The outcome of a simulated workload.
 
-    Of all `rows` that were read, `lost` rows were late. `peak_drift_ms` is the largest
-    `VirtualReader.drift` of any query after any batch. `peak_lead_ms` is the furthest that a
-    batch's highest event time was above the first unread record of another query. `state_rows` is
-    the sum of the queries' peak numbers of rows in open windows. `seconds` is the virtual time
-    until the last query was done. `longest_wait_ms` is the longest time from the append of a live
-    record to the end of its batch.
+    Attributes:
+        max_drift_ms: The drift of the alignment, or None for plain Spark.
+        rows: The number of rows that were read.
+        lost: The number of these rows that were late.
+        peak_drift_ms: The largest `VirtualReader.drift` of any query after any batch.
+        peak_lead_ms: The furthest that a batch's highest event time was above the first unread
+            record of another query.
+        state_rows: The sum of the queries' peak numbers of rows in open windows.
+        seconds: The virtual time until the last query was done.
+        batches: The number of batches.
+        longest_wait_ms: The longest time from the append of a live record to the end of its batch.
     """
 
     max_drift_ms: int | None
@@ -65,9 +73,8 @@ class RunOutcome:
 
 
 def native(workload: Workload, progress: Callable[[float], None] = lambda _: None) -> RunOutcome:
-    """Return the outcome of `workload` under plain Spark. `progress` is called with the share of
-    the simulation that is done, 0 to 1. Raises `InvalidValue` if the workload takes more than
-    `MOST_STEPS` plans.
+    """Return the outcome of `workload` under plain Spark. `progress` is called with the share that
+    is done, 0 to 1. Raises `InvalidValue` if the workload takes more than `MOST_STEPS` plans.
     """
     readers = [NativeReader(query.in_kinds(), workload.begin) for query in workload.queries]
     timeline = _Timeline(workload, readers, progress)
@@ -131,9 +138,9 @@ class _Group:
     def report(
         self, reader: VirtualReader, at: int, reach: int | None, now: int, *, finished: bool = False
     ) -> tuple[int, bool]:
-        """Report a reader's watermark `at` (ms) and its proposed target `reach` (ms, or None for
-        none) at the time `now` (ms). `finished` says that the reader has read everything. Return
-        the ceiling (ms) after this report, and whether it has changed the group's revision.
+        """Report a reader at `now` (ms), with its watermark `at` (ms) and its proposed target
+        `reach` (ms). `finished` is true if the reader has read everything. Return the ceiling (ms),
+        and whether the report has changed the group's revision.
         """
         name = self._names[reader.load.name]
         event = ReportedWatermarkEvent(
@@ -148,9 +155,10 @@ class _Group:
 
 
 class _Timeline(Generic[R]):
-    """The order in which readers act. Iterating yields, until all readers are done, the reader that
-    has to plan next, and the virtual time (wall clock, ms). The caller then has to call `reads` or
-    `look_again` for this reader. Raises `InvalidValue` after `MOST_STEPS` steps.
+    """The order in which readers act, until all are done.
+
+    Iterating yields the reader that plans next, and the virtual time (wall clock, ms). The caller
+    must then call `reads` or `look_again` for it. Raises `InvalidValue` after `MOST_STEPS` steps.
     """
 
     def __init__(self, workload: Workload, readers: list[R], progress: Callable[[float], None]) -> None:
@@ -187,17 +195,15 @@ class _Timeline(Generic[R]):
         raise InvalidValue("workload", f"it takes more than {MOST_STEPS:,} plans: give larger batches or a trigger")
 
     def reads(self, reader: R, ends: Mapping[str, int], now: int) -> None:
-        """Begin a batch of the reader at `now` (ms), up to the offset in `ends` of each split, and
-        schedule the end of the batch.
-        """
+        """Begin a batch of the reader at `now` (ms), up to the offset in `ends` of each split."""
         self._batches[reader] = now, ends
         unread = [first for each in self._readers if each is not reader and (first := each.first_unread()) is not None]
         self._lead = max([self._lead, *(reader.highest_in(ends) - first for first in unread)])
         self._at(reader, now + max(1, round(reader.seconds(ends) * 1000)))
 
     def look_again(self, reader: R, now: int) -> None:
-        """Schedule the next plan of a reader that has nothing to read at `now` (ms). If the reader
-        has read all that its splits will ever hold, record instead that it is done.
+        """Schedule the next plan of a reader that has nothing to read at `now` (ms). If it has read
+        all that its splits will ever hold, record instead that it is done.
         """
         if reader.is_done:
             reader.tally.done_at = now
@@ -206,9 +212,7 @@ class _Timeline(Generic[R]):
             self._at(reader, now + max(POLL_MS, reader.load.trigger_ms))
 
     def wake_waiting(self, but: R, at: int) -> None:
-        """Let all waiting readers except `but` plan again at `at` (ms), because the ceiling has
-        moved.
-        """
+        """Let all waiting readers except `but` plan at `at` (ms), because the ceiling moved."""
         for reader in self._readers:
             if reader is not but and reader in self._waiting:
                 self._at(reader, at)

@@ -50,7 +50,7 @@ class VirtualLog:
 @dataclass(slots=True)
 class Tally:
     """The counts of a simulated query so far, named as in `RunOutcome`. `done_at` is the time (wall
-    clock, ms) at which the query had read everything, or None before that.
+    clock, ms) at which the query had read everything, or None until then.
     """
 
     rows: int = 0
@@ -62,9 +62,10 @@ class Tally:
 
 
 class VirtualReader:
-    """A simulated query, described by `load`, that starts at `begin` (wall clock, ms). `positions`
-    has the next offset of each split, and `watermark` is Spark's watermark (ms) after the last
-    batch. Subclasses choose where the next batch ends.
+    """A simulated query, described by `load`, that starts at `begin` (wall clock, ms).
+
+    `positions` maps each split to its next offset. `watermark` is Spark's watermark (ms) after the
+    last batch. Subclasses choose where the next batch ends.
     """
 
     def __init__(self, load: QueryLoad, begin: int) -> None:
@@ -90,8 +91,8 @@ class VirtualReader:
         return self.load.overhead_ms / 1000 + rows / self.load.records_per_second
 
     def read(self, ends: Mapping[str, int], now: int) -> None:
-        """Record that at `now` (wall clock, ms), a batch up to the offset in `ends` of each split
-        is done. This updates positions, tally and watermark.
+        """Finish a batch at `now` (wall clock, ms) that reads each split up to its offset in
+        `ends`. Update positions, tally and watermark.
         """
         cutoff = self._cutoff(self._closed)
         for name, end in ends.items():
@@ -151,8 +152,8 @@ class NativeReader(VirtualReader):
     """
 
     def batch(self, now: int) -> dict[str, int] | None:
-        """Return the offset at which the next batch, planned at `now` (wall clock, ms), ends in
-        each split. Return None if there is nothing to read.
+        """Return the end offset of each split in a batch planned at `now` (wall clock, ms), or None
+        if there is nothing to read.
         """
         ends = self.ends(now)
         unread = {name: end - self.positions[name] for name, end in ends.items()}

@@ -29,7 +29,7 @@ class Sweep:
 
     @property
     def advised(self) -> RunOutcome | None:
-        """The outcome of the `max_drift` to use, by the rule of this module; None if every value
+        """The outcome of the `max_drift` to use, by the rule of this module, or None if every value
         loses rows.
         """
         whole = [outcome for outcome in self.aligned if not outcome.lost]
@@ -46,8 +46,8 @@ class Sweep:
 
 def default_drifts(workload: Workload) -> tuple[int, ...]:
     """Return the values of `max_drift` (ms) to try: fractions of the shortest watermark delay, and
-    twice that delay. Values that are not above each query's out-of-orderness are left out. If none
-    is left, return the largest out-of-orderness + 1.
+    twice that delay. Each is above all queries' out-of-orderness. If none is, return the largest
+    out-of-orderness + 1.
     """
     delay = min(query.delay_ms for query in workload.queries)
     disorder = max(query.disorder_ms for query in workload.queries)
@@ -56,10 +56,11 @@ def default_drifts(workload: Workload) -> tuple[int, ...]:
 
 
 def sweep(workload: Workload, drifts: Sequence[int], progress: Callable[[float], None] = lambda _: None) -> Sweep:
-    """Return the outcomes of `workload` under plain Spark, and aligned with each of the `drifts`,
-    which are values of `max_drift` (ms). `progress` is called with the share that is done, 0 to 1.
-    Raises `InvalidValue` if `drifts` is empty, if a drift is not above each query's
-    out-of-orderness, or if a simulation takes more than `MOST_STEPS` plans.
+    """Return the outcomes of `workload` under plain Spark and with each `max_drift` of `drifts`.
+
+    The drifts are in ms. `progress` is called with the share that is done, 0 to 1. Raises
+    `InvalidValue` if `drifts` is empty, if a drift is not above each query's out-of-orderness, or
+    if a simulation takes more than `MOST_STEPS` plans.
     """
     if not drifts:
         raise InvalidValue("max_drift", "give at least one")

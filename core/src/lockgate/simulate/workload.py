@@ -15,9 +15,7 @@ MOST_KINDS = 64
 
 
 class Stretch(NamedTuple):
-    """A number of `records` of a split, which are evenly spaced in event time, from `first` (ms) to
-    `end` (ms, exclusive).
-    """
+    """A number of `records`, evenly spaced in event time from `first` to `end` (ms, exclusive)."""
 
     records: int
     first: int
@@ -40,9 +38,11 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitLoad:
-    """The log of one split, as stretches in order of event time. Each record is appended `lag_ms`
-    after its event time. If `lag_ms` is None, all records are there from the start. Raises
-    `InvalidValue` for stretches that are empty or go back in event time, and for a negative lag.
+    """The log of one split, as stretches in order of event time.
+
+    Each record is appended `lag_ms` after its event time, or is there from the start if `lag_ms` is
+    None. Raises `InvalidValue` for stretches that are empty or go back in event time, and for a
+    negative lag.
     """
 
     name: str
@@ -86,14 +86,20 @@ class SplitLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLoad:
-    """One query of a workload: its splits, its speed and its watermark.
+    """One query of a workload. Raises `InvalidValue` if it has no splits or a value is too low.
 
-    A batch has `budget` records at most (`maxOffsetsPerTrigger`), or any number if that is None. It
-    takes `overhead_ms` plus the time for its records at `records_per_second`, and batches begin at
-    least `trigger_ms` apart. `delay_ms` is the delay of `withWatermark`. `window_ms` is the length
-    of the windows; if it is 0, a row is late if its own time is not above the watermark.
-    `idle_timeout_ms` and `disorder_ms` are the idle timeout and the out-of-orderness of
-    `Alignment`. Raises `InvalidValue` if there are no splits or a value is too low.
+    Attributes:
+        name: The query's name.
+        splits: The splits that it reads.
+        records_per_second: The speed at which it reads.
+        delay_ms: The delay of `withWatermark`.
+        budget: The maximum number of records in a batch (`maxOffsetsPerTrigger`), or None.
+        overhead_ms: The time that a batch takes in addition to the time for its records.
+        trigger_ms: The least time between the starts of two batches.
+        window_ms: The length of the windows. If it is 0, a row is late if its own event time is not
+            above the watermark.
+        idle_timeout_ms: The idle timeout of `Alignment`.
+        disorder_ms: The out-of-orderness of `Alignment`.
     """
 
     name: str
@@ -124,12 +130,11 @@ class QueryLoad:
 
     def in_kinds(self, most: int = MOST_KINDS) -> "QueryLoad":
         """Return the same load in about `most` splits, by merging splits with about the same span
-        of event times and the same lag. If the query has no more than `most` splits, return it
-        unchanged.
+        of event times and the same lag. It is unchanged if it has no more than `most` splits.
 
-        A plan cuts all splits at one event time, and Spark divides a batch in proportion to unread
-        records. So splits with the same span advance alike, whatever their density. Only the drift
-        caused by gaps between the records of sparse splits is no longer simulated.
+        Merged splits advance alike, whatever their density: a plan cuts all splits at one event
+        time, and Spark divides a batch in proportion to unread records. Only the drift caused by
+        gaps between the records of sparse splits is no longer simulated.
         """
         if len(self.splits) <= most:
             return self
@@ -158,9 +163,9 @@ def _merged(splits: Iterable[SplitLoad]) -> list[SplitLoad]:
 
 
 def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
-    """Yield the splits with their spans of event times and their lags rounded to a grid of `parts`
-    parts, so that more splits can be merged. Spans are rounded outwards, but stay between the first
-    and the last event time of all splits. Lags are rounded up.
+    """Yield the splits with spans of event times and lags rounded to a grid of `parts` parts, so
+    that more splits can be merged. Spans are rounded outwards, but within the span of all splits.
+    Lags are rounded up.
     """
     filled = [split for split in splits if split.stretches]
     least = min(split.stretches[0].first for split in filled)
@@ -177,10 +182,10 @@ def _rounded(splits: Sequence[SplitLoad], parts: int) -> Iterator[SplitLoad]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """The queries of one group. If `joint` is true, the group's ceiling follows the rule
-    `CatchUp.JOINT`, else `CatchUp.STRICT`. The queries start at `start_ms` (wall clock). If that is
-    None, `begin` derives the start from the splits. Raises `InvalidValue` if there are no queries,
-    or if two of them have the same name.
+    """The queries of one group. Its rule is `CatchUp.JOINT` if `joint` is true, else `STRICT`.
+
+    If the start time `start_ms` (wall clock) is None, `begin` derives it from the splits. Raises
+    `InvalidValue` if there are no queries, or if two of them have the same name.
     """
 
     queries: tuple[QueryLoad, ...]
@@ -200,9 +205,11 @@ class Workload:
 
     @property
     def begin(self) -> int:
-        """The time (wall clock, ms) at which the queries start: `start_ms` if it is set, else the
-        lowest event time of the splits that have a `lag_ms`. If no split has one, it is a time
-        after the end of each split by more than the query's idle timeout.
+        """The time (wall clock, ms) at which the queries start.
+
+        It is `start_ms` if that is set, else the lowest event time of the splits that have a
+        `lag_ms`. If no split has one, it is more than the idle timeout after the ends of all
+        splits.
         """
         if self.start_ms is not None:
             return self.start_ms
