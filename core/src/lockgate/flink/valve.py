@@ -15,9 +15,8 @@ operator nor lower its event time. The rules, as in Flink 2.3:
    sent last. Without an aligned channel it sends nothing.
 4. If a channel becomes idle while others are active, the minimum is taken again only if its
    watermark is exactly the one that was sent last. Only then may it have held back the others.
-5. When the last active channel becomes idle and its watermark is the one that was sent last, the
-   maximum over all channels is sent, since there is no channel to wait for. Then, in any case, IDLE
-   is sent.
+5. When the last active channel becomes idle, IDLE is sent. If its watermark is the one that was
+   sent last, the maximum over all channels is sent before, since there is no channel to wait for.
 6. When a channel becomes active, this alone never sends a watermark. ACTIVE is sent if the whole
    valve was idle.
 

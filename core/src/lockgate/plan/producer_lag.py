@@ -90,7 +90,8 @@ class Shown(NamedTuple):
     @classmethod
     def restored(cls, values: object, now: int) -> "Shown":
         """Restore a state from the `values` that `kept` returned. Times after `now` (wall clock,
-        ms) become `now`. Raises `InvalidValue` if `kept` cannot have returned such values.
+        ms) become `now`, except `hidden_since`. Raises `InvalidValue` if `kept` cannot have
+        returned such values.
         """
         if not isinstance(values, Sequence) or len(values) != len(cls._fields) or type(values[0]) is not bool:
             raise InvalidValue("shown", f"must be {len(cls._fields)} values, of which the first is true or false")

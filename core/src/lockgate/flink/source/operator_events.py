@@ -100,7 +100,7 @@ class SourceEventWrapper:
 
 @dataclass(frozen=True, slots=True)
 class IsProcessingBacklogEvent:
-    """The notice that the source began a backlog, or finished it if `backlog` is false."""
+    """The notice that processing of a backlog began or, if `backlog` is false, ended."""
 
     backlog: bool
 
