@@ -1,4 +1,4 @@
-"""Durations: their conversion from and to text, and the class `Duration` for `lockgate.flink`.
+"""Conversion of durations to and from text, and the class `Duration` for `lockgate.flink`.
 
 Flink counts a watermark's delay in milliseconds and an idle timeout in nanoseconds, both as 64-bit
 integers. A `Duration` converts to both.
@@ -53,9 +53,7 @@ class Duration:
 
 
 def written(text: str) -> int | None:
-    """Return the duration (ms) that `text` states, such as "10 minutes" or "1h 30min". Return None
-    if `text` is not a duration.
-    """
+    """Return `text`, such as "1h 30min" or "10 minutes", in ms, or None if it is not a duration."""
     rest = text.strip().lower().removeprefix("interval ").strip()
     terms = _TERM.findall(rest)
     if not terms or _TERM.sub("", rest):

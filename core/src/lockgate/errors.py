@@ -38,8 +38,9 @@ class CannotPause(LockgateError):
 
 
 class InvalidMessage(LockgateError, ValueError):
-    """A message breaks the protocol. `faults` are pairs of a field's path and a description of its
-    fault. If there are many, `faults` lists the first ones, and `more` counts the others.
+    """A message breaks the protocol. `faults` contains pairs of a field's path and its fault.
+
+    If there are many faults, `more` is the number of those left out.
     """
 
     def __init__(self, faults: Sequence[tuple[str, str]], more: int = 0) -> None:
@@ -97,9 +98,7 @@ class ReaderBusy(Refused):
 
 
 class LimitReached(Refused):
-    """A command would exceed a limit, so it was refused. `limit` names the things that are limited,
-    such as "readers", and `most` is their maximum number. Nothing was changed.
-    """
+    """A command would exceed a limit. `most` is the maximum number of the things named `limit`."""
 
     def __init__(self, limit: str, most: int, where: str, remedy: str) -> None:
         super().__init__(f"{where} may have at most {most:,} {limit}: {remedy}")

@@ -1,12 +1,16 @@
 """A map from keys to numbers that finds its lowest number without a scan.
 
 Watermarks mostly rise, and the lowest one seldom changes. So each key has one entry in a heap: a
-*bound* that is at or below the key's value. A rise of the value does not touch the entry. When an
-entry comes to the top of the heap, the key's value is looked up. If the value equals the bound, it
-is the lowest number. If the value has risen, the entry sinks to its new place. If the key is gone,
-the entry is dropped. If the value falls below its bound, it gets a new entry, and the old entry is
-dropped when it comes to the top. So a rise or a removal takes O(1), a fall O(log n), and `lowest`
-O(log n) on average. Flink has a `HeapPriorityQueue` for this.
+*bound* at or below the key's value. A rise of the value does not touch the entry. When an entry
+comes to the top of the heap, the key's value is looked up:
+
+* If the value equals the bound, it is the lowest number.
+* If the value has risen, the entry sinks to its new place.
+* If the key is gone, the entry is dropped.
+
+If a value falls below its bound, it gets a new entry, and the old one is dropped at the top. So a
+rise or a removal takes O(1), a fall O(log n), and `lowest` O(log n) on average. Flink has a
+`HeapPriorityQueue` for this.
 """
 
 import heapq
@@ -18,7 +22,7 @@ K = TypeVar("K", bound=Any)  # hashable and ordered, since the heap compares the
 
 
 class Lowest(Generic[K]):
-    """Numbers that are stored by key. `lowest()` returns the least of them."""
+    """Numbers by key, with quick access to the lowest one."""
 
     __slots__ = ("_bounds", "_heap", "_values")
 

@@ -1,9 +1,8 @@
-"""The answer to an exchange, which says what one reader has to do now.
+"""The answer to an exchange: what one reader has to do now.
 
-* `add_splits` lists splits that are assigned to the reader, but that its exchange did not name, or
-  named with another assignment number. After the store has lost data, and until splits are assigned
-  again, `add_splits` has only those that were assigned since the loss, because a lost commit may
-  have assigned the others to another reader.
+* `add_splits` lists splits of the reader that its exchange did not name with their present
+  assignment number. After the store has lost data, and until splits are assigned again, it lists
+  only those assigned since the loss. A lost commit may have assigned the others to another reader.
 * `no_more_splits` is set if the reader can get no more splits, not even if another reader is lost.
   Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
 * `is_processing_backlog` is set if any reader is working through a backlog. This enumerator does
@@ -21,7 +20,7 @@ from lockgate.wire.split_events import NumberedSourceEvent, NumberedSplit, Split
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The instructions in a `SplitAnswer` except `stop`. The fields have the same meaning there."""
+    """The instructions in a `SplitAnswer`, except `stop`."""
 
     add_splits: tuple[NumberedSplit, ...] = ()
     give_back: tuple[str, ...] = ()
@@ -53,7 +52,8 @@ def wishes(enumerator: Enumerator, reader: ReaderId, event: SplitExchange, now_m
 
 
 def assigned_to(enumerator: Enumerator, reader: ReaderId) -> tuple[NumberedSplit, ...]:
-    """Return all splits that a reader holds, each at the position in the reader's last snapshot.
+    """Return the splits that a reader holds, at the positions in its last snapshot.
+
     The result is empty if the enumerator does not have the reader.
     """
     return _numbered(enumerator.readers[reader].held if reader in enumerator.readers else {})
@@ -71,8 +71,9 @@ def is_processing_backlog(enumerator: Enumerator) -> bool:
 
 
 def events_for(enumerator: Enumerator, reader: ReaderId, seen: int) -> tuple[NumberedSourceEvent, ...]:
-    """Return the SourceEvents for a reader with numbers above `seen`, the highest number that the
-    reader has received. Events from before the reader's first exchange are left out.
+    """Return a reader's SourceEvents with numbers above `seen`, the last one that it received.
+
+    Events from before the reader's first exchange are left out.
     """
     own = enumerator.readers.get(reader)
     after = seen if own is None else max(seen, own.events_from)

@@ -4,11 +4,11 @@ A split that its old reader has given back is in no report until its new reader 
 has read from it. Without a rule, the group could run ahead of the split meanwhile, and the split's
 records would be late once the readers' outputs are joined.
 
-The rule. When a reader gives up a split, the enumerator keeps the split's watermark from that
-reader's last report. The split is then *arriving* at its next reader, which counts in the group as
-if it had reported the split with that watermark (`Reader.arriving`). The split has arrived once the
-reader names it with its assignment number, and has reported it with a watermark or as idle. A
-report that is part of an exchange and names no splits counts for all splits that the reader holds.
+When a reader gives up a split, the enumerator keeps the split's watermark from that reader's last
+report. The split is then *arriving* at its next reader, which counts in the group as if it had
+reported the split with that watermark (`Reader.arriving`). The split has arrived once the reader
+names it with its assignment number, and has reported it with a watermark or as idle. A report that
+is part of an exchange and names no splits counts for all splits that the reader holds.
 
     A holds it        A gives it back            B holds it, and has read from it
     ──────────────────┬──────────────────────────┬─────────────────────────────
@@ -18,10 +18,10 @@ There is no gap: A reports the split until the exchange that gives it back is an
 then on the split counts for B. If a reader restarts with the same subtask number, the splits that
 its older epoch still holds count for it.
 
-Limits of the wait. Some arriving splits block no reader: idle ones, those without a known
-watermark, and those that no reader can get because the list of splits no longer names them. If the
-next reader is lost, its arriving splits go to another reader. If the source has no living reader,
-its arriving splits block no reader of the group.
+Some arriving splits block no reader: idle ones, those without a known watermark, and those that no
+reader can get because the list of splits no longer names them. If the next reader is lost, its
+arriving splits go to another reader. If the source has no living reader, its arriving splits block
+no reader of the group.
 
 In Flink the job restarts when splits move, and the `WatermarkAggregator` keeps a subtask's last
 watermark until the subtask reports again.
@@ -40,17 +40,15 @@ from lockgate.wire.split_events import SplitExchange
 
 
 class LastReports:
-    """The last reports of a source's readers about their splits. If `group` is None, there are no
-    reports.
-    """
+    """The last split reports of a source's readers. There are none if `group` is None."""
 
     def __init__(self, group: Group | None, source: str) -> None:
         self._group, self._source = group, source
 
     def watermark(self, subtask: int, id: str) -> int | None:
-        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`, or
-        None if no watermark is known. The result is also None if the split or its reader is idle or
-        finished, because then no reader waits for the split.
+        """Return the watermark (ms) of split `id` in the last report of the reader `subtask`.
+
+        Return None if no watermark is known, or if the split or its reader is idle or finished.
         """
         reader = self._reader(subtask)
         if reader is None or reader.reported is None or reader.reported.idle or reader.reported.finished:
@@ -61,9 +59,10 @@ class LastReports:
         return split.watermark
 
     def shows(self, reader: ReaderId, id: str, *, reports_now: bool) -> bool:
-        """Return whether the last report of `reader` shows split `id` as idle, finished or with a
-        watermark. `reports_now` is true if that report came with the present exchange. If the
-        report names no splits, it then counts for every split that the reader holds.
+        """Return whether `reader` has reported split `id` as idle, finished or with a watermark.
+
+        A report that names no splits counts for all of them if it came with the present exchange
+        (`reports_now`), and otherwise for none.
         """
         known = self._reader(reader[0])
         if known is None or known.reported is None or known.reported.epoch != reader[1]:
@@ -78,9 +77,9 @@ class LastReports:
 
 
 def take_over(work: Work, reader: ReaderId) -> Steps[None]:
-    """Record splits of the reader's older epochs as arriving at its new epoch `reader`. These are
-    the splits that an older epoch holds, unless they block no reader, and the splits that are on
-    their way to an older epoch. Remove the older epochs that hold no splits.
+    """Record the splits of the reader's older epochs as arriving at `reader`, its new epoch.
+
+    Splits that block no reader are left out. Older epochs that hold no splits are removed.
     """
     older = [each for each in work.epochs(reader[0]) if each != reader]
     if not older:
@@ -98,9 +97,7 @@ def take_over(work: Work, reader: ReaderId) -> Steps[None]:
 
 
 def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastReports) -> Steps[None]:
-    """Remove those of the reader's arriving splits that have arrived or will never arrive. `event`
-    is the reader's exchange. It shows, together with `reports`, which splits have arrived.
-    """
+    """Remove the splits that have arrived, or never will, from the reader's arriving splits."""
     arriving, coming = work.arriving(reader), list[str]()
     if not arriving:
         return
@@ -121,10 +118,10 @@ def arrived(work: Work, reader: ReaderId, event: SplitExchange, reports: LastRep
 
 
 def arriving(before: Enumerator | None, after: Enumerator, reader: ReaderId) -> dict[int, Arriving | None]:
-    """Return a map from each subtask to its arriving split with the lowest watermark, or to None if
-    the subtask has no arriving split. The map has the subtask of `reader`, and of every other
-    reader whose arriving splits may differ between `before` and `after`. `before` is None if the
-    enumerator is new.
+    """Return each subtask's arriving split with the lowest watermark, or None if it has none.
+
+    The map contains the subtask of `reader` and all whose arriving splits may differ between
+    `before` and `after`. `before` is None for a new enumerator.
     """
     was = {} if before is None else {id: each.arriving for id, each in before.readers.items() if each.arriving}
     now = {id: each.arriving for id, each in after.readers.items() if each.arriving}

@@ -1,7 +1,7 @@
 """How free splits are assigned to readers, and how readers give back splits above their share.
 
-The rule. `shares` says how many splits each reader gets. Splits that are finished, or missing from
-the last list, do not count. Fenced readers (older epochs) get none. The splits that a fenced reader
+`shares` decides how many splits each reader gets. Splits that are finished, or missing from the
+last list, do not count. Fenced readers (older epochs) get none. The splits that a fenced reader
 holds become free when its lease ends. Until then they count towards the share of the newest epoch
 of the same subtask.
 

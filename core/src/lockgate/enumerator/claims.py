@@ -3,9 +3,9 @@
 A reader names a split with the number of its assignment. Numbers only rise, even after the store
 has lost its history, because they are taken from the clock. So if two readers name the same split,
 the one with the higher number got it later. But a reader could make up a number. So a number that
-the store does not have counts only if it is *lost*, which means that the store may have lost it: it
-is above all numbers known from before the loss (`known_to`), and at most the time when the present
-history began (`began_at`; both in `model`).
+the store does not have counts only if the store may have lost it. Such a *lost* number is above all
+numbers known from before the loss (`known_to`), and not above the start of the present history
+(`began_at`).
 
     the split is                            the number is                       the claim
     held by this subtask                    the same, or a lost one             counts (1)
@@ -50,8 +50,9 @@ class Claim(Enum):
 
 
 def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
-    """Decide on a claim and return the decision. If the claim counts, the split is assigned to the
-    reader, at the position that `position_after` returns.
+    """Return the decision on a claim. If it counts, assign the split to the reader.
+
+    The split then has the position that `position_after` returns.
     """
     id = claimed.split.split_id
     holder = reader if id in work.held(reader) else work.holder(id)
@@ -77,25 +78,25 @@ def claim(work: Work, reader: ReaderId, claimed: NumberedSplit) -> Claim:
 
 
 def give_back(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Free a split that the reader gives back, at its final position, if the reader's claim to it
-    counts. The split gets a new number, so that older messages about it no longer count.
+    """Free a split that the reader gives back, if the reader's claim to it counts.
+
+    The split gets a new number, so that older messages about it no longer count.
     """
     if claim(work, reader, claimed) is Claim.COUNTS:
         work.give_up(reader, claimed.split.split_id, work.number())
 
 
 def finish(work: Work, reader: ReaderId, claimed: NumberedSplit) -> None:
-    """Record a split as finished if the reader's claim to it counts. The reader has read the split
-    up to the stopping offset.
-    """
+    """Record a split as read up to its stopping offset, if the reader's claim to it counts."""
     if claim(work, reader, claimed) is Claim.COUNTS:
         held = work.take(reader, claimed.split.split_id)
         work.finish(FreeSplit(split=held.split, number=held.number, last=reader[0]))
 
 
 def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
-    """Free the reader's splits that are in doubt (`Work.is_in_doubt`), because the reader does not
-    present them any more. `named` contains the ids of the splits that it presents.
+    """Free the reader's splits that are in doubt (`Work.is_in_doubt`), except those in `named`.
+
+    `named` contains the ids of the splits that the reader still presents.
     """
     held = work.held(reader)
     gone = [(id, each.number) for id, each in held.items() if id not in named and work.is_in_doubt(each)]
@@ -103,9 +104,7 @@ def let_go(work: Work, reader: ReaderId, named: Set[str]) -> Steps[None]:
 
 
 def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, number: int) -> Claim:
-    """Return the decision on a claim of `reader` to a split that `holder` holds. `number` is the
-    assignment number that the claim states.
-    """
+    """Decide on a claim, with the assignment `number`, to a split that `holder` holds."""
     own = holder[0] == reader[0]
     if number == held.number:
         return Claim.COUNTS if own else Claim.REFUSED
@@ -117,9 +116,10 @@ def _of_held(work: Work, reader: ReaderId, holder: ReaderId, held: OwnedSplit, n
 
 
 def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: int) -> bool:
-    """Return whether the claim of `reader` to a split that no reader holds counts. `free` is the
-    split, or None if the enumerator does not know it. `number` is the assignment number that the
-    claim states.
+    """Return whether a claim to a split that no reader holds counts.
+
+    `free` is the split, or None if the enumerator does not know it. `number` is the claim's
+    assignment number.
     """
     if free is not None and free.number:
         return (number == free.number and free.last == reader[0]) or _is_lost(work, number, free.number)
@@ -128,8 +128,10 @@ def _is_of_free(work: Work, reader: ReaderId, free: FreeSplit | None, number: in
 
 
 def _is_lost(work: Work, number: int, last: int = 0) -> bool:
-    """Return whether `number` may have been assigned in a history that the store has lost, after
-    `last`, the split's last known number.
+    """Return whether the store may have lost the assignment `number` of a split.
+
+    It may have if the number is above `last` (the split's last known number) and `known_to`, but
+    not above `began_at`.
     """
     return max(last, work.now.known_to) < number <= work.now.began_at
 

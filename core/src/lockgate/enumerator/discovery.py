@@ -1,7 +1,7 @@
 """Discovery: a reader sends the list of a source's splits on request, or an operator sets it.
 
-The rule. The coordinator has no access to Kafka. Of the living readers that can list the splits, it
-asks the one with the lowest subtask, at once and then at that reader's interval. A request has the
+The coordinator has no access to Kafka. Of the living readers that can list the splits, it asks the
+one with the lowest subtask, at once and then at that reader's interval. A request carries the
 number of the previous list. A list counts only as the answer to the open request, so a list that
 comes late, twice or unasked changes nothing. Each list is complete, so there are three kinds of
 splits:
@@ -37,8 +37,9 @@ BEGINNING_OR_END = (EARLIEST_OFFSET, LATEST_OFFSET)
 
 
 def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -> Steps[None]:
-    """Record `found`, the complete list of the source's splits. The reader with subtask `by` has
-    sent it or, if `by` is None, an operator has set it.
+    """Record `found`, the complete list of the source's splits.
+
+    `by` is the subtask of the reader that sent it, or None if an operator set it.
     """
     named = {split.split_id: split for split in found.splits}
     known = set(work.free) | set(work.finished)
@@ -61,8 +62,9 @@ def take_list(work: Work, found: DiscoveredSplits | SplitList, by: int | None) -
 
 
 def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with `found`, an operator's list of the source's splits, and with the
-    free ones assigned. From now on no reader is asked to list the splits.
+    """Return the enumerator with an operator's list of the splits, and with the free ones assigned.
+
+    From now on, no reader is asked to list the splits.
     """
     work = Work(enumerator, now_ms)
     yield from take_list(work, found, None)
@@ -71,8 +73,8 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number of the request that asks this reader to list the splits now, or None if the
-    reader is not asked.
+    """Return the number under which this reader has to list the splits now, or None if it need
+    not.
     """
     if enumerator.static:
         return None
@@ -90,10 +92,10 @@ def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | N
 
 
 def lose_beginnings(work: Work, *, unassigned: bool = False) -> Steps[None]:
-    """Move splits that would start at the beginning or the end to the committed offset, because the
-    store has lost its history. A split that a reader presents later gets its position from that
-    claim instead. If `unassigned` is true, nothing was assigned in the lost history, so a free
-    split keeps the position that a reader's claim has recorded (`claims`).
+    """Let splits that start at the beginning or the end start at the committed offset.
+
+    This is for a store that has lost its history. If `unassigned` is true, nothing was assigned in
+    that history. A free split then keeps a position that a reader's claim has recorded (`claims`).
     """
 
     def lose(one: tuple[str, FreeSplit]) -> None:
@@ -120,8 +122,8 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the number of the last list, which is the time (ms) when it came. If there was none,
-    it is the time when this history began.
+    """Return the last list's number: the time (ms) when it came, or `began_at` if there was
+    none.
     """
     return now.began_at if now.discovered_at is None else now.discovered_at
 

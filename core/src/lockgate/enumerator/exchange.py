@@ -1,5 +1,4 @@
-"""The exchange: a reader states all splits that it has, and the answer states what the reader has
-to do about its splits.
+"""The exchange: a reader lists all its splits, and the answer says what to do about them.
 
 Nothing depends on whether an earlier exchange was lost, came twice or came late, so any coordinator
 process that uses the store can answer. Five rules ensure that each split has one reader at most,
@@ -21,11 +20,13 @@ and the right position:
    prove the loss, even one that holds nothing. A new enumerator always waits for two report
    intervals, or for one lease if that is shorter, so that a reader with such a proof can come.
 
-So why do two readers never have the same split? By (2), a split goes to another reader only after
-its owner has given it back, or has stopped by its own clock. By (5), this holds after a loss too,
-unless the loss leaves no trace. It leaves none if no reader that has seen the lost history comes
-within two intervals, if the new history begins in the millisecond of the lost one's last commit, or
-if only renewed leases were lost and no coordinator process remembers them.
+Two readers never have the same split. By (2), a split goes to another reader only after its owner
+has given it back, or has stopped by its own clock. By (5), this holds after a loss too, unless the
+loss leaves no trace. There are three such cases:
+
+* No reader that has seen the lost history comes within two report intervals.
+* The new history begins in the millisecond of the lost one's last commit.
+* Only renewed leases were lost, and no coordinator process remembers them.
 
 Nothing that a reader sends raises a revision or a number: both follow the store's time.
 
@@ -84,9 +85,9 @@ def exchange(
     now: Now,
     reports: LastReports,
 ) -> Steps[Exchanged]:
-    """Process `event`, an exchange of the registered reader `reader` of `source`. `reports` are the
-    last reports of the source's readers. Raises `StaleEpoch` if the subtask has a newer epoch.
-    Takes O(readers + splits).
+    """Process `event`, an exchange of the registered reader `reader`. Takes O(readers + splits).
+
+    Raises `StaleEpoch` if the subtask has a newer epoch.
     """
     now_ms, newest = now.ms, enumerator.newest().get(reader[0], 0)
     if newest > reader[1]:
@@ -107,8 +108,9 @@ def exchange(
 
 
 def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastReports) -> Steps[Enumerator]:
-    """Remove a reader that has stopped, free its splits at the positions in its last snapshot, and
-    return the enumerator. Return the same object if the enumerator does not have the reader.
+    """Return the enumerator without `reader`, whose splits are freed at their last positions.
+
+    Return the same object if the enumerator does not have the reader.
     """
     if reader not in enumerator.readers:
         return enumerator
@@ -119,8 +121,9 @@ def leave(enumerator: Enumerator, reader: ReaderId, now_ms: int, reports: LastRe
 
 
 def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with a new history, in which nothing is assigned for one lease. A
-    process calls this if it has noticed that the store has lost its last commits.
+    """Return the enumerator in a new history, in which nothing is assigned for one lease.
+
+    Call this after the store has lost its last commits.
     """
     work = Work(enumerator, now_ms)
     yield from _begin_again(work, config)
@@ -128,9 +131,10 @@ def careful(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[E
 
 
 def mail(enumerator: Enumerator, text: str, subtask: int | None, now_ms: int, id: str = "") -> Enumerator:
-    """Return the enumerator with one more SourceEvent, whose JSON is `text`, for one `subtask` or,
-    if that is None, for all readers. Return the same object if the enumerator already has an event
-    with this `id`, unless `id` is empty.
+    """Return the enumerator with one more SourceEvent, whose JSON is `text`.
+
+    It is for the reader `subtask`, or for all readers if that is None. If there is an event with
+    this `id` already, return the same object. An empty `id` equals no other.
     """
     if id and any(each.id == id for each in enumerator.to_readers):
         return enumerator
@@ -185,8 +189,9 @@ def text_of(event: object) -> str:
 
 
 def _notice_loss(work: Work, event: SplitExchange, config: GroupConfig) -> Steps[None]:
-    """Assign nothing for up to one lease if the reader has seen a revision or a number that this
-    history does not have, because that proves that the store has lost commits.
+    """Assign nothing for up to one lease if `event` proves that the store has lost commits.
+
+    The proof is a revision or an assignment number that this history does not contain.
     """
     now, seen = work.now, event.seen
     if seen is not None and seen > now.revision:

@@ -1,10 +1,10 @@
 """The leases of splits: how long a silent reader keeps its splits.
 
-The rule. A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After
-that they are free, each at the position in the reader's last snapshot. The reader itself stops
-earlier: it counts from when it *sent* the exchange, by its own clock, and leaves a margin (r) for
-different rates of the two clocks. So the old owner has stopped before a new one starts, whatever
-times the two clocks show.
+A reader holds its splits for `lease_ms` from each exchange, by the store's clock. After that they
+are free, each at the position in the reader's last snapshot. The reader itself stops earlier: it
+counts from when it *sent* the exchange, by its own clock, and leaves a margin (r) for different
+rates of the two clocks. So the old owner has stopped before a new one starts, whatever times the
+two clocks show.
 
     sent ──────────────────────── lease_ms · (1 − r) ──► the reader stops
       received ──────────────────────────── lease_ms ──► the splits are free
@@ -46,10 +46,11 @@ def end_leases(work: Work, now: Now) -> Steps[None]:
 
 
 def after_time(enumerator: Enumerator, config: GroupConfig, now_ms: int) -> Steps[Enumerator]:
-    """Return the enumerator with its times adjusted for an exchange at `now_ms`. If all readers
-    were silent for longer than `tolerance_ms`, the silence extends each lease that no earlier
-    silence has extended. After that, and also if the clock was set back, no lease lasts for more
-    than its full length from now.
+    """Return the enumerator with its leases adjusted to `now_ms`.
+
+    If all readers were silent for longer than `tolerance_ms`, each lease is extended by the
+    silence, but only once until the reader's next exchange. No lease lasts longer than its full
+    length from now, even if the clock was set back.
     """
     heard_at = enumerator.heard_at
     if heard_at is None:
@@ -95,8 +96,10 @@ def _excused(reader: SplitOwner, silence: int, now_ms: int) -> SplitOwner:
 
 
 def _put_back(enumerator: Enumerator, now_ms: int) -> Enumerator:
-    """Return the enumerator after the clock was set back. From now on, each lease lasts for at most
-    its full length, and the wait before splits are assigned lasts for at most the longest lease.
+    """Return the enumerator after the clock was set back to `now_ms`.
+
+    From now on, each lease lasts at most its full length. The wait for `assigning_at` lasts at most
+    the longest lease.
     """
     readers = {id: replace(reader, heard_at=min(reader.heard_at, now_ms)) for id, reader in enumerator.readers.items()}
     longest = max((reader.lease_ms for reader in readers.values()), default=0)

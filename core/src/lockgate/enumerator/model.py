@@ -20,10 +20,13 @@ ReaderId = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnedSplit:
-    """A split that a reader holds. `split` has the position in the reader's last snapshot
-    (`SplitExchange.held`), and `number` is the number of the assignment. `since` is the time (ms)
-    of the assignment. If the store has lost commits and the reader has presented the split
-    afterwards, it is the time (ms) since which the reader is known to hold the split.
+    """A split that a reader holds.
+
+    Attributes:
+        split: The split, at the position in the reader's last snapshot.
+        number: The number of the assignment.
+        since: The time (ms) since which the reader is known to hold the split: when it was assigned
+            or, after a loss of commits, since when the reader has presented it.
     """
 
     split: KafkaPartitionSplit
@@ -33,10 +36,15 @@ class OwnedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSplit:
-    """A split that no reader holds, because it is free or finished. `number` is the number of the
-    last assignment, a newer one if the split was given back, and 0 if it was never assigned. `last`
-    is the subtask that had the split last, or None if that is not known. `watermark` (ms) is the
-    split's last watermark at that subtask, or None if no reader waits for the split.
+    """A split that no reader holds, because it is free or finished.
+
+    Attributes:
+        split: The split, at its last position.
+        number: The number of the last assignment, or a newer one if the split was given back. It is
+            0 if the split was never assigned.
+        last: The subtask that had the split last, or None if that is not known.
+        watermark: The split's last watermark (ms) at that subtask, or None if no reader waits for
+            it.
     """
 
     split: KafkaPartitionSplit
@@ -47,14 +55,20 @@ class FreeSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitOwner:
-    """One epoch of a reader. Its lease is `lease_ms` long and began with its last exchange, at
-    `heard_at`. The reader is `excused` if a silence of all readers has extended this lease already.
+    """One epoch of a reader. The fields `capacity` to `requests` are from its last exchange.
 
-    `held` contains the splits that the reader holds, and `arriving` the watermarks (ms) of the
-    splits on their way to it (`arrivals`), both by split id. `revoked` contains the ids of splits
-    that it has to give back. It gets SourceEvents with numbers above `events_from`. `capacity`,
-    `discovery_interval_ms`, `is_processing_backlog` and `requests` (whether it asks for a split)
-    are from its last exchange.
+    Attributes:
+        heard_at: The time (ms) of its last exchange, at which its lease began.
+        lease_ms: The length of its lease.
+        capacity: Its share of splits relative to other readers.
+        discovery_interval_ms: The time between its discoveries of splits, as in `SplitExchange`.
+        is_processing_backlog: Whether it is working through a backlog.
+        requests: Whether it asks for a split.
+        excused: Whether a silence of all readers has already extended this lease.
+        events_from: It gets the SourceEvents with numbers above this one.
+        revoked: The ids of the splits that it has to give back.
+        arriving: The watermarks (ms) of the splits on their way to it, by split id (`arrivals`).
+        held: The splits that it holds, by split id.
     """
 
     heard_at: int
@@ -72,9 +86,14 @@ class SplitOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailedEvent:
-    """A SourceEvent to readers, as JSON `text`. It is for one `subtask`, or for all if that is
-    None. Later events have higher numbers. Each request to send the event has the same `id`. If
-    `id` is empty, a repeated request is not recognised.
+    """A SourceEvent to readers.
+
+    Attributes:
+        number: Later events have higher numbers.
+        text: The event as JSON.
+        subtask: The reader that gets the event, or None for all readers.
+        id: The same for each request to send this event. If it is empty, repetitions are not
+            recognised.
     """
 
     number: int
@@ -85,8 +104,9 @@ class MailedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedEvent:
-    """A SourceEvent from the reader `subtask`, as JSON `text`, received at `at` (ms). Each
-    repetition has the same `id`.
+    """A SourceEvent from the reader `subtask`, as JSON `text`, received at `at` (ms).
+
+    Each repetition has the same `id`.
     """
 
     id: str
@@ -99,19 +119,28 @@ class ReceivedEvent:
 class Enumerator:
     """The enumerator of one source. Times are the store's, in ms.
 
-    The present history began at `began_at`: the store has all commits since then. If `lost_history`
-    is true, the store has lost commits of an earlier history. Of that history, only assignment
-    numbers up to `known_to` are known. Until `survivors_until`, a reader may still read splits that
-    it got before `began_at`.
+    A *history* is an unbroken sequence of commits. A new one begins if the store loses commits.
 
-    `revision` rises whenever splits are added, assigned, revoked, freed or finished. `last_number`
-    is the highest number of any assignment or SourceEvent so far. Nothing is assigned before
-    `assigning_at`. `heard_at` is the time of the last exchange of any reader. `listed` is true once
-    a list of the splits has come since `began_at`, or an operator has set one. The last list came
-    at `discovered_at` from the subtask `discoverer`, or from an operator if that is None. `static`
-    is true once an operator has set a list, and `bounded` if the source will never have other
-    splits. `missing` contains the ids of unfinished splits that the last list has not named.
-    `to_readers` and `from_readers` contain the last SourceEvents in each direction.
+    Attributes:
+        began_at: The start of the present history.
+        revision: It rises whenever splits are added, assigned, revoked, freed or finished.
+        assigning_at: The time before which nothing is assigned.
+        survivors_until: Until then, a reader may still read splits that it got before `began_at`.
+        last_number: The highest number of any assignment or SourceEvent so far.
+        known_to: The highest assignment number known from a lost history.
+        heard_at: The time of the last exchange of any reader, or None.
+        lost_history: Whether the store has lost commits of an earlier history.
+        static: Whether an operator has set the list of splits.
+        bounded: Whether the source will never have other splits.
+        listed: Whether there is a list of the splits from this history, or from an operator.
+        discovered_at: The time when the last list came in this history, or None.
+        discoverer: The subtask that sent the last list, or None if an operator set it.
+        missing: The ids of unfinished splits that the last list did not name.
+        to_readers: The last SourceEvents to readers.
+        from_readers: The last SourceEvents from readers.
+        readers: All epochs of readers that may hold splits.
+        free: The splits that no reader holds, by split id.
+        finished: The splits that were read to their stopping offset, by split id.
     """
 
     began_at: int
@@ -157,10 +186,10 @@ def newest_of(readers: Iterable[ReaderId]) -> dict[int, int]:
 
 
 def position_after(old: KafkaPartitionSplit, new: KafkaPartitionSplit, *, restored: bool) -> KafkaPartitionSplit:
-    """Return `old` or `new`, whichever has the higher position, because `new` may come from a late
-    message. A symbolic position (such as *earliest*) is below any offset, and of two symbolic ones
-    `new` is returned. If `restored` is true, a user has restored the position of `new`, so return
-    `new` in any case.
+    """Return `old` or `new`, whichever has the higher position, or `new` if it was `restored`.
+
+    A symbolic position (such as *earliest*) is below any offset. Of two symbolic ones, return
+    `new`.
     """
     goes_back = 0 <= old.starting_offset > new.starting_offset
     return old if goes_back and not restored else new

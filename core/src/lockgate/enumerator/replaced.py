@@ -1,4 +1,4 @@
-"""The rule by which a lost reader leaves its group once other readers have taken over its splits.
+"""Removal of a lost reader from its group, once other readers have taken over its splits.
 
 With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
 that it left unread. That is right for a Spark query. But splits that an enumerator has assigned go
@@ -29,11 +29,11 @@ def lost_readers(group: Group, source: str) -> list[ReaderKey]:
 
 
 def replaced(enumerator: Enumerator, lost: Iterable[ReaderKey]) -> list[ReaderKey]:
-    """Return those of the `lost` readers that the enumerator has removed and whose former splits no
-    longer wait for a new reader. Takes O(lost + readers + free splits).
+    """Return the `lost` readers that the enumerator has removed, and whose splits have new readers.
 
-    The result is empty while the former reader of any free split is unknown, and until a list of
-    the source's splits has come. After the store has lost data, this has to be a new list.
+    Missing splits do not count. The result is empty until a list of the splits has come in the
+    present history, and while any free split's last reader is unknown. Takes O(lost + readers +
+    free splits).
     """
     waiting = {split.last for id, split in enumerator.free.items() if id not in enumerator.missing}
     if not enumerator.listed or None in waiting:

@@ -1,9 +1,9 @@
 """Shares: how many splits each reader gets, with as few moves as possible.
 
-The rule. N splits are shared by capacity. With capacity c, a reader has the exact share q = N · c /
-Σc. It gets ⌊q⌋ or ⌈q⌉ splits, so no reader is a whole split away from its exact share. The shares
-have to add up to N. So R = N − Σ⌊q⌋ readers get one more, out of those whose q is not a whole
-number. There are more than R of these unless R is 0.
+N splits are shared by capacity. With capacity c, a reader has the exact share q = N · c / Σc. It
+gets ⌊q⌋ or ⌈q⌉ splits, so no reader is a whole split away from its exact share. The shares have to
+add up to N. So R = N − Σ⌊q⌋ readers get one more, out of those whose q is not a whole number. There
+are more than R of these unless R is 0.
 
 *The fewest moves.* A reader keeps the splits that it has up to its share, and the rest moves. If
 reader i has has_i splits, Σ max(0, has_i − share_i) splits move. All get ⌊q_i⌋ splits, and one more
@@ -20,8 +20,9 @@ from collections.abc import Mapping
 
 
 def shares(total: int, capacities: Mapping[int, int], has: Mapping[int, int]) -> dict[int, int]:
-    """Return how many of `total` splits each subtask gets. `has` is how many each subtask has now.
-    Subtasks with capacity 0 get none. Takes O(readers · log readers).
+    """Return how many of `total` splits each subtask gets. Takes O(readers · log readers).
+
+    `has` maps each subtask to its present number of splits. Subtasks with capacity 0 get none.
     """
     whole = sum(capacities.values())
     if not whole:

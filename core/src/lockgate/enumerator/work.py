@@ -23,9 +23,10 @@ def _nothing(subtask: int, id: str) -> None:
 
 
 class Work:
-    """The changes to the enumerator `before`, made at `now_ms`. `now` is an enumerator, not a time:
-    it has the changed values of the enumerator itself, but not the changes to its readers, splits,
-    last number and revision. `reported` returns the watermark in a split's last report.
+    """The changes to the enumerator `before`, made at `now_ms`. `result` returns the changed one.
+
+    `now` is an enumerator, not a time. It contains the changes except those to readers, splits,
+    last number and revision.
     """
 
     def __init__(self, before: Enumerator, now_ms: int, reported: Reported = _nothing) -> None:
@@ -88,9 +89,9 @@ class Work:
         self.readers[id] = reader
 
     def hold(self, reader: ReaderId, held: OwnedSplit, id: str = "") -> None:
-        """Record that a reader holds a split, which must be in no other place. If the reader holds
-        the split already, `held` replaces its values. `id` is the split's id, and is computed if it
-        is empty.
+        """Record that a reader holds a split, or replace the values of one that it holds already.
+
+        The split must be in no other place. An empty `id` is computed from the split.
         """
         into, id = self._opened(reader), id or held.split.split_id
         was = into.get(id)
@@ -102,9 +103,7 @@ class Work:
             self._holders[id] = reader
 
     def assign(self, dealt: Sequence[tuple[ReaderId, str]]) -> Steps[None]:
-        """Assign free splits to readers under a new number. `dealt` lists pairs of a reader and a
-        split id.
-        """
+        """Assign free splits under a new number. `dealt` lists pairs of a reader and a split id."""
         if not dealt:
             return
         self._moved, self._holders = True, None
@@ -189,8 +188,10 @@ class Work:
         return self._epochs.setdefault(subtask, [])
 
     def stood_at(self, subtask: int, id: str) -> int | None:
-        """Return the watermark (ms) with which a subtask's split counts in its group, or None if no
-        reader waits for it. Splits on their way to a subtask are recorded at its newest epoch.
+        """Return the watermark (ms) that a split of `subtask` contributes to its group.
+
+        While the split is arriving, this is its watermark at the previous reader. After that, it is
+        the one in the subtask's last report. Return None if the split blocks no reader.
         """
         epochs = self.epochs(subtask)
         at = self.arriving(epochs[-1]).get(id) if epochs else None
@@ -212,9 +213,9 @@ class Work:
             self._revoked[reader] = set(ids)
 
     def number(self) -> int:
-        """Return the assignment number for the changes of this `Work`: the time (ms), or the last
-        number + 1 if that is higher. All changes share one number. If each had its own, the numbers
-        could run ahead of the clock.
+        """Return the assignment number that all changes of this `Work` share.
+
+        It is the time (ms), or the last number + 1 if that is higher.
         """
         if self._number is None:
             self._number = self.last_number = tick(self.last_number, self.now_ms)
@@ -237,8 +238,9 @@ class Work:
         )
 
     def _forget(self, reader: ReaderId) -> None:
-        """Remove a reader whose splits have been freed. Any other split on its way to that reader
-        now arrives at the newest remaining epoch of the subtask.
+        """Remove a reader whose splits have been freed.
+
+        Other splits on their way to it now arrive at the newest remaining epoch of the subtask.
         """
         held, arriving, epochs = self.held(reader), self.arriving(reader), self.epochs(reader[0])
         self._holders = None
