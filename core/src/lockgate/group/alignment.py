@@ -11,10 +11,14 @@ A reader counts if it has reported and is not lost. With `on_lost_reader: hold` 
 too, with its watermark but without its reach. An idle or finished reader counts as MAX, and so does
 one that is passed over (`long_waits`), so they block no reader.
 
-Three cases are special. If no reader has ever reported, L is MIN and there is no ceiling, as in
-Flink, where the first announcement comes with the first report. If an expected source has not
-reported, L and the ceiling are MIN, and all readers wait for the common start. If readers have
-reported but none counts now (all are lost, or gone), both are MAX, and no reader waits.
+Three cases are special:
+
+* If no reader has ever reported, L is MIN and there is no ceiling, as in Flink, where the first
+  announcement comes with the first report.
+* If an expected source has not reported, L and the ceiling are MIN, and all readers wait for the
+  common start.
+* If readers have reported but none counts now (all are lost, or gone), both are MAX, and no reader
+  waits.
 
 **Why joint.** With L + d alone a group advances by one drift for each round of reports, however
 much a batch could read: 30 s of event time at a time out of a day, as Flink did before 2.3.0
@@ -42,16 +46,21 @@ time in their next batch, they may read up to it without a round of reports in b
    watermark follows the clock, or it becomes idle, finishes, or loses its lease. `long_waits` has
    the rule for readers that make others wait too long.
 
-**The cost of an offer that is not kept.** The offer of a reader that dies in its batch counts until
-its lease ends: the others get to R(r) and stop there. A batch that failed and is read again costs
-nothing, because the offer was made from the position where that batch begins. An offer that was too
-high (a smaller budget after a restart, a new partition with old records) lets the others read up to
-that offer, once, because each offer replaces the previous one. An offer of MAX would let the others
-read without a limit until the reader's next report. So an offer is never above the last event time
-in the reader's logs, nor above the limit that the reader's own splits set (`Draft.horizon` in
-`lockgate.plan`). A reader without an offer counts with w(r): the others may read up to w(r), or up
-to L + d if that is higher. Executors' progress raises w(r) during a batch. If that batch fails, r
-may be behind by the drift plus that batch.
+**The cost of an offer that is not kept.**
+
+* The offer of a reader that dies in its batch counts until its lease ends. The others get to R(r)
+  and stop there.
+* A batch that failed and is read again costs nothing, because the offer was made from the position
+  where that batch begins.
+* An offer that was too high (a smaller budget after a restart, a new partition with old records)
+  lets the others read up to that offer, once, because each offer replaces the previous one.
+* An offer of MAX would let the others read without a limit until the reader's next report. So an
+  offer is never above the last event time in the reader's logs, nor above the limit that the
+  reader's own splits set (`Draft.horizon` in `lockgate.plan`).
+
+A reader without an offer counts with w(r): the others may read up to w(r), or up to L + d if that
+is higher. Executors' progress raises w(r) during a batch. If that batch fails, r may be behind by
+the drift plus that batch.
 
 **The rate** is that of the slowest reader, which never waits while it is lowest. While it reads,
 its offer R(r) still counts, so the others go on up to there. Each time that another reader's lower
@@ -89,9 +98,14 @@ BLOCKERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The result of the alignment rule. The mode `observe` does not enforce `ceiling` (ms).
-    `holders` are the readers with the lowest watermark, and `waiting_for` are the expected sources
-    that have not reported. Each of the two lists at most `BLOCKERS_LIMIT`.
+    """The result of the alignment rule.
+
+    Attributes:
+        group_watermark: The lowest watermark (ms) of the readers that count.
+        ceiling: The event time (ms) up to which readers may read. In mode `observe` it is not
+            enforced.
+        holders: The readers with the lowest watermark, at most `BLOCKERS_LIMIT`.
+        waiting_for: The expected sources that have not reported, at most `BLOCKERS_LIMIT`.
     """
 
     group_watermark: int
@@ -101,8 +115,9 @@ class Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Apply leases, long waits and the alignment rule at `now`. Return the resulting group, which
-    is the same object if nothing has changed, and the event that it announces.
+    """Return the group after leases, long waits and the alignment rule at `now`, and its event.
+
+    The group is the same object if nothing has changed.
     """
     group = settled(group, now)
     decision = decide(group, now)
@@ -126,9 +141,10 @@ def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
 
 
 def next_deadline(group: Group, now: Now) -> int | None:
-    """Return the next time (ms) at which `evaluate` may return a new event although no command has
-    come, or None if there is no such time. At that time a lease ends, a wait becomes too long, or
-    the grace of a new group ends.
+    """Return the next time (ms) at which `evaluate` may return a new event without a command.
+
+    At that time a lease ends, a wait becomes too long, or the grace of a new group ends. Return
+    None if none of these is ahead.
     """
     group, lease_ms = settled(group, now), group.config.lease_ms
     first = first_lease_end(group)
@@ -142,9 +158,7 @@ def next_deadline(group: Group, now: Now) -> int | None:
 
 
 def settled(group: Group, now: Now) -> Group:
-    """Return the group at `now`, after leases have ended (`after_leases`) and waits have become too
-    long (`after_long_waits`).
-    """
+    """Return the group at `now`, after `after_leases` and `after_long_waits`."""
     return after_long_waits(after_leases(group, now), now)
 
 

@@ -47,10 +47,9 @@ class StoreClock:
         self._observed_ms: float | None = None
 
     def observe(self, sent_ms: float, store_ms: int, received_ms: float) -> int:
-        """Compare the store's clock with the monotonic one, and return by how much (ms) the store's
-        clock has jumped since the last call: 0 if it has not, and a negative number if it was put
-        back. A jump forward is also added to `jumps`.
+        """Return by how much (ms) the store's clock has jumped since the last call, or 0.
 
+        A clock that was put back gives a negative number. A jump forward is also added to `jumps`.
         `store_ms` was read between the monotonic times `sent_ms` and `received_ms`.
         """
         low, high = store_ms - received_ms, store_ms + 1 - sent_ms
@@ -71,9 +70,10 @@ class StoreClock:
 
 
 def after_jumps(group: Group, jumps: Iterable[ClockJump]) -> Group:
-    """Return the group with its times moved forward by `jumps`. The result is a new object even if
-    no time was moved, so that the group is stored and the jumps are not applied again. Takes
-    O(readers) for each jump.
+    """Return the group with its times moved forward by `jumps`. Takes O(readers) for each jump.
+
+    The result is a new object even if no time was moved, so that the caller stores it and does not
+    apply the jumps again.
     """
     for jump in jumps:
         group = with_times_moved(group, partial(later, jump=jump), jump.noticed_ms)

@@ -19,9 +19,10 @@ BEFORE_ALL_REVISIONS = -1
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Mark the readers whose leases have ended or whose waits have become too long. Unlike a
-    reader's command, this does not end an outage. `announced` is the last revision that was
-    announced. If the store has lost that revision, the group gets a higher one.
+    """Apply ended leases and long waits. Unlike a reader's command, this does not end an outage.
+
+    `announced` is the last announced revision. If the store has lost it, the group gets a higher
+    one.
     """
 
     announced: int = BEFORE_ALL_REVISIONS
@@ -29,8 +30,9 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Open a new epoch of a reader. If the group does not exist, create it with the configuration
-    that the reader sends, or with the default one.
+    """Open a new epoch of a reader, and create the group if it does not exist.
+
+    A new group has the configuration that the reader sends, or else the default one.
     """
 
     source: str
@@ -47,9 +49,10 @@ class Reports:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Process the progress that a task has reported. If a request is divided into several commands,
-    `named` lists the splits of the whole request, so that the limit on splits applies to all of
-    them together.
+    """Process the progress that a task has reported.
+
+    If a request is divided into several commands, `named` lists the splits of all of them. The
+    limit on splits then applies to the whole request.
     """
 
     source: str
@@ -69,6 +72,7 @@ class Renew:
 @dataclass(frozen=True, slots=True)
 class Arrive:
     """Record the slowest split on its way to each reader of a source (`Reader.arriving`).
+
     `arriving` maps subtasks to these splits, or to None if no split is on its way.
     """
 
@@ -106,8 +110,9 @@ class RemoveLost:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of a group's configuration that an HTTP precondition (`If-Match` or
-    `If-None-Match`) names. If `any` is true, it names all versions, as `*` does.
+    """Configuration versions in an HTTP precondition (`If-Match` or `If-None-Match`).
+
+    If `any` is true, they are all versions, as with `*`.
     """
 
     named: frozenset[int] = frozenset()
@@ -120,9 +125,10 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Create the group, or replace its configuration. This fails with `PreconditionFailed` if the
-    present version is not one of `only`, or is one of `never`. A group that does not exist has no
-    version. If `only` or `never` is None, it sets no condition.
+    """Create the group, or replace its configuration.
+
+    This fails with `PreconditionFailed` if the present version is not one of `only`, or is one of
+    `never`. None sets no condition. A group that does not exist has no version.
     """
 
     config: GroupConfig
@@ -161,8 +167,9 @@ class PreconditionFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The command was carried out, in this turn or, if it is `repeated`, in an earlier one.
-    `removed` are the readers that it has removed in this turn.
+    """The command took effect, in this turn or, if it is `repeated`, in an earlier one.
+
+    `removed` lists the readers that it has removed in this turn.
     """
 
     removed: tuple[ReaderKey, ...] = ()
@@ -176,8 +183,9 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The group's configuration now has this `version`. `created` is true if the group is new, and
-    `before` is the configuration that was replaced, if any.
+    """The group's configuration now has this `version`. `created` is true if the group is new.
+
+    `before` is the configuration that was replaced, or None.
     """
 
     version: int

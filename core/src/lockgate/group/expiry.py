@@ -29,7 +29,10 @@ WEEK_MS = 7 * 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """How many ms to keep dead readers, and groups without living readers. None means for ever."""
+    """The times (ms) for which dead readers, and groups without living readers, are kept.
+
+    None means for ever.
+    """
 
     readers_ms: int | None = WEEK_MS
     groups_ms: int | None = WEEK_MS

@@ -34,8 +34,9 @@ ACTS_KEPT = 16
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A command that took effect. Each repetition has the same `id`. `config_version` and `created`
-    are its outcome, if it configured the group.
+    """A command that took effect. Each repetition has the same `id`.
+
+    If it configured the group, `config_version` and `created` are its outcome.
     """
 
     id: str
@@ -45,13 +46,24 @@ class Act:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One group. `revision`, `group_watermark` and `max_desired_watermark` (the ceiling) are those
-    announced last. Until `grace_until` the group is new, and `cap` limits its ceiling. A reader
-    last sent a command at `heard_at`, a reader was last marked lost at `losses_at`, and an operator
-    set the configuration at `configured_at` (0 if none has). `started` is true once a reader has
-    reported, and `sources_seen` are the expected sources that have. `left_epoch` is the highest
-    epoch of the readers that have left. `acts` lists the newest act last. All times are the
-    store's, in ms.
+    """One group. All times are the store's, in ms.
+
+    Attributes:
+        config_version: It rises with each change of `config`.
+        created_at: The time when the group was created.
+        grace_until: The time until which the group is new.
+        revision: The revision of the last announcement.
+        group_watermark: The watermark (ms) in the last announcement.
+        max_desired_watermark: The ceiling (ms) in the last announcement.
+        cap: The limit (ms) on the ceiling while the group is new, or None.
+        started: Whether a reader has reported.
+        sources_seen: The expected sources that have reported.
+        heard_at: The time when a reader last sent a command, or None.
+        losses_at: The time when a reader was last marked lost, or None.
+        left_epoch: The highest epoch of the readers that have left.
+        configured_at: The time when an operator set the configuration, or 0.
+        acts: The last commands with an `act`, the newest one last.
+        paused_sources: The operators' pauses, by source name.
     """
 
     name: str
@@ -128,20 +140,19 @@ def create(name: str, config: GroupConfig, now_ms: int, *, floor: int = 0) -> Gr
 
 
 def not_below(group: Group, revision: int, now_ms: int) -> Group:
-    """Return the group with a new revision above `revision` if its own is lower. In that case the
-    store has lost a change that was announced, so readers need an event with a higher revision.
+    """Return the group with a new revision above `revision` if its own is lower.
+
+    A lower one means that the store has lost an announced change.
     """
     return group if group.revision >= revision else replace(group, revision=tick(revision, now_ms))
 
 
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with the same readers and another configuration. If a newly expected source
-    has reported already, the group does not wait for it. Takes O(readers).
+    """Return the group with the same readers and another configuration. Takes O(readers).
 
-    The rules decide again which readers are lost (`leases`), and which wait or are passed over
-    (`long_waits`). Each wait starts again. If the lease is shorter than before, a reader's present
-    lease still lasts until its old end, because the reader receives the change only when it
-    reports.
+    Lost readers and long waits are decided again, and each wait starts again. A reader's present
+    lease does not end earlier than before, because the reader receives the change only when it
+    reports. The group does not wait for a newly expected source that has reported already.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
@@ -158,9 +169,7 @@ def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
-    """Return the group with an operator's `config`, or the same object if an operator has set this
-    configuration already.
-    """
+    """Return the group with an operator's `config`, or the same object if it was set already."""
     if group.config == config and group.configured_at:
         return group
     after = group if group.config == config else replace_config(group, config, now_ms)
@@ -168,12 +177,14 @@ def configured(group: Group, config: GroupConfig, now_ms: int) -> Group:
 
 
 def restored(group: Group, config: GroupConfig | None, configured_at: int | None, now_ms: int) -> Group:
-    """Return the group with `config`, the configuration that a reader received before the store
-    lost the group. An operator set it at `configured_at` (ms). Return the same object if no
-    operator did, or if the group's own configuration was set then or later.
+    """Return the group with `config`, which a reader received before the store lost the group.
 
-    A reader cannot change a group that is no longer new, nor one that an operator has configured
-    since. A `configured_at` after the group was created is ignored.
+    An operator set `config` at `configured_at` (ms), or none did (None). Return the same object if
+
+    * no operator set it,
+    * the group is no longer new,
+    * the group's own configuration was set then or later, or
+    * `configured_at` is later than the group's creation.
     """
     if config is None or configured_at is None or now_ms >= group.grace_until:
         return group
@@ -184,11 +195,11 @@ def restored(group: Group, config: GroupConfig | None, configured_at: int | None
 
 
 def _fresh(reader: Reader, kept_ms: int) -> Reader:
-    """Return the reader with `lost`, `held_since`, `overdue` and `passed_over` cleared, because the
-    new configuration decides them again. `kept_ms` is the time by which the configuration shortens
-    the lease. It is added to the `heard_at` of a reader that is not parked, so that the reader's
-    present lease ends when it would have ended before. If the reader was lost, its `reach` is
-    dropped. If nothing changes, return the same object.
+    """Return the reader with `lost`, `held_since`, `overdue` and `passed_over` cleared.
+
+    `kept_ms` is the time by which a new configuration shortens the lease. It is added to
+    `heard_at`, unless the reader is parked, so that the present lease ends as before. A lost reader
+    loses its `reach`. If nothing changes, return the same object.
     """
     reported = reader.reported
     if not kept_ms and not (reader.lost or reader.overdue or reader.passed_over) and reader.held_since is None:

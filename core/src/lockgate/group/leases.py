@@ -1,10 +1,9 @@
 """Leases: when a reader is lost, and why an outage is not a loss.
 
-The rule. A reader that has reported and is then silent for `lease_ms` is lost. From that
-millisecond on, the group's `on_lost_reader` decides whether it still counts. Its reach
-(`alignment`) is dropped, because the reader is not expected to run its next batch. A finished
-reader needs no lease. Flink has no leases: the last watermark of a dead subtask blocks its group
-for ever (FLINK-40505).
+A reader that has reported and is then silent for `lease_ms` is lost. From that millisecond on, the
+group's `on_lost_reader` decides whether it still counts. Its reach (`alignment`) is dropped,
+because the reader is not expected to run its next batch. A finished reader needs no lease. Flink
+has no leases: the last watermark of a dead subtask blocks its group for ever (FLINK-40505).
 
 A scheduled query ends a run, and begins the next one an hour later, for example. In between its
 source has to count, because readers that ran ahead of it would make its rows late. So the last
@@ -43,18 +42,23 @@ three replaces another one; tests/core/group/test_each_clock_rule.py has these c
 
 **Why not one rule**, that of client-go's leader election: a process ends a lease once it has seen
 no change of the reader for `lease_ms` of its own monotonic clock. Only time between checks that are
-close together counts. With this rule, clock jumps, stalls and outages would be one case. But time
-in which no process checks would never count, such as while all readers of a group are parked. A
-process that starts has seen nothing yet, so a dead reader would block the others for ever if
-processes restart more often than leases end. And readers and groups expire after a week, which
-needs the store's clock, and so the rule of jumps. Nor can stalls be corrected in the stored times,
-as jumps are: each process would move the times by its own stalls, and two processes that each stall
-half of the time would keep a dead reader for ever.
+close together counts. With this rule, clock jumps, stalls and outages would be one case. But it has
+three gaps:
 
-Why this is safe. The rules only lengthen leases, so they can make readers wait longer, but let none
-read too early. No wait is endless: an outage extends a reader's lease once (`Reader.excused`), and
-not again until the reader has reported. So a dead reader among slow ones is lost after its lease
-and one silence.
+* Time in which no process checks would never count, such as while all readers of a group are
+  parked.
+* A process that starts has seen nothing yet, so a dead reader would block the others for ever if
+  processes restart more often than leases end.
+* Readers and groups expire after a week, which needs the store's clock, and so the rule of jumps.
+
+Nor can stalls be corrected in the stored times, as jumps are: each process would move the times by
+its own stalls, and two processes that each stall half of the time would keep a dead reader for
+ever.
+
+**Why this is safe.** The rules only lengthen leases, so they can make readers wait longer, but let
+none read too early. No wait is endless: an outage extends a reader's lease once (`Reader.excused`),
+and not again until the reader has reported. So a dead reader among slow ones is lost after its
+lease and one silence.
 """
 
 from collections.abc import Callable
@@ -106,16 +110,19 @@ def tolerance_ms(config: GroupConfig) -> int:
 
 
 def silent_ms(group: Group, now_ms: int) -> int:
-    """Return the time (ms) since any reader last sent a command, or 0 if that is within
-    `tolerance_ms`. The result is negative if the clock was put back by more than that.
+    """Return the time (ms) since any reader's last command, or 0 if that is within `tolerance_ms`.
+
+    The result is negative if the clock was put back by more than that.
     """
     silence = 0 if group.heard_at is None else now_ms - group.heard_at
     return 0 if abs(silence) <= tolerance_ms(group.config) else silence
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group as a command at `now_ms` finds it. Leases and waits are extended if the
-    command ends an outage, and all times are moved back if the clock was put back.
+    """Return the group as a reader's command at `now_ms` finds it.
+
+    If the command ends an outage, leases and waits are extended. If the clock was put back, all
+    times are moved back.
     """
     silence, config, readers = silent_ms(group, now_ms), group.config, group.readers
     if silence == 0:
@@ -131,8 +138,9 @@ def after_silence(group: Group, now_ms: int) -> Group:
 
 
 def after_leases(group: Group, now: Now) -> Group:
-    """Mark each reader whose lease has ended by `now` as lost, and return the group. If the clock
-    was ahead and has been put back, first unmark the readers that are lost only for that reason.
+    """Return the group with each reader marked lost whose lease has ended by `now`.
+
+    Readers that are marked lost only because the clock was ahead are unmarked first.
     """
     group = _judged_anew(group, now.ms)
     first, judged_ms = first_lease_end(group), now.judged_ms(group.config.lease_ms)
@@ -150,7 +158,8 @@ def without_reach(reported: ReportedWatermarkEvent) -> ReportedWatermarkEvent:
 
 
 def _judged_anew(group: Group, now_ms: int) -> Group:
-    """Unmark readers that are marked lost only because the clock was ahead, and return the group.
+    """Return the group with readers unmarked that are lost only because the clock was ahead.
+
     Takes O(readers), but only once each time that the clock is put back.
     """
     if group.losses_at is None or group.losses_at - now_ms <= tolerance_ms(group.config):
@@ -163,9 +172,10 @@ def _judged_anew(group: Group, now_ms: int) -> Group:
 
 
 def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> Reader:
-    """Return the reader with its lease and its wait extended by `silence` (ms). The lease is
-    extended only once until the next report, and to at most one whole lease from now. A reader that
-    was lost when the silence began stays lost, because its extended lease has also ended by now.
+    """Return the reader with its lease and its wait extended by `silence` (ms).
+
+    The lease is extended only once until the next report, and to at most one whole lease from now.
+    A reader that was lost before the silence stays lost.
     """
     held_since = None if reader.held_since is None else reader.held_since + silence
     heard_at, lost, reported = reader.heard_at, reader.lost, reader.reported
@@ -181,9 +191,9 @@ def _excused(reader: Reader, config: GroupConfig, silence: int, now_ms: int) -> 
 
 
 def with_times_moved(group: Group, move: Callable[[int], int], now_ms: int) -> Group:
-    """Return the group with `move` applied to all its times. These are the times at which readers
-    were last heard, made progress and began to wait, and at which the grace began. A lost reader
-    whose lease now ends after `now_ms` is no longer marked lost.
+    """Return the group with `move` applied to the times of its readers, last command and grace.
+
+    A lost reader whose lease now ends after `now_ms` is no longer marked lost.
     """
     readers, lease_ms = group.readers, group.config.lease_ms
     moved = {key: _moved(reader, group.config, move, now_ms) for key, reader in readers.items()}

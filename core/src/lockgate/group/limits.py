@@ -46,9 +46,9 @@ class GroupLimits:
             )
 
     def check_registration(self, group: Group | None, name: str, source: str, event: ReaderRegistrationEvent) -> None:
-        """Raise `LimitReached` if a registration would exceed a limit: the reader, its source, its
-        owner and attributes, or the sources that its `config` expects. `name` is the group's name,
-        and `group` is None if the registration would create the group.
+        """Raise `LimitReached` if a registration would exceed a limit. `name` is the group's name.
+
+        `group` is None if the registration would create the group.
         """
         if event.config is not None:
             self.check_config(name, event.config)
@@ -72,9 +72,7 @@ class GroupLimits:
             )
 
     def check_progress(self, group: Group, source: str, subtask: int, epoch: int, named: Collection[str]) -> None:
-        """Raise `LimitReached` if a reader has too many splits, counting those that its last report
-        in this `epoch` has, and those in `named`.
-        """
+        """Raise `LimitReached` if the last report in `epoch` and `named` have too many splits."""
         reported = group.readers[source, subtask].reported
         known = {} if reported is None or reported.epoch != epoch else reported.splits
         self.check_splits(source, subtask, len(known) + sum(name not in known for name in named))

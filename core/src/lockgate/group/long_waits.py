@@ -35,8 +35,9 @@ from lockgate.wire.events import Mode, OnLostReader, OnMaxWait, ReportedWatermar
 
 
 def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_ms: int) -> tuple[int | None, bool]:
-    """Return the values of `held_since` (ms, or None) and `passed_over` that the reader gets by its
-    report `event`. `reader` has the values from before the report.
+    """Return the reader's `held_since` (ms, or None) and `passed_over` after its report `event`.
+
+    `reader` is the reader before the report.
     """
     watermark, ceiling = watermark_after(event, reader), group.max_desired_watermark
     held = (
@@ -53,8 +54,9 @@ def wait_after(event: ReportedWatermarkEvent, reader: Reader, group: Group, now_
 
 
 def wait_ends(group: Group, now_ms: int) -> int | None:
-    """Return the time (ms) at which the first wait becomes too long. Return None if no reader
-    waits, if the group has no `max_wait_ms`, or during an outage.
+    """Return the time (ms) at which the first wait becomes too long.
+
+    Return None if no reader waits, if the group has no `max_wait_ms`, or during an outage.
     """
     since = group.readers.first(Ranking.HELD)
     if since is None or group.config.max_wait_ms is None or silent_ms(group, now_ms):
@@ -63,8 +65,9 @@ def wait_ends(group: Group, now_ms: int) -> int | None:
 
 
 def after_long_waits(group: Group, now: Now) -> Group:
-    """Mark each reader that has waited for too long as `overdue`, and return the group. Under
-    `proceed`, mark the readers that block it as `passed_over` instead.
+    """Return the group with each reader that has waited for too long marked as `overdue`.
+
+    Under `proceed`, the readers that block it are marked as `passed_over` instead.
     """
     ends, longest_ms = wait_ends(group, now.ms), group.config.max_wait_ms
     if ends is None or longest_ms is None:
@@ -81,9 +84,10 @@ def after_long_waits(group: Group, now: Now) -> Group:
 
 
 def _let_go(group: Group, waiting: list[ReaderKey], now_ms: int) -> Group:
-    """Mark the readers that block those in `waiting` as passed over, except readers that wait
-    themselves. Let the waits of `waiting` begin again, record all expected sources as seen, and
-    return the group.
+    """Return the group with the readers passed over that block those in `waiting`.
+
+    Readers that wait themselves are not passed over. The waits of `waiting` begin again, and all
+    expected sources count as seen.
     """
     readers, config = group.readers, group.config
     ahead = max(watermark_of(readers[key]) for key in waiting)

@@ -15,9 +15,9 @@ of such time. A reader that was last heard at that moment or before is lost. Wit
 moment is `ms - lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that
 moment plus the lease. Parking, long waits and the grace of a new group are judged in the same way.
 
-Why this is safe. The rule only lengthens leases, by no more than the stalls since the reader's last
-report. A dead reader is lost after one lease of time in which the process ran, however often it
-stands still. Each of several processes leaves out its own stalls only. If another process has
+**Why this is safe.** The rule only lengthens leases, by no more than the stalls since the reader's
+last report. A dead reader is lost after one lease of time in which the process ran, however often
+it stands still. Each of several processes leaves out its own stalls only. If another process has
 stalled for longer than a lease, its readers are judged lost: waiting for that process would block
 all readers for another lease after each death of a process. `leases` has the rule for a silence of
 all readers, which needs no stall.
@@ -32,7 +32,9 @@ Span = tuple[int, int]
 @dataclass(frozen=True, slots=True)
 class ClockJump:
     """A forward jump of the store's clock by at most `by_ms`, noticed at `noticed_ms` (store's
-    time). `number` counts the jumps that one process has noticed, from 1.
+    time).
+
+    `number` counts the jumps that one process has noticed, from 1.
     """
 
     number: int
@@ -42,9 +44,10 @@ class ClockJump:
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """A moment of the store's time (`ms`), as one process sees it, with its `stalls` and the
-    `jumps` that it has noticed. `stalls` are spans of the store's time, oldest first, and none lies
-    within another. The last one may end in the future.
+    """A moment of the store's time (`ms`), with the stalls and clock jumps of one process.
+
+    `stalls` are spans of the store's time, oldest first. None lies within another, and the last one
+    may end in the future.
     """
 
     ms: int
@@ -52,10 +55,10 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time (ms) with which to compare the end of a lease or wait that is `span_ms`
-        long: a lease is over if it ends at or before this time. Without stalls, the result is `ms`.
-        Each stall within the last `span_ms` of time in which the process ran makes the result
-        earlier by the length of the stall.
+        """Return the time (ms) by which a lease or wait of `span_ms` must have ended to be over.
+
+        Without stalls, this is `ms`. Each stall within the last `span_ms` of the process's running
+        time makes it earlier by the length of the stall.
         """
         if not self.stalls:
             return self.ms

@@ -23,24 +23,26 @@ class Arriving:
 
 
 class Reader(NamedTuple):
-    """One reader. `reported` is the last report of this epoch or, before the first one, of the
-    previous epoch. If both `reported` and `arriving` are None, the reader does not count in the
-    group's watermark.
+    """One reader. All times are the store's, in ms.
 
-    The lease runs from `heard_at`. The reader is `excused` if an outage has extended the lease
-    since the last report, and `lost` if the lease has ended (`leases`). A report last showed
-    progress at `progressed_at`. The reader has waited at the ceiling since `held_since`, and is
-    `overdue` if it has waited for too long. It is `passed_over` if others have waited for it for
-    too long (`long_waits`). All times are the store's, in ms.
+    A reader without a report and without an arriving split does not count in the group's watermark.
+    A named tuple is created four times as fast as a frozen dataclass, and each report creates one.
 
-    Of the splits that the reader was assigned but has not reported yet, `arriving` is the one
-    furthest behind. That split counts as if the reader had reported it
-    (`lockgate.enumerator.arrivals`). `splits_named` is true if the last report named the reader's
-    splits. `attempts` maps each split to the newest attempt that has reported progress in it.
-    `progress_ignored` counts the splits in progress from older attempts.
-
-    Each report creates a new `Reader`, and a named tuple is created four times as fast as a frozen
-    dataclass.
+    Attributes:
+        epoch: The epoch that the last registration opened.
+        heard_at: The time from which the reader's lease runs.
+        reported: The last report of this epoch or, before the first one, of the previous epoch.
+        excused: Whether an outage has extended the lease since the last report.
+        lost: Whether the lease has ended (`leases`).
+        progressed_at: The time when a report last showed progress, or None.
+        held_since: The time since which the reader has waited at the ceiling, or None.
+        overdue: Whether the reader has waited for too long (`long_waits`).
+        passed_over: Whether others have waited for the reader for too long (`long_waits`).
+        splits_named: Whether the last report named the reader's splits.
+        attempts: The newest attempt that has reported progress in each split.
+        progress_ignored: The number of splits in progress from older attempts.
+        arriving: The slowest split that the reader was assigned but has not reported yet. It counts
+            as if it had been reported (`lockgate.enumerator.arrivals`).
     """
 
     epoch: int
@@ -66,15 +68,14 @@ def effective_watermark(reported: ReportedWatermarkEvent) -> int:
 
 
 def watermark_of(reader: Reader) -> int:
-    """Return the watermark with which the reader counts in its group unless it is passed over. A
-    passed-over reader counts as MAX (`long_waits`), but this function returns its own watermark.
-    """
+    """Return the watermark with which the reader counts in its group unless it is passed over."""
     return watermark_after(reader.reported, reader)
 
 
 def watermark_after(reported: ReportedWatermarkEvent | None, reader: Reader) -> int:
-    """Return what `watermark_of` would return if the reader's last report were `reported`: the
-    report's watermark or that of the arriving split, whichever is lower.
+    """Return the reader's watermark, as `watermark_of` does, after the report `reported`.
+
+    It is the watermark of the report or of the arriving split, whichever is lower.
     """
     watermark = MAX if reported is None else effective_watermark(reported)
     if reader.arriving is None or (reported is not None and reported.finished):

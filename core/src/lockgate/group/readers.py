@@ -91,22 +91,25 @@ class Readers(Mapping[ReaderKey, Reader]):
         return sorted(frozenset[str]().union(*(shelf.sources for shelf in self._shelves.values())))
 
     def lowest_watermark(self, *, with_lost: bool) -> int:
-        """Return the lowest watermark of the readers that count, or MAX if none does. `with_lost`
-        decides whether lost readers count.
+        """Return the lowest watermark of the readers that count, or MAX if none does.
+
+        `with_lost` decides whether lost readers count.
         """
         lowest = self._lowest[Ranking.WATERMARK]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def lowest_reach(self, *, with_lost: bool) -> int:
-        """Return the lowest max(watermark, reach) of the readers that `lowest_watermark` counts, or
-        MAX if there are none. A lost reader counts with its watermark alone.
+        """Return the lowest max(watermark, reach) of the readers that count, or MAX if none does.
+
+        If `with_lost` is true, lost readers count with their watermarks alone.
         """
         lowest = self._lowest[Ranking.REACH]
         return min(lowest, self._lowest[Ranking.LOST]) if with_lost else lowest
 
     def at_watermark(self, watermark: int, limit: int, *, with_lost: bool) -> tuple[ReaderKey, ...]:
-        """Return the first `limit` readers that count and are at `watermark`, in the order of their
-        keys. The result is empty if `watermark` is MAX or is not the lowest one of the group.
+        """Return the first `limit` readers, by key, that count and are at `watermark`.
+
+        The result is empty if `watermark` is MAX, or is not the lowest one of the group.
         """
         if watermark == MAX or watermark != self.lowest_watermark(with_lost=with_lost):
             return ()

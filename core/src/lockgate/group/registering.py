@@ -30,8 +30,10 @@ SOURCES_SEARCHED = 8
 
 
 def register(group: Group, source: str, event: ReaderRegistrationEvent, now: Now) -> Group:
-    """Return the group with a new epoch of the reader. Raises `ReaderBusy` if the reader belongs to
-    another owner and its lease still runs, unless the event asks for a takeover.
+    """Return the group with a new epoch of the reader.
+
+    Raises `ReaderBusy` if another owner's lease of the reader still runs, unless the event asks for
+    a takeover.
     """
     group = restored(group, event.config, event.configured_at, now.ms)
     key = (source, event.subtask)
@@ -96,8 +98,9 @@ def _unknown(group: Group, key: ReaderKey) -> Refused:
 
 
 def _inherited(old: Reader, group: Group, now: Now) -> ReportedWatermarkEvent | None:
-    """Return the part of the older epoch's report that still counts when a newer epoch opens, or
-    None. A registration alone does not make a lost reader count again.
+    """Return what still counts of the older epoch's report when a newer epoch opens, or None.
+
+    A registration alone does not make a lost reader count again.
     """
     reported = old.reported
     if reported is None:
@@ -125,9 +128,9 @@ def without_readers(group: Group, keys: Iterable[ReaderKey]) -> Group:
 def with_heard(
     group: Group, changes: Mapping[ReaderKey, Reader | None], now_ms: int, counting: AbstractSet[str] = frozenset()
 ) -> Group:
-    """Return the group with `changes` applied to its readers, after commands of readers at
-    `now_ms`. A change to None removes the reader. `counting` names the sources with a reader that
-    has just sent a report that counts.
+    """Return the group with `changes` to its readers, made by readers' commands at `now_ms`.
+
+    A change to None removes the reader. `counting` names the sources with a new report that counts.
     """
     return replace(
         group,
@@ -139,8 +142,9 @@ def with_heard(
 
 
 def _seen_with(group: Group, counting: AbstractSet[str]) -> frozenset[str]:
-    """Return the expected sources that have reported, including those in `counting`. Takes O(1) if
-    all have reported before.
+    """Return the expected sources that have reported, including those in `counting`.
+
+    Takes O(1) if all have reported before.
     """
     expected, seen = group.config.expected_sources, group.sources_seen
     if len(seen) >= len(expected):

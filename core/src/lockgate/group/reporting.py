@@ -47,9 +47,9 @@ def report_all(
     now: Now,
     limits: GroupLimits,
 ) -> tuple[Group, dict[int, Refused]]:
-    """Process `reports`, each paired with its source. Return the resulting group, and a map from
-    the index of each refused report to its refusal. A refused report does not affect the others. If
-    all are refused, the same group object is returned.
+    """Return the group after `reports`, each paired with its source, and the refusals by index.
+
+    A refused report does not affect the others. If all are refused, the group is the same object.
     """
     changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
     lowests = _Lowests()
@@ -73,8 +73,9 @@ def report_all(
 
 
 def progress(group: Group, source: str, event: ProgressEvent, now: Now) -> Group:
-    """Return the group after a task's report about its splits, which also renews the lease of its
-    reader. Raises `UnknownSource`, `UnknownReader` or `StaleEpoch`.
+    """Return the group after a task's report, which also renews the reader's lease.
+
+    Raises `UnknownSource`, `UnknownReader` or `StaleEpoch`.
     """
     key = (source, event.subtask)
     reader = current(group.readers.get(key), group, key, event.epoch)
@@ -100,9 +101,10 @@ def renew(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -> Group:
-    """Return the group with `Reader.arriving` set for readers of a source. `arriving` maps each
-    subtask to the slowest split on its way to that reader, or to None. Subtasks without a reader
-    are ignored. If nothing changes, the group is the same object.
+    """Return the group with `Reader.arriving` set for readers of a source.
+
+    `arriving` maps subtasks to their arriving splits, or to None. Subtasks without a reader are
+    ignored. If nothing changes, return the same object.
     """
     changes = dict[ReaderKey, Reader | None]()
     for subtask, split in arriving.items():
@@ -113,16 +115,18 @@ def arrive(group: Group, source: str, arriving: Mapping[int, Arriving | None]) -
 
 
 class _Lowests:
-    """A cache of `_lowest` for one batch of reports. A batch may have 10,000 reports of one reader
-    with 10,000 splits, and without the cache each report would compare all of these splits.
+    """A cache of `_lowest` for one batch of reports.
+
+    A batch may contain 10,000 reports of one reader with 10,000 splits.
     """
 
     def __init__(self) -> None:
         self._found: dict[int, tuple[Mapping[str, SplitReport], int]] = {}
 
     def of(self, splits: Mapping[str, SplitReport]) -> int:
-        """Return `_lowest(splits)`. The cache keeps a reference to `splits`, so that no other
-        object gets its `id()`.
+        """Return `_lowest(splits)`.
+
+        The cache keeps a reference to `splits`, so that no other object gets its `id()`.
         """
         if id(splits) not in self._found:
             self._found[id(splits)] = (splits, _lowest(splits))
@@ -130,9 +134,7 @@ class _Lowests:
 
 
 def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_ms: int, lowests: _Lowests) -> Reader:
-    """Return the reader after a report. For a report that names no splits, as most do, this takes
-    O(1), however many splits the reader has.
-    """
+    """Return the reader after a report. Takes O(1) if the report names no splits, as most do."""
     old = reader.reported
     if (old is None or old.epoch != event.epoch) and event.watermark == MIN and not event.idle and not event.finished:
         return reader._replace(heard_at=now_ms, excused=False, lost=False)
@@ -170,8 +172,10 @@ def _attempts_of(
 def _repeated(
     event: ReportedWatermarkEvent, old: ReportedWatermarkEvent, reader: Reader, lowests: _Lowests
 ) -> ReportedWatermarkEvent:
-    """Return `event` with the splits of the last report, `old`. If tasks have reported progress
-    since, the watermark is raised to the lowest one of these splits.
+    """Return `event` with the splits of the last report, `old`.
+
+    If tasks have reported progress since, the watermark is raised to the lowest one of these
+    splits.
     """
     least = lowests.of(old.splits) if reader.attempts else MIN
     return replace(event, splits=old.splits, watermark=max(event.watermark, least))
@@ -182,8 +186,9 @@ def _lowest(splits: Mapping[str, SplitReport]) -> int:
 
 
 def _got_on(old: ReportedWatermarkEvent | None, new: ReportedWatermarkEvent) -> bool:
-    """Return whether `new` shows progress since `old`. The fact that a report came shows none,
-    because the reports of a reader that hangs are repeated to keep its lease.
+    """Return whether `new` shows progress since `old`.
+
+    A report alone shows none, because the reports of a reader that hangs are repeated.
     """
     if old is None or new.watermark > old.watermark:
         return True

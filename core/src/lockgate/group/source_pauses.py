@@ -25,6 +25,7 @@ from lockgate.wire.events import SourcePause
 
 def pause(group: Group, pause: SourcePause, now_ms: int) -> Group:
     """Return the group with `pause` added, or the same object if the source was paused already.
+
     Raises `UnknownSource` for a source that has no reader and is not expected.
     """
     source = pause.source

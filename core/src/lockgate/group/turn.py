@@ -1,16 +1,18 @@
-"""One turn of a group: commands are carried out, leases and waits that have ended take effect, and
-the new group announces an event.
+"""One turn of a group: carry out commands, end leases and waits, and announce the result.
 
     group as loaded, commands, now  →  group before and after, event, each command's outcome
 
 This is the only entry point to the rules of this package, and it is pure. The service loads a
-group, takes a turn, and stores the resulting group. If another process has stored the group
-meanwhile, the turn is taken again on the group that is stored by then.
+group, takes a turn, and stores the resulting group. If another process has stored the group in the
+meantime, the service reloads the group and repeats the turn.
 
-The order. First the times of the group are moved by the jumps of the store's clock (`clock_jumps`).
-Then the commands are carried out one after the other, and a refused command does not change the
-group. Consecutive `Reports` make one new group together. Finally, ended leases and long waits take
-effect, and the ceiling is computed (`alignment`). So each answer takes its command into account.
+A turn has three steps:
+
+1. The times of the group are moved by the jumps of the store's clock (`clock_jumps`).
+2. The commands are carried out in order. A refused command does not change the group, and
+   consecutive `Reports` are applied together.
+3. Expired leases and overlong waits are applied, and the ceiling is computed (`alignment`). So each
+   answer takes its command into account.
 
 Flink's `SourceCoordinator` does the same in two callbacks, `handleReportedWatermark` and
 `announceCombinedWatermark`; its traces are replayed against `turn`
@@ -64,8 +66,9 @@ _DONE = Done()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the group `name`, with the outcome of each command. If the group does not exist
-    after the turn, `after` and `announced` are None.
+    """One turn of the group `name`, with the outcome of each command.
+
+    If the group does not exist after the turn, `after` and `announced` are None.
     """
 
     name: str
@@ -110,8 +113,10 @@ def turn(
     floor: int = 0,
     limits: GroupLimits = GroupLimits(),  # noqa: B008 – frozen
 ) -> Turn:
-    """Carry out `commands` on the group, and return the turn. If `group` is None, a command may
-    create the group `name`, whose revision and epochs are then above `floor`.
+    """Carry out `commands` on the group, and return the turn.
+
+    If `group` is None, a command may create the group `name`. Its revision and epochs are then
+    above `floor`.
     """
     before, outcomes = group, list[Outcome]()
     rules = _Rules(name if group is None else group.name, now, floor, limits)
@@ -142,16 +147,15 @@ class _Rules:
 
     def found(self, group: Group) -> Group:
         """Return the group as a reader's command finds it, with longer leases after an outage.
-        Takes O(readers), and keeps the result for further commands on the same group.
+
+        Takes O(readers). The result is kept for further commands on the same group.
         """
         if self._silent is not group or self._excused is None:
             self._silent, self._excused = group, after_silence(group, self.now.ms)
         return self._excused
 
     def take_reports(self, group: Group | None, commands: list[Reports], outcomes: list[Outcome]) -> Group | None:
-        """Process consecutive `Reports`, append the outcome of each to `outcomes`, and return the
-        group.
-        """
+        """Return the group after `Reports`, and append the outcome of each to `outcomes`."""
         if group is None:
             outcomes += [UnknownGroup(self.name) for _ in commands]
             return None
@@ -162,8 +166,9 @@ class _Rules:
         return group if after is found else after
 
     def carry_out(self, command: Command, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out any command except `Reports`, and return the group and the outcome. Raises
-        `Refused` or `PreconditionFailed` if the command has to be refused.
+        """Return the group and the outcome after any command except `Reports`.
+
+        Raises `Refused` or `PreconditionFailed` if the command has to be refused.
         """
         if isinstance(command, Once):
             return self._once(command, group)
@@ -198,8 +203,10 @@ class _Rules:
         return after, Opened(after.readers[source, event.subtask].epoch)
 
     def _once(self, command: Once, group: Group | None) -> tuple[Group, Outcome]:
-        """Carry out a command, and return the group and the outcome. If a command with the same act
-        took effect before, return the same group and the outcome of that command.
+        """Return the group and the outcome after a command.
+
+        If a command with the same act took effect before, return the same group and the outcome of
+        that command.
         """
         known = group.act(command.act) if group is not None and command.act else None
         if group is not None and known is not None:
@@ -245,9 +252,10 @@ def _without(group: Group, readers: list[ReaderKey]) -> tuple[Group, Outcome]:
 
 
 def _shared(refusals: Mapping[int, Refused], commands: list[Reports]) -> list[Outcome]:
-    """Divide `refusals` among `commands`, and return the outcome of each. The keys of `refusals`
-    are indexes into the reports of all commands together. The keys in an outcome are indexes into
-    the reports of its own command.
+    """Return the outcome of each of `commands`, with its share of `refusals`.
+
+    The keys of `refusals` are indexes into the reports of all commands together. Those in an
+    outcome are indexes into the reports of its own command.
     """
     places = [(number, index) for number, command in enumerate(commands) for index in range(len(command.items))]
     shares = [dict[int, Refused]() for _ in commands]
