@@ -36,9 +36,7 @@ Path = tuple[Any, str] | None
 
 
 def from_json(kind: type[T], value: object) -> T:
-    """Decode parsed JSON to a message of the class `kind`. Raises `InvalidMessage` if it is
-    invalid.
-    """
+    """Return the message of the class `kind` in parsed JSON, or raise `InvalidMessage`."""
     faults = Faults()
     made: T = shape_of(kind).read(value, None, faults)
     faults.finish()
@@ -88,8 +86,9 @@ class Shape:
     """The decoder and encoder of one type of values."""
 
     def read(self, value: object, path: Path, faults: Faults) -> Any:
-        """Return `value`, decoded from JSON. If it is invalid, add its faults to `faults`, under
-        `path`. In that case the result must not be used.
+        """Return `value`, decoded from JSON, or add its faults to `faults`, under `path`.
+
+        If there are faults, the result must not be used.
         """
         raise NotImplementedError
 
@@ -223,8 +222,9 @@ class ByName(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a message. `default` is MISSING if the field is required. `step` is the last
-    step of a `Path` to the field.
+    """One field of a message. `default` is MISSING if the field is required.
+
+    `step` is the last step of a `Path` to the field.
     """
 
     name: str
@@ -321,9 +321,7 @@ def _shape(hint: Any) -> Shape:
 
 
 def _is_text(value: str) -> bool:
-    """Return whether UTF-8 can encode the string. It cannot if the string has a lone surrogate,
-    which JSON allows.
-    """
+    """Return whether UTF-8 can encode the string. It cannot encode a lone surrogate."""
     try:
         value.encode()
     except UnicodeEncodeError:

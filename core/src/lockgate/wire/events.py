@@ -35,15 +35,16 @@ class SplitState(str, Enum):
 
 
 class OnLostReader(str, Enum):
-    """Whether the group still waits for a reader once its lease has ended. With `HOLD` it does."""
+    """The effect of a lost reader on its group: `EXCLUDE` ignores it, `HOLD` waits for it."""
 
     EXCLUDE = "exclude"
     HOLD = "hold"
 
 
 class OnMaxWait(str, Enum):
-    """The effect of a wait above `max_wait_ms`. With `ALARM` the wait is logged and counted. With
-    `PROCEED` the waiting reader also goes on.
+    """The effect of a wait above `max_wait_ms`.
+
+    With `ALARM` the wait is logged and counted. With `PROCEED` the waiting reader also goes on.
     """
 
     ALARM = "alarm"
@@ -51,15 +52,17 @@ class OnMaxWait(str, Enum):
 
 
 class Mode(str, Enum):
-    """Whether the ceiling is enforced, or only shown."""
+    """The effect of a group's ceiling: `ENFORCE` limits its readers, `OBSERVE` only shows it."""
 
     ENFORCE = "enforce"
     OBSERVE = "observe"
 
 
 class CatchUp(str, Enum):
-    """How a group's ceiling is computed. `STRICT` is the group's watermark plus `max_drift`.
-    `JOINT` is higher if the next batches of all readers can reach a higher event time.
+    """The computation of a group's ceiling.
+
+    `STRICT` is the group's watermark plus `max_drift`. `JOINT` is higher if the next batches of all
+    readers can reach a higher event time.
     """
 
     JOINT = "joint"
@@ -68,12 +71,10 @@ class CatchUp(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupConfig:
-    """A group's configuration. If `max_wait_ms` is None, a reader may wait for the others without a
-    limit.
+    """A group's configuration. If `max_wait_ms` is None, waits are not limited.
 
     Raises `InvalidValue` for a number below its minimum and for an invalid source name. In JSON an
-    unknown field is an error. Otherwise `{"max_drift": 30000}`, in which `_ms` is missing, would be
-    ignored, and the default would apply.
+    unknown field is an error, so that a misspelt option is not ignored.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -98,8 +99,10 @@ class GroupConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitReport:
-    """One split in a report. `position` is the next offset to read, `end` is the end of its log,
-    and `rows` is the number of rows read so far.
+    """One split in a report.
+
+    `position` is the next offset to read, `end` the end of its log, and `rows` the number of rows
+    read.
     """
 
     watermark: Time
@@ -111,15 +114,17 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderFacts:
-    """Figures about one reader, which are shown to operators. Rows are counted from the start of
-    the query's run.
+    """Figures about one reader, for operators. Rows are counted from the start of the query's run.
 
-    `late_rows` is the number of rows that Spark has dropped as late since the query started.
-    `rows_saved` estimates how many rows alignment has saved in the whole query, so only the query's
-    first reader has it. `retained_until` (wall clock, ms) is the earliest time at which retention
-    deletes an unread record of a paused split, and `retention_split` is that split.
-    `producer_lag_ms` is the largest lag of a producer behind the clock. `event_time_rate` is the
-    rise of the reader's watermark in ms per second.
+    Attributes:
+        late_rows: The number of rows that Spark has dropped as late.
+        rows_saved: An estimate of the rows that alignment has saved in the whole query. Only the
+            query's first reader reports it.
+        retained_until: The earliest time (ms) at which retention deletes an unread record of a
+            paused split.
+        retention_split: The split with that record.
+        producer_lag_ms: The largest lag of a producer behind the clock.
+        event_time_rate: The rise of the reader's watermark in ms per second.
     """
 
     late_rows: Count | None = None
@@ -132,13 +137,17 @@ class ReaderFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedWatermarkEvent:
-    """A reader's report of its watermark, which combines those of its splits. No other reader waits
-    for a reader that is `idle` or `finished`.
+    """A reader's report of its watermark, which combines those of its splits.
 
-    `reach` is the event time that the reader's next batch would reach without the group's ceiling.
-    If `park_ms` is set, the reader still counts in the group for that time without further reports,
-    because the next scheduled run will continue from this watermark. `facts` are shown to operators
-    and do not affect the alignment; None keeps the previous ones.
+    Attributes:
+        idle: If true, no other reader waits for this one.
+        finished: If true, no other reader waits for this one, and it needs no lease.
+        reach: The event time (ms) that its next batch would reach without the group's ceiling.
+        park_ms: The time for which the reader still counts without further reports, because its
+            next scheduled run will continue from this watermark.
+        facts: Figures for operators, which do not affect the alignment. None keeps the previous
+            ones.
+        splits: The reader's splits, by name. An empty map keeps those of the last report.
     """
 
     subtask: Count
@@ -169,9 +178,7 @@ class ReportBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitProgress:
-    """The progress of one task in one split during a batch. `position` and `rows` are as in
-    `SplitReport`.
-    """
+    """The progress of one task in one split. `position` and `rows` are as in `SplitReport`."""
 
     watermark: Time
     position: Count
@@ -193,10 +200,14 @@ class ProgressEvent:
 class ReaderRegistrationEvent:
     """The registration of a reader, which opens a new epoch and fences every older one.
 
-    `config` and `ceiling` are the last ones that the reader received, if any. If the store has lost
-    its data, the group is restored from them. `configured_at` (ms) is when an operator set
-    `config`, or None if none did. If `takeover` is true, the registration counts even while the
-    lease of another owner runs.
+    If the store has lost its data, the group is restored from `config` and `ceiling`.
+
+    Attributes:
+        owner: The name of the owner, such as a query's id.
+        takeover: Whether the registration counts even while another owner's lease runs.
+        config: The configuration that the reader received last, or its own for a new group.
+        ceiling: The ceiling (ms) that the reader received last, or None.
+        configured_at: The time (ms) at which an operator set `config`, or None.
     """
 
     subtask: Count
@@ -210,9 +221,10 @@ class ReaderRegistrationEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocker:
-    """A reader with the group's lowest watermark. `split` is the split of this reader with the
-    lowest watermark, or None if the reader reports no splits. An expected source that has not
-    reported is listed as its reader 0, with MIN.
+    """A reader with the group's lowest watermark.
+
+    `split` is the reader's slowest split, or None if it reports no splits. An expected source that
+    has not reported is listed as its reader 0, with MIN.
     """
 
     source: Name
@@ -226,7 +238,6 @@ class SourcePause:
     """An operator's pause of a source: its readers read nothing new until an operator resumes it.
 
     It began at `at` (ms). `by` is the name of the operator's token, or None if there are no tokens.
-    `reason` is the operator's text, or empty.
     """
 
     source: Name
@@ -244,11 +255,16 @@ class PauseRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkAlignmentEvent:
-    """The coordinator's announcement to all readers of a group. `max_desired_watermark` is the
-    ceiling. In mode `observe`, `would_be` is the ceiling that `enforce` would set. `blocked_by`
-    lists readers for which the group waits, although not all of them if there are many.
-    `paused_sources` are those that an operator has paused, in the order of their names.
-    `config_version`, if it is not None, rises with each change of the configuration.
+    """The coordinator's announcement to all readers of a group.
+
+    Attributes:
+        revision: Later announcements have higher revisions.
+        group_watermark: The group's watermark (ms).
+        max_desired_watermark: The ceiling (ms).
+        blocked_by: Readers for which the group waits, but not all if there are many.
+        would_be: In mode `observe`, the ceiling (ms) that `enforce` would set.
+        config_version: It rises with each change of the configuration. None if it is not known.
+        paused_sources: The operators' pauses, by source name.
     """
 
     group: Name

@@ -71,8 +71,9 @@ class Required:
 
 @dataclass(frozen=True, slots=True)
 class JsonForm:
-    """A custom JSON form of a type, for use in `Annotated`. `read` turns JSON into the value or
-    raises `InvalidValue`, `write` is its inverse, and `schema` describes the JSON.
+    """A custom JSON form of a type, for use in `Annotated`. `schema` describes the JSON.
+
+    `read` returns the value in the JSON or raises `InvalidValue`, and `write` is its inverse.
     """
 
     read: Callable[[object], Any]

@@ -29,8 +29,9 @@ def split_to_text(split: KafkaPartitionSplit) -> str:
 
 
 def split_from_text(text: object) -> KafkaPartitionSplit:
-    """Decode a split from base64. Raises `InvalidValue` if that fails, or if its topic, id or
-    partition is invalid.
+    """Return the split in base64 `text`.
+
+    Raises `InvalidValue` if it cannot be decoded, or if its topic, id or partition is invalid.
     """
     if type(text) is not str:
         raise InvalidValue("split", "must be a split's bytes in base64")
@@ -47,8 +48,9 @@ def split_from_text(text: object) -> KafkaPartitionSplit:
 
 
 def check_source_event(event: object) -> dict[str, Any]:
-    """Return `event` unchanged. Raises `InvalidValue` if it is not a JSON object, or if it is too
-    large or too deeply nested.
+    """Return `event` unchanged.
+
+    Raises `InvalidValue` if it is not a JSON object, or if it is too large or too deeply nested.
     """
     if not isinstance(event, dict):
         raise InvalidValue("event", "must be an object")

@@ -31,8 +31,10 @@ Id = Annotated[str, Meta(max_length=ID_LIMIT)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedSplit:
-    """A split with the position to read from, and with the number of its assignment. A `restored`
-    position, such as one from a user's snapshot, counts even if it is lower than before.
+    """A split with the position to read from, and with the number of its assignment.
+
+    A `restored` position, such as one from a user's snapshot, counts even if it is lower than
+    before.
     """
 
     split: Split
@@ -42,8 +44,10 @@ class NumberedSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredSplits:
-    """All splits of a source, as a reader has found them. `request` is the number under which the
-    coordinator asked for the list. `bounded` means that the source will never have other splits.
+    """All splits of a source, as a reader has found them.
+
+    `request` is the number in the coordinator's request for the list. If `bounded` is true, the
+    source will never have other splits.
     """
 
     request: Count
@@ -72,8 +76,9 @@ class SourceEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEventToReaders:
-    """A custom event for a source's readers, or only for the reader `subtask`. Each repetition has
-    the same `id`. With an empty `id`, repetitions are not recognised.
+    """A custom event for a source's readers, or only for the reader `subtask`.
+
+    Each repetition has the same `id`. With an empty `id`, repetitions are not recognised.
     """
 
     CLOSED: ClassVar[bool] = True
@@ -95,11 +100,18 @@ class NumberedSourceEvent:
 class SplitExchange:
     """All that one reader reports about its splits.
 
-    `held` is the snapshot: every split that the reader holds, at its position. The reader no longer
-    holds the splits in `given_back` and `finished`. `capacity` is its share of splits relative to
-    other readers. `discovery_interval_ms` is the time between its discoveries of splits: 0 if it
-    discovers them once, and None if it never does. `seen` is the revision of the last answer that
-    it received, and `source_events_seen` the highest number of a SourceEvent that it received.
+    Attributes:
+        held: The snapshot: every split that the reader holds, at its position.
+        given_back: Splits that it has given back, at their final positions.
+        finished: Splits that it has read up to their stopping offsets.
+        capacity: Its share of splits relative to other readers.
+        request_split: Whether it asks for a split.
+        discovery_interval_ms: The time between its discoveries of splits. It is 0 if the reader
+            discovers them once, and None if it never does.
+        discovered: The list that `SplitAnswer.discover` asked for, or None.
+        seen: The revision of the last answer that it received, or None.
+        is_processing_backlog: Whether it is working through a backlog.
+        source_events_seen: The highest number of a SourceEvent that it received.
     """
 
     epoch: Positive
@@ -136,11 +148,16 @@ class StoppedSplit:
 class SplitAnswer:
     """Instructions for a reader about its splits.
 
-    `add_splits` are assigned to the reader, but its exchange did not name them with their
-    assignment numbers. `give_back` lists the ids of splits to drain and to give back. The reader
-    must stop reading the splits in `stop`. If `discover` is set, the reader has to list the
-    source's splits under this request number. No split is assigned within the next
-    `assigning_in_ms`.
+    Attributes:
+        revision: The enumerator's revision.
+        add_splits: The reader's splits that its exchange did not name with their assignment
+            numbers.
+        give_back: The ids of splits to drain and to give back.
+        stop: Splits that the reader must stop reading.
+        no_more_splits: Whether the reader can get no more splits.
+        discover: The number under which the reader has to list the source's splits, or None.
+        is_processing_backlog: Whether any reader is working through a backlog.
+        assigning_in_ms: The time within which no split is assigned.
     """
 
     group: Name
