@@ -35,8 +35,9 @@ class Duration:
         return cls(seconds * NANOS_PER_SECOND + ms * NANOS_PER_MILLI + nanos)
 
     def to_millis(self, field: str) -> int:
-        """Return the duration in ms, rounded down. Raises `InvalidValue`, which names `field`, if
-        the result does not fit into 64 bits.
+        """Return the duration in ms, rounded down.
+
+        Raises `InvalidValue`, which names `field`, if the result does not fit into 64 bits.
         """
         millis = self.nanos // NANOS_PER_MILLI
         if abs(millis) > MAX:
@@ -62,8 +63,9 @@ def written(text: str) -> int | None:
 
 
 def spoken(ms: int) -> str:
-    """Return the duration `ms` as text in at most two units, rounded towards 0, such as "12 min 20
-    s" or "15.5 s". Return "for ever" for MAX.
+    """Return the duration `ms` as text, such as "12 min 20 s" or "15.5 s".
+
+    The text has at most two units, and is rounded towards 0. For MAX it is "for ever".
     """
     if ms >= MAX:
         return "for ever"

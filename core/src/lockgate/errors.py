@@ -21,7 +21,8 @@ class UnreadableBytes(InvalidValue):
 
 
 class UnknownName(LockgateError, LookupError):
-    """No object of this `kind`, such as "split" or "channel", is registered under this `name`.
+    """No object of this `kind`, such as "split" or "channel", has this `name`.
+
     `expectation` states which names are registered.
     """
 

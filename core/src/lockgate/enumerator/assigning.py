@@ -27,8 +27,9 @@ from lockgate.steps import Steps, for_each
 
 
 def assign(work: Work) -> Steps[None]:
-    """Assign free splits to readers, and ask readers to give back splits above their share. Do
-    nothing before `assigning_at`, or if there is no reader.
+    """Assign free splits to readers, and ask readers to give back splits above their share.
+
+    Do nothing before `assigning_at`, or if there is no reader.
     """
     if work.now_ms < work.now.assigning_at:
         return

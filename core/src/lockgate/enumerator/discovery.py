@@ -73,8 +73,9 @@ def with_static_list(enumerator: Enumerator, found: SplitList, now_ms: int) -> S
 
 
 def request_to(enumerator: Enumerator, reader: ReaderId, now_ms: int) -> int | None:
-    """Return the number under which this reader has to list the splits now, or None if it need
-    not.
+    """Return the number under which this reader has to list the splits now, or None.
+
+    It is the number of the previous list.
     """
     if enumerator.static:
         return None
@@ -122,9 +123,7 @@ def _started(split: KafkaPartitionSplit, now: Enumerator) -> KafkaPartitionSplit
 
 
 def _last_list(now: Enumerator) -> int:
-    """Return the last list's number: the time (ms) when it came, or `began_at` if there was
-    none.
-    """
+    """Return the time (ms) of the last list, which is its number, or else `began_at`."""
     return now.began_at if now.discovered_at is None else now.discovered_at
 
 

@@ -64,8 +64,10 @@ class Exchanged:
 
 
 def create(config: GroupConfig, now_ms: int) -> Enumerator:
-    """Return a new enumerator. At first it assigns nothing, because readers of an earlier
-    enumerator that the store has lost may still come.
+    """Return a new enumerator.
+
+    At first it assigns nothing, because the store may have lost an earlier enumerator whose readers
+    may still come.
     """
     return Enumerator(
         began_at=now_ms,

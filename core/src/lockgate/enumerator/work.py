@@ -132,14 +132,18 @@ class Work:
         return taken
 
     def is_in_doubt(self, held: OwnedSplit) -> bool:
-        """Return whether the split was assigned before the store lost commits, and its reader has
-        not presented it since. One of the lost commits may have assigned it to another reader.
+        """Return whether one of the commits that the store lost may have moved the split elsewhere.
+
+        That is so if the split was assigned before the loss and its reader has not presented it
+        since.
         """
         return held.number <= self.now.known_to and held.since < self.now.began_at
 
     def settle(self, reader: ReaderId, held: OwnedSplit) -> None:
-        """End the doubt about a split, if there is any. Another reader that claims the split may go
-        on reading it for one lease, so nothing is assigned before that lease is over.
+        """End the doubt about a split, if there is any.
+
+        Another reader that claims the split may go on reading it for one lease, so nothing is
+        assigned before that lease is over.
         """
         until = self.now_ms + self.readers[reader].lease_ms
         if self.is_in_doubt(held) and self.now.assigning_at < until:

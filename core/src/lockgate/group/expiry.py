@@ -1,5 +1,4 @@
-"""Expiry: readers and groups that have long been unused are removed, so that a store does not grow
-without bound.
+"""Expiry: removal of readers and groups that have long been unused, so that a store stays small.
 
 A *reader* expires some time after its lease has ended, or after it has finished. The time is
 measured up to the last report in the group, and not up to now. So a silence of all readers makes no
@@ -56,8 +55,9 @@ def has_expired(group: Group, expiry: Expiry, now: Now) -> bool:
 
 
 def _is_dead(reader: Reader, group: Group, until: int) -> bool:
-    """Return whether the reader finished, or its lease ended, at `until` (ms) or before. A lost
-    reader that still counts (`on_lost_reader: hold`) is not dead.
+    """Return whether the reader finished, or its lease ended, at `until` (ms) or before.
+
+    A lost reader that still counts (`on_lost_reader: hold`) is not dead.
     """
     if has_finished(reader):
         return reader.heard_at <= until

@@ -1,5 +1,4 @@
-"""Now: the time at which a process applies a group's rules, with the stalls of its event loop and
-the clock jumps that it has noticed.
+"""Now: the time of a group's rules, with the stalls and the clock jumps of one process.
 
 `ms` is the time of the store, which all processes share. A process adds two findings of its own:
 
@@ -31,10 +30,10 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ClockJump:
-    """A forward jump of the store's clock by at most `by_ms`, noticed at `noticed_ms` (store's
-    time).
+    """A forward jump of the store's clock by at most `by_ms`, noticed at `noticed_ms`.
 
-    `number` counts the jumps that one process has noticed, from 1.
+    `noticed_ms` is in the store's time. `number` counts the jumps that one process has noticed,
+    from 1.
     """
 
     number: int

@@ -66,8 +66,9 @@ def leave(group: Group, source: str, subtask: int, epoch: int, now: Now) -> Grou
 
 
 def evict(group: Group, source: str, subtask: int) -> Group:
-    """Return the group without a reader that an operator evicts. Raises `UnknownSource` or
-    `UnknownReader` if it is not in the group.
+    """Return the group without a reader that an operator evicts.
+
+    Raises `UnknownSource` or `UnknownReader` if it is not in the group.
     """
     key = (source, subtask)
     if key not in group.readers:
@@ -76,8 +77,9 @@ def evict(group: Group, source: str, subtask: int) -> Group:
 
 
 def check_epoch(group: Group, source: str, subtask: int, epoch: int) -> None:
-    """Raise `UnknownSource` or `UnknownReader` if the reader is not in the group, and `StaleEpoch`
-    if it has another epoch.
+    """Raise `StaleEpoch` if the reader has another epoch.
+
+    Raises `UnknownSource` or `UnknownReader` if it is not in the group.
     """
     current(group.readers.get((source, subtask)), group, (source, subtask), epoch)
 
