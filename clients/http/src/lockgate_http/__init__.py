@@ -1,6 +1,7 @@
-"""The parts that lockgate's clients share: calls to the coordinator, and the membership of a reader
-in its group. Users import `lockgate_spark` or `lockgate_reader`, which are built on this package.
-Schedulers use `wait_until`.
+"""The parts that lockgate's clients share: calls to the coordinator, and membership in a group.
+
+Users import `lockgate_spark` or `lockgate_reader`, which are built on this package. Schedulers use
+`wait_until`.
 """
 
 from lockgate_http.config import Coordinator

@@ -1,6 +1,7 @@
-"""Whether a group has read everything before an event time: the rule of `wait_until` and `lockgate
-wait`, as pure functions of the coordinator's JSON about the group and its readers (the
-*inspection*).
+"""The check that a group has read everything before an event time.
+
+`wait_until` and `lockgate wait` use it. It consists of pure functions of the coordinator's JSON
+about the group and its readers (the *inspection*).
 
 **The promise.** A scheduler that starts a job for the hour before 10:00 needs to know that no
 record of that hour is still to come. The group's watermark does not show this, because it leaves
@@ -49,9 +50,15 @@ _ASLEEP = ("lost", "finished", "parked")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Whether a group has passed an event time, as of one `revision`. `reasons` are up to `REASONS`
-    clauses on why it has not, and `more` is the number of other reasons. `due_ms` is how long (ms)
-    it takes until the group may pass without a new report, or None if a new report is needed.
+    """The result of checking whether a group has passed an event time.
+
+    Attributes:
+        passed: Whether the group has passed it.
+        revision: The revision of the group that was checked.
+        reasons: Up to `REASONS` clauses that say why the group has not passed it.
+        due_ms: The time (ms) after which the group could pass without a new report, or None if it
+            needs one.
+        more: The number of further reasons.
     """
 
     passed: bool
@@ -74,15 +81,14 @@ class _Obstacle:
 
 
 def is_below(alignment: Json, until: int) -> bool:
-    """Return whether the group's watermark in its event `alignment` is too low for the group to
-    have passed `until` (ms).
-    """
+    """Return whether the watermark in a group's event is too low to have passed `until` (ms)."""
     return bool(alignment["group_watermark"] < until - 1)
 
 
 def standing_of_event(alignment: Json, until: int) -> Standing:
-    """Return the `Standing` of a group that has not passed `until` (ms), with the reasons taken
-    from its event `alignment`. Call this only if `is_below` is true.
+    """Return the `Standing` of a group that has not passed `until` (ms), from its event alone.
+
+    Call this only if `is_below` is true.
     """
     blockers = [f"it waits for {_place(each, each['watermark'], until)}" for each in alignment["blocked_by"]]
     reasons = blockers[:REASONS] or ["no reader has reported yet"]
@@ -90,8 +96,10 @@ def standing_of_event(alignment: Json, until: int) -> Standing:
 
 
 def standing(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -> Standing:
-    """Return whether a group has passed `until` (ms), as a `Standing`. `group` is its inspection,
-    and `readers` contains all its readers with their partitions, by source.
+    """Return the `Standing` of a group for the event time `until` (ms).
+
+    `group` is its inspection, and `readers` contains all its readers with their partitions, by
+    source.
     """
     found = list(_obstacles(group, readers, until))
     due = [each.due_ms for each in found]
@@ -125,9 +133,9 @@ def _obstacles(group: Json, readers: Mapping[str, Sequence[Json]], until: int) -
 
 
 def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | None:
-    """Return why a reader of the group named `group` has not passed `until` (ms), or None if it
-    has. `clock` is the event time (ms) up to which idle partitions count as read: `max_drift`
-    behind the coordinator's clock.
+    """Return why a reader of the group `group` has not passed `until` (ms), or None if it has.
+
+    `clock` is `max_drift` behind the coordinator's clock. Idle partitions count as read up to it.
     """
     name, state = reader_name(reader), reader["state"]
     if state == "registered":
@@ -148,9 +156,10 @@ def _obstacle(group: str, reader: Json, clock: int, until: int) -> _Obstacle | N
 
 
 def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
-    """Return the event time (ms) up to which a reader has read everything, and whether this time
-    rises with `clock`, without new reports. `reader` is the reader's JSON in the inspection, with
-    its splits. `clock` is the event time (ms) up to which idle partitions count as read.
+    """Return the event time (ms) up to which a reader has read, and whether it rises with `clock`.
+
+    `reader` is the reader's JSON in the inspection, with its splits. `clock` is the event time (ms)
+    up to which idle partitions count as read.
     """
     awake = reader["state"] not in _ASLEEP
     splits = [split for split in reader["splits"].values() if split["state"] != "finished"]
@@ -165,9 +174,9 @@ def read_up_to(reader: Json, clock: int) -> tuple[int, bool]:
 
 
 def _place(reader: Json, read: int, until: int) -> str:
-    """Return a phrase with a reader's name, how far the reader has read, and how much event time is
-    left until `until`. `read` is the event time up to which it has read everything, or MIN if it
-    has read nothing. `read` and `until` are in ms.
+    """Return a phrase that says how far a reader has read, and how much is left until `until`.
+
+    `read` is the event time up to which it has read everything, or MIN. Both times are in ms.
     """
     where = f"at {moment(read)}, {span(until - read)} to go" if read > MIN else "which has read nothing yet"
     return f"{reader_name(reader)} {where}"

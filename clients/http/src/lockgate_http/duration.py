@@ -12,8 +12,10 @@ _EXAMPLES = 'a duration such as "10 minutes" or "1 hour 30 seconds", a timedelta
 
 
 def milliseconds(name: str, value: Duration) -> int:
-    """Return `value` in ms. If `value` is negative or not a duration, raise a `ConfigurationError`
-    that names the option `name`.
+    """Return `value` in ms.
+
+    Raises `ConfigurationError`, which names the option `name`, if `value` is negative or not a
+    duration.
     """
     if isinstance(value, timedelta):
         found: int | None = value // timedelta(milliseconds=1)
@@ -29,9 +31,7 @@ def milliseconds(name: str, value: Duration) -> int:
 
 
 def as_option(ms: int) -> str:
-    """Return `ms`, without rounding, as text for options and `withWatermark`, such as "5 minutes 31
-    seconds".
-    """
+    """Return `ms`, unrounded, as text for options, such as "5 minutes 31 seconds"."""
     parts, rest = [], ms
     for unit, size in _MS.items():
         count, rest = divmod(rest, size)

@@ -35,8 +35,9 @@ class CoordinatorUnavailable(AlignmentError):
 
 
 class KafkaFailed(AlignmentError):
-    """Raised if Kafka's client fails, for example if the brokers do not answer, a topic is missing,
-    or access is denied. The cause is the client's own error.
+    """Raised if Kafka's client fails. The cause is the client's own error.
+
+    Examples are brokers that do not answer, a missing topic, and denied access.
     """
 
 

@@ -42,8 +42,10 @@ class History:
         threading.Thread(target=self._watch, name="lockgate-history", daemon=True).start()
 
     def write(self, kind: str, group: str, /, **fields: Any) -> None:
-        """Append a line of the given `kind` with `fields`. If this fails, the line is missing, and
-        a warning is logged for the first of several failures in a row.
+        """Append a line of the given `kind` with `fields`.
+
+        If this fails, the line is missing. A warning is logged for the first of several failures in
+        a row.
         """
         text = json.dumps({"k": kind, "t": self._ms(time.monotonic()), "group": group, **fields}, separators=(",", ":"))
         with self._lock:
@@ -71,8 +73,9 @@ class History:
 
 
 def record(kind: str, group: str, fields: Callable[[], Mapping[str, Any]]) -> None:
-    """Append a line to this process's history, with the fields that `fields` returns. If the
-    process has no history, do nothing and do not call `fields`.
+    """Append a line to this process's history, with the fields that `fields` returns.
+
+    If the process has no history, do nothing and do not call `fields`.
     """
     history = _opened[pid] if (pid := os.getpid()) in _opened else _open(pid)
     if history is not None:

@@ -79,8 +79,9 @@ def wait_until(coordinator: Coordinator, event_time: datetime, timeout: Duration
 
 
 def event_time_ms(event_time: datetime) -> int:
-    """Return an event time in ms, rounded up. Raises `ConfigurationError` if `event_time` is not a
-    datetime with a time zone.
+    """Return an event time in ms, rounded up.
+
+    Raises `ConfigurationError` if `event_time` is not a datetime with a time zone.
     """
     if not isinstance(event_time, datetime) or event_time.tzinfo is None:
         raise ConfigurationError(f"wait_until(event_time={event_time!r}): expected a datetime with a time zone")
@@ -94,8 +95,7 @@ def wait(
     timeout_s: float,
     show: Callable[[str], None],
 ) -> Standing:
-    """Return the group's standing once the group has passed `until` (ms), or after `timeout_s`
-    seconds.
+    """Return the group's standing once it has passed `until` (ms), or after `timeout_s` seconds.
 
     `look` inspects all readers, and `client` listens for events. `show` is called with the reasons
     why the group has not passed `until`, whenever they may have changed. Errors of `look` are
@@ -128,17 +128,18 @@ def wait(
 
 
 def _pause_s(found: Standing, error: AlignmentError | None) -> float:
-    """Return the time (s) from one inspection to the next if no event arrives in between. `error`
-    is the error of the last inspection, or None.
+    """Return the time (s) from one inspection to the next if no event arrives in between.
+
+    `error` is the error of the last inspection, or None.
     """
     due_s = LOOK_AGAIN_S if found.due_ms is None else found.due_ms / 1000
     return LOOKS_APART_S if error else max(LOOKS_APART_S, min(due_s, LOOK_AGAIN_S))
 
 
 def look(pages: Pages, group: str, until: int) -> Standing:
-    """Inspect all readers of a group, and return whether the group has passed `until` (ms). If the
-    group's watermark is too low for that, request only the first page of the inspection. `pages`
-    requests a path of the coordinator.
+    """Inspect all readers of a group, and return its standing for the event time `until` (ms).
+
+    If the group's watermark is too low to have passed `until`, only the first page is requested.
     """
     path = f"/v1/groups/{group}"
     first, sources = None, dict[str, None]()
@@ -172,8 +173,10 @@ class _News:
             self._changed.notify_all()
 
     def next(self, revision: int, until_s: float) -> dict[str, Any] | None:
-        """Wait for an event that has arrived since the last call and whose revision is not
-        `revision`, and return it. Return None if there is none by `until_s` (monotonic seconds).
+        """Wait for an event whose revision is not `revision`, and return it.
+
+        It must have arrived since the last call. Return None if there is none by `until_s`
+        (monotonic seconds).
         """
 
         def is_new() -> bool:

@@ -1,5 +1,7 @@
-"""HTTP answers of the coordinator, or of a proxy or other server in its place, and the exception
-for each answer that is not a success. The exceptions that users catch are in `errors`.
+"""HTTP answers of the coordinator, and an exception for each kind of failure.
+
+A proxy or another server may answer in the coordinator's place. The exceptions that users catch are
+in `errors`.
 """
 
 import json
@@ -16,8 +18,10 @@ PASSING = (429, 502, 503, 504)
 
 
 class Unreachable(AlignmentError):
-    """Raised if the coordinator gave no usable answer this time. If the failure is `passing`, a
-    retry may succeed in a moment. `asked_wait_s` is the pause (s) that the coordinator asks for.
+    """Raised if the coordinator gave no usable answer.
+
+    If the failure is `passing`, a retry may succeed in a moment. `asked_wait_s` is the pause (s)
+    that the coordinator asks for, or None.
     """
 
     def __init__(self, text: str, passing: bool = False, asked_wait_s: float | None = None) -> None:
@@ -34,8 +38,9 @@ class Unstreamed(Unreachable):
 
 
 class Untrusted(Unreachable):
-    """Raised if TLS settings are wrong, for example if a certificate is not trusted. Retries fail
-    until the client's or the coordinator's settings change.
+    """Raised if TLS settings are wrong, for example if a certificate is not trusted.
+
+    Retries fail until the client's or the coordinator's settings change.
     """
 
 
@@ -64,8 +69,10 @@ class Answer:
     body: bytes
 
     def json(self) -> Any:
-        """Return the decoded body. Raises ValueError if the content type or the body is not JSON,
-        or if the body is nested too deeply.
+        """Return the decoded body.
+
+        Raises ValueError if the content type or the body is not JSON, or if the body is nested too
+        deeply.
         """
         if self.headers.get("content-type", "").partition(";")[0].strip().lower() not in (
             "application/json",
@@ -79,9 +86,10 @@ class Answer:
 
     @property
     def asked_wait_s(self) -> float | None:
-        """The pause (s) that `Retry-After` asks for (RFC 9110, 10.2.3), or None if that header is
-        absent or invalid. If the header is a date, the pause is counted from the answer's own
-        `Date`, so that the clocks of client and server need not agree.
+        """The pause (s) that `Retry-After` asks for, or None if the header is absent or invalid.
+
+        A date is compared with the answer's own `Date`, so that the clocks of client and server
+        need not agree.
         """
         value = self.headers.get("retry-after", "").strip()
         if value.isascii() and value.isdigit():
@@ -105,8 +113,9 @@ class Problem:
 
     @classmethod
     def of(cls, answer: Answer) -> "Problem":
-        """Return the problem document of an error answer. Its `status` is the HTTP status of the
-        answer. If the answer has no document, `type` and `detail` are empty.
+        """Return the problem of an error answer, with the HTTP status of the answer.
+
+        If the answer is not a problem document, `type` and `detail` are empty.
         """
         try:
             document = cls.from_json(answer.json())
@@ -116,8 +125,10 @@ class Problem:
 
     @classmethod
     def from_json(cls, problem: Any) -> "Problem":
-        """Return the problem in the decoded JSON `problem`. Raises ValueError, TypeError,
-        OverflowError or AttributeError if that is not a problem document.
+        """Return the problem in decoded JSON.
+
+        Raises ValueError, TypeError, OverflowError or AttributeError if that is not a problem
+        document.
         """
         return cls(int(problem.get("status", 500)), str(problem.get("type", "")), str(problem.get("detail", "")))
 

@@ -60,9 +60,7 @@ Report = tuple[str, ReportedWatermarkEvent]
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The newest registration of a reader: its epoch, owner and attributes, and the present state
-    of the reader, such as `lost`.
-    """
+    """The newest registration of a reader, and its present `state`, such as `lost`."""
 
     epoch: int
     owner: str
@@ -80,8 +78,9 @@ class Configuration:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """The answer to a batch of reports: the group's alignment event, and the errors of the rejected
-    reports by their index in the batch.
+    """The answer to a batch of reports: the group's event, and the errors of rejected reports.
+
+    `rejected` contains the errors by the report's index in the batch.
     """
 
     alignment: Event
@@ -89,7 +88,7 @@ class Reported:
 
 
 class CoordinatorClient(Connection):
-    """The connection to one coordinator, for one group. A call takes at most `timeout_s` seconds.
+    """The client of one coordinator, for one group. A call takes at most `timeout_s` seconds.
 
     Calls raise `NotRegistered` if the group does not exist. Calls about one reader also raise it if
     the reader is not registered, and raise `Stale` if the coordinator has a newer epoch of the
@@ -132,12 +131,13 @@ class CoordinatorClient(Connection):
             after = {"after": page["next"]}
 
     def register(self, source: str, registration: ReaderRegistrationEvent) -> RegistrationAnswer:
-        """Open a new epoch of a reader. Raises `CoordinatorRefused` if the reader is registered by
-        another owner, whose lease has not expired.
+        """Open a new epoch of a reader.
 
-        If the answer is lost, the retry opens another epoch, and the answer to the retry contains
-        that epoch. If the coordinator applies the first request after the retry, the epoch of the
-        first request is the newest one. `registered` returns the newest epoch.
+        Raises `CoordinatorRefused` if another owner's lease of the reader still runs.
+
+        After a lost answer, the retry opens another epoch. If the coordinator applies the two
+        requests in reverse order, the returned epoch is not the newest one. `registered` returns
+        the newest one.
         """
         answer = self._send("POST", f"{self._group}/sources/{source}/readers", json=to_json(registration))
         opened = self._message(RegistrationAnswer, answer)
@@ -160,9 +160,7 @@ class CoordinatorClient(Connection):
         self._send("DELETE", path, params={"epoch": epoch}, headers={"Idempotency-Key": secrets.token_hex(16)})
 
     def report(self, reports: Sequence[Report]) -> Reported:
-        """Send the reports of many readers in one request. The coordinator accepts or rejects each
-        report separately.
-        """
+        """Send reports in one request. Each report is accepted or rejected separately."""
         body = {"reports": [{"source": source, **to_json(report)} for source, report in reports]}
         answer = self._send("POST", f"{self._group}/watermarks", json=body)
         reported = self._read(
@@ -205,9 +203,7 @@ class CoordinatorClient(Connection):
         return event
 
     async def wait(self, after: int, wait_ms: int) -> Event | None:
-        """Return the group's alignment event once its revision is above `after`, or None after
-        `wait_ms`.
-        """
+        """Return the group's event once its revision is above `after`, or None after `wait_ms`."""
         query = {"after": after, "wait_ms": wait_ms}
         answer = await self._answer(
             "GET", f"{self._group}/alignment", within_s=self.timeout_s + wait_ms / 1000, params=query
@@ -217,20 +213,20 @@ class CoordinatorClient(Connection):
         return event
 
     async def events(self) -> AsyncGenerator[Event | None, None]:
-        """Yield the group's alignment event now and after each change, and None for each heartbeat,
-        until the server ends the stream. Raises `Unstreamed` if the answer is not a stream.
+        """Yield the group's event now and after each change, and None for each heartbeat.
 
-        The request has no `Last-Event-ID`, so the server sends an event at once, which shows that
-        the stream gets through.
+        Raises `Unstreamed` if the answer is not a stream. The request has no `Last-Event-ID`, so
+        the server sends an event at once, which shows that the stream gets through.
         """
         async with aclosing(self._stream(f"{self._group}/alignment/events")) as blocks:
             async for block in blocks:
                 yield self._event(block[1]) if block is not None and block[1] else None
 
     async def split_news(self, source: str, subtask: int, epoch: int) -> AsyncGenerator[float | None, None]:
-        """Yield the revision of one reader's splits, now and after each change. Yield infinity if
-        an event about splits has no revision, and None for heartbeats and other events. Raises
-        `Unstreamed` like `events`.
+        """Yield the revision of one reader's splits, now and after each change.
+
+        Yield infinity if an event about splits has no revision, and None for heartbeats and other
+        events. Raises `Unstreamed` like `events`.
         """
         path = f"{self._group}/sources/{source}/readers/{subtask}/events"
         async with aclosing(self._stream(path, params={"epoch": epoch})) as blocks:
@@ -239,8 +235,9 @@ class CoordinatorClient(Connection):
                 yield _revision_in(block[1]) if block is not None and is_of_splits else None
 
     async def _stream(self, path: str, **request: Any) -> AsyncGenerator[tuple[bytes, bytes] | None, None]:
-        """Yield None for each piece of the stream that arrives, such as a heartbeat, and then the
-        name and the data of each event that ends in this piece.
+        """Yield the name and the data of each event in a stream.
+
+        For each piece of the stream that arrives, such as a heartbeat, yield None first.
         """
         headers = {"Accept": "text/event-stream"}
         async with self.open("GET", path, headers=headers, **request) as answer:
@@ -297,8 +294,9 @@ class CoordinatorClient(Connection):
         return event
 
     def _record(self, kind: str, event: Event | None, **fields: Any) -> None:
-        """Append a line of the given `kind` to the process's history, with the revision and the
-        read limit of `event`. Do nothing if `event` is None.
+        """Append a line with the revision and read limit of `event` to the process's history.
+
+        Do nothing if `event` is None.
         """
         if event is not None:
             heard = {"revision": event.revision, "read_limit": event.max_desired_watermark}
@@ -327,16 +325,12 @@ class CoordinatorClient(Connection):
 
 
 def _positions(splits: Sequence[NumberedSplit]) -> list[list[Any]]:
-    """Return four values for each split, for the history: its id, the number of its assignment, its
-    position, and whether the position counts even if it is lower than before (`restored`).
-    """
+    """Return `[id, assignment number, position, restored]` for each split, for the history."""
     return [[each.split.split_id, each.assignment, each.split.starting_offset, each.restored] for each in splits]
 
 
 def _revision_in(data: bytes) -> float:
-    """Return the revision in `data` (an event about a reader's splits), or infinity if `data` has
-    none.
-    """
+    """Return the revision in an event about a reader's splits, or infinity if there is none."""
     try:
         revision = json.loads(data)["revision"]
     except (ValueError, LookupError, TypeError):

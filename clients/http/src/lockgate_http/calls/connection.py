@@ -36,8 +36,10 @@ C = TypeVar("C", bound="Connection")
 
 
 class Connection:
-    """A thread-safe connection to one coordinator. Calls raise `NotACoordinator` if an answer is
-    longer than `most_bytes`. `transport` replaces httpx's own, for example in tests.
+    """A thread-safe connection to one coordinator.
+
+    Calls raise `NotACoordinator` if an answer is longer than `most_bytes`. `transport` replaces
+    httpx's own, for example in tests.
     """
 
     def __init__(
@@ -73,9 +75,11 @@ class Connection:
         self.close()
 
     def call(self, task: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run `task` on the connection's thread, and return its result. Raises the errors of
-        `task`, `Interrupted` if the call is cancelled, and `Unreachable` if the connection is
-        closed or was opened before this process was forked.
+        """Run `task` on the connection's thread. Return its result, or raise its error.
+
+        Raises:
+            Interrupted: The call was cancelled.
+            Unreachable: The connection is closed, or was opened before this process was forked.
         """
         with self._lock:  # so that `interrupt` and `close` see every task that has begun
             future = self._begin(lambda: _settled(task))
@@ -99,17 +103,19 @@ class Connection:
             self._begin(task).add_done_callback(_log_error)
 
     async def send(self, method: str, path: str, **request: Any) -> Answer:
-        """Send one request and return its whole answer. Raises `Unreachable` if no answer arrives,
-        and `NotACoordinator` if the answer is too long.
+        """Send one request and return its whole answer.
+
+        Raises `Unreachable` if no answer arrives, and `NotACoordinator` if the answer is too long.
         """
         async with self.open(method, path, **request) as answer:
             return await self.read(answer)
 
     @asynccontextmanager
     async def open(self, method: str, path: str, **request: Any) -> AsyncIterator[httpx.Response]:
-        """Send one request, and yield its answer before the body is read. If a new token is
-        refused, repeat the request with the previous token. Raises `Unreachable` if no answer
-        arrives.
+        """Send one request, and yield its answer before the body is read.
+
+        If a new token is refused, repeat the request with the previous token. Raises `Unreachable`
+        if no answer arrives.
         """
         try:
             own = request.pop("headers", {})
@@ -205,9 +211,7 @@ class Connection:
 
 
 def _why(error: BaseException) -> str:
-    """Return the operating system's reason for an httpx error, or the error's own text if there is
-    none.
-    """
+    """Return the operating system's reason for an httpx error, or else the error's own text."""
     found: BaseException | None = error
     while found is not None:
         if isinstance(found, OSError) and not isinstance(found, ssl.SSLError) and found.errno is not None:
@@ -218,8 +222,9 @@ def _why(error: BaseException) -> str:
 
 
 async def _settled(task: Callable[[], Coroutine[Any, Any, T]]) -> tuple[Any, Exception | None]:
-    """Run `task`, and return its result and its error, one of which is None. The error is returned,
-    because asyncio would log a raised error if the caller no longer waits for it.
+    """Run `task`, and return its result and its error, one of which is None.
+
+    The error is not raised, because asyncio would log it if the caller no longer waits for it.
     """
     try:
         return await task(), None

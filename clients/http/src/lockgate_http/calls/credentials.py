@@ -1,7 +1,7 @@
 """The token and certificates that a client presents, and the authorities that it trusts.
 
 All of them may be renewed while queries run, since changed files are read again. The next request
-has the new token, the next connection the new certificate. A file that cannot be used changes
+uses the new token, the next connection the new certificate. A file that cannot be used changes
 nothing, and is logged once.
 
 A new token may reach the client before it reaches the coordinator. So a request that is refused
@@ -30,9 +30,10 @@ _State = tuple[int, int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A coordinator's address, and a client's credentials and trusted authorities. Error messages
-    name these options as arguments of `Coordinator`. A subclass may name them otherwise, for
-    example as command-line options.
+    """A coordinator's address, and a client's credentials and trusted authorities.
+
+    Error messages name these options as arguments of `Coordinator`. A subclass may name them
+    otherwise, for example as command-line options.
     """
 
     url: str
@@ -57,9 +58,10 @@ class Access:
 
 
 class ShownCredentials:
-    """The credentials for one coordinator, for use from one thread. They are read again when their
-    files change. `tls` is the value for httpx's option `verify`. The constructor raises
-    `ConfigurationError` if a file cannot be used.
+    """The credentials for one coordinator, read again when their files change. Not thread-safe.
+
+    `tls` is the value for httpx's option `verify`. The constructor raises `ConfigurationError` if a
+    file cannot be used.
     """
 
     def __init__(self, access: Access) -> None:
@@ -141,9 +143,7 @@ class ShownCredentials:
 
 
 def distrust(error: Exception, access: Access) -> str | None:
-    """Return why TLS failed, for example because a certificate is not trusted, and the remedy.
-    Return None if TLS did not cause `error`, or failed for a reason that is not known here.
-    """
+    """Return why TLS failed and what to do, or None if `error` has another or an unknown cause."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__

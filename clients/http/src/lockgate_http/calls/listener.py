@@ -1,5 +1,6 @@
-"""The listener, which receives events of a group without delay, by Server-Sent Events, or by long
-polls if no stream gets through.
+"""The listener, which receives a group's events without delay.
+
+It uses Server-Sent Events, or long polls if no stream gets through.
 
 The listener relies on a stream only while data flows: the coordinator sends the current event at
 once, and then some bytes at least every 15 s (docs/internals/protocol.md). If a proxy buffers the
@@ -8,7 +9,7 @@ listener polls for a minute before it tries the stream again. A stream that mere
 again.
 
 Without the listener the group is slower but still correct, because each reader reports at least
-once in an update interval, and the answer has the same event.
+once in an update interval, and the answer contains the same event.
 """
 
 import asyncio
@@ -31,9 +32,10 @@ POLL_S = 20.0  # below what proxies take for a dead connection
 
 
 class Listener:
-    """A listener that calls `tell` with each event that arrives, even if its revision is not new,
-    and `gone` if the group does not exist. If a stream is silent for more than `silence_s` seconds
-    after its first event, the listener changes to long polls for a minute.
+    """A listener that calls `tell` with each event, and `gone` if the group does not exist.
+
+    It passes on events even if their revision is not new. If a stream is silent for more than
+    `silence_s` seconds after its first event, the listener changes to long polls for a minute.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Listener:
 
     async def _follow(self) -> bool:
         """Read the stream to its end, and return whether any of its events had a new revision.
+
         Raises `Unstreamed` if the stream falls silent.
         """
         within_s, news, ended = self._client.timeout_s, False, object()

@@ -1,5 +1,6 @@
-"""Retries of requests, after exponential backoff with full jitter or after the pause that the
-coordinator asks for, and never beyond the deadline.
+"""Retries of requests, with exponential backoff and full jitter, until a deadline.
+
+If the coordinator asks for a pause, the retry waits for that time, too.
 
 Full jitter is a random pause from 0 to a bound that doubles with each attempt, up to `MOST_S`. It
 spreads the retries of clients that lost the coordinator at the same moment ("Exponential Backoff
@@ -29,8 +30,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The functions for time and chance, which tests replace: a clock in monotonic seconds, a
-    sleep, and a random number from 0 up to 1.
+    """The functions for time and random numbers, which tests replace.
+
+    `clock` returns monotonic seconds, and `chance` a random number from 0 up to 1.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -39,9 +41,10 @@ class Pace:
 
 
 def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
-    """Return the pause (s) after the failed attempt number `attempt`, counted from 0. `chance` is a
-    random number from 0 up to 1. Jitter is added even to `asked_s`, the pause that the coordinator
-    asks for, so that the clients do not all return at the same moment.
+    """Return the pause (s) after the failed attempt number `attempt`, counted from 0.
+
+    `chance` is a random number from 0 up to 1. Jitter is added even to `asked_s`, the pause that
+    the coordinator asks for, so that the clients do not all return at the same moment.
     """
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 
@@ -49,12 +52,13 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
 async def until_answered(
     once: Callable[[], Awaitable[T]], url: str, within_s: float, pace: Pace, too_slow: str, attempts: float = inf
 ) -> T:
-    """Call `once` until it succeeds, and return its result. Retry only after an `Unreachable` that
-    is `passing`, and raise any other error. Make at most `attempts` calls, unless the coordinator
-    has asked for a pause.
+    """Call `once` until it succeeds, and return its result.
+
+    Retry only after an `Unreachable` that is `passing`, and raise any other error. Make at most
+    `attempts` calls, unless the coordinator has asked for a pause.
 
     Raises `Unreachable` after at most `within_s` seconds. If a call is still running then, the
-    message ends with `too_slow`, a text that says what to do.
+    message ends with `too_slow`, the advice for that case.
     """
     ends, before = pace.clock() + within_s, ""
     for attempt in itertools.count():

@@ -12,10 +12,16 @@ from lockgate_http.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A reader's own settings for its group. `max_drift` and `disorder` (the out-of-orderness) are
-    in ms. `chose_drift` is true if the user has set `max_drift`. `settings` and `asker` are only
-    for error messages: `settings` is the name of the class in which the user sets the options, and
-    `asker` is the word for the reader, such as "query".
+    """A reader's own settings for its group.
+
+    Attributes:
+        group: The group's name.
+        max_drift: The `max_drift` (ms) that the reader needs.
+        chose_drift: Whether the user has set `max_drift`.
+        disorder: The out-of-orderness (ms).
+        catch_up: How the group works through a backlog.
+        settings: The class in which the user sets the options, for error messages.
+        asker: The word for the reader in error messages, such as "query".
     """
 
     group: str
@@ -47,8 +53,9 @@ class Agreement:
 
 
 def source_name(chosen: str | None, name: str | None, otherwise: str) -> str:
-    """Return the source's name in a group: the first of `chosen`, `name` and `otherwise` that is
-    set. In the last two, characters that the protocol does not allow become `-`.
+    """Return a source's name in a group: `chosen`, `name` or `otherwise`, the first that is set.
+
+    In the last two, characters that the protocol does not allow become `-`.
     """
     made = re.sub(r"[^A-Za-z0-9._:-]", "-", name or otherwise)[:255]
     return chosen or (made if NAME.match(made) else "-" * len(made))

@@ -42,11 +42,14 @@ _NEVER = -1e9
 
 @dataclass(slots=True)
 class Ceiling:
-    """The ceiling of one query. `source` is the query's name in the group, `event` is the last
-    event that was accepted, and `version` is the `config_version` of the last answer. `answered_at`
-    (monotonic seconds) is the time just before the last answered report was sent. The coordinator
-    renewed the query's lease when it received that report, so the lease lasts at least until
-    `answered_at` plus the length of a lease.
+    """The ceiling of one query.
+
+    Attributes:
+        source: The query's name in the group.
+        event: The last event that was accepted, or None.
+        version: The `config_version` of the last answer.
+        answered_at: The time (monotonic seconds) just before the last answered report was sent. The
+            query's lease lasts for at least `lease_ms` from then.
     """
 
     source: str
@@ -67,25 +70,27 @@ class Ceiling:
         return None if self.event is None else self.event.pause_of(self.source)
 
     def asks(self, lowest: int = watermark.MAX) -> None:
-        """Record that a report is being sent. Its answer will not replace news that is accepted
-        before the answer arrives and has a higher revision. `lowest` is the lowest watermark (ms)
-        in the report, without those of idle readers and those that are MIN.
+        """Record that a report is being sent.
+
+        `lowest` is the lowest watermark (ms) in the report, without those of idle readers and those
+        that are MIN.
         """
         self._news, self._lowest = None, lowest
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Accept `event`, the answer to a report that was sent after `asked_at` (monotonic
-        seconds). If news of a higher revision was accepted since then, keep the news instead.
+        """Accept `event`, the answer to a report sent after `asked_at` (monotonic seconds).
+
+        If news of a higher revision was accepted since then, keep the news instead.
         """
         newer = self._news is not None and self._news.revision > event.revision
         self.event = self._news if newer else event
         self.version, self.answered_at = event.config_version, asked_at
 
     def on_event(self, event: Event, now: float, tolerance_s: float) -> bool:
-        """Accept or ignore the news `event`. Return whether the query has to report at once,
-        because `event` breaks one of the three conditions in this module's docstring. `now` is in
-        monotonic seconds. `tolerance_s` is the age limit (s) of the last answered report in the
-        first condition.
+        """Accept or ignore the news `event`, and return whether the query has to report at once.
+
+        It has to if `event` breaks one of the three conditions in the module's docstring. `now` is
+        in monotonic seconds. `tolerance_s` is the age limit (s) in the first condition.
         """
         if self.event is None or event.revision <= self.event.revision:
             return False

@@ -1,12 +1,12 @@
-"""The reports of many queries, combined into few requests ("flat combining", Hendler et al., SPAA
-2010).
+"""The reports of many queries, combined into few requests.
 
 Only one request is in progress at a time, so that the coordinator receives requests in the order in
 which they were sent. Meanwhile, other queries that want to report wait in a queue. When the request
 has ended, one of them sends the current reports of all queries in the queue, and of further queries
-whose reports would be due soon. So a process with many queries makes only one or two requests in an
-update interval. A report waits for at most one other request, unless there are too many splits for
-one request.
+whose reports would be due soon. This is "flat combining" (Hendler et al., SPAA 2010).
+
+So a process with many queries makes only one or two requests in an update interval. A report waits
+for at most one other request, unless there are too many splits for one request.
 """
 
 import threading
@@ -26,17 +26,17 @@ class Member(Protocol):
     """A query that reports to its group."""
 
     def is_due(self, after_s: float) -> bool:
-        """Return whether to report again, because the last answered report is `after_s` seconds old
-        or the last event may no longer hold.
+        """Return whether to report again.
+
+        A report is due if the last answered one is `after_s` seconds old, or if the last event may
+        no longer hold.
         """
 
     def reports(self) -> list[Report]:
         """Return the current reports of the query's readers."""
 
     def answered(self, event: Event, asked_at: float) -> None:
-        """Apply the answer to the query's reports, which were sent after `asked_at` (monotonic
-        seconds).
-        """
+        """Apply the answer to reports that were sent after `asked_at` (monotonic seconds)."""
 
     def on_event(self, event: Event) -> None:
         """Apply an event that answered another query's report, or that came by the event stream."""
@@ -45,14 +45,16 @@ class Member(Protocol):
         """Record that the last event may no longer hold, so the query has to report at once."""
 
     def renew_lease(self) -> None:
-        """Repeat the query's last reports, so that its lease does not end. Do nothing if the query
-        is making a plan, because the plan reports too.
+        """Repeat the query's last reports, so that its lease does not end.
+
+        Do nothing if the query is making a plan, because the plan reports too.
         """
 
 
 @dataclass(slots=True, eq=False)
 class _Pending:
     """A member that wants to report. `done` is true once its reports were answered or have failed.
+
     `error` is the error of the request or of a rejected report, or None.
     """
 
@@ -62,9 +64,10 @@ class _Pending:
 
 
 class CombinedReports:
-    """A thread-safe queue of the members that want to report. `now` returns monotonic seconds.
-    `due` returns the members whose reports would be due soon. `tell` passes the event of an answer
-    on to all members except the given ones, which already have the event.
+    """A thread-safe queue of the members that want to report.
+
+    `now` returns monotonic seconds. `due` returns the members whose reports would be due soon.
+    `tell` passes an answer's event on to all members except the given ones.
     """
 
     def __init__(
@@ -79,9 +82,10 @@ class CombinedReports:
         self._sending = threading.Lock()
 
     def report(self, member: Member, in_a_hurry: bool = False) -> None:
-        """Send the member's reports, together with those of others, and wait for the answer. Raises
-        the error of the request if it fails, or that of the member's first rejected report.
-        `acquired` explains `in_a_hurry`.
+        """Send the member's reports, together with those of others, and wait for the answer.
+
+        Raises the error of the request, or that of the member's first rejected report. `acquired`
+        explains `in_a_hurry`.
         """
         mine = _Pending(member)
         self._waiting.append(mine)
@@ -113,10 +117,10 @@ class CombinedReports:
         self._tell(reported.alignment, [pending.member for pending in sending])
 
     def _combine(self, mine: _Pending) -> tuple[list[_Pending], list[list[Report]]]:
-        """Choose the members for the next request, remove them from the queue, and return them with
-        the reports of each. The first one is `mine`, however many splits its reports have. Waiting
-        members follow, and then members whose reports are due soon, until the next one would bring
-        the request above `_MOST_SPLITS` splits.
+        """Take the members of the next request from the queue, and return them with their reports.
+
+        `mine` comes first, however many splits it has. Other waiting members follow, and then those
+        whose reports are due soon, up to `_MOST_SPLITS` splits in total.
         """
         waiting = [mine, *(pending for pending in self._waiting if pending is not mine)]
         asking = [pending.member for pending in waiting]
@@ -138,9 +142,10 @@ class CombinedReports:
 
 @contextmanager
 def acquired(lock: threading.Lock, client: CoordinatorClient, in_a_hurry: bool) -> Iterator[None]:
-    """Hold `lock` during the `with` block. If `in_a_hurry` is true and another thread still holds
-    `lock` after `PATIENCE_S`, interrupt the calls of `client` that are in progress. Their callers
-    repeat them.
+    """Hold `lock` during the `with` block.
+
+    If `in_a_hurry` is true and another thread still holds `lock` after `PATIENCE_S`, interrupt the
+    calls of `client` that are in progress. Their callers repeat them.
     """
     patience_s = PATIENCE_S if in_a_hurry else -1.0
     while not lock.acquire(timeout=patience_s):

@@ -36,11 +36,14 @@ log = logging.getLogger("lockgate")
 
 
 class GroupSession:
-    """The session of this process in one group, thread-safe. Get it from `joined`. For tests,
-    `transport` replaces httpx's, and `now` the monotonic clock in seconds.
+    """The session of this process in one group, thread-safe. Get it from `joined`.
 
-    `config` is the group's configuration, or None until it has been fetched. `configured_at` is the
-    time (ms) at which an operator set it, or None. `changed` is notified of all news of the group.
+    For tests, `transport` replaces httpx's, and `now` the monotonic clock in seconds.
+
+    Attributes:
+        config: The group's configuration, or None until it has been fetched.
+        configured_at: The time (ms) at which an operator set `config`, or None.
+        changed: The condition that is notified of all news of the group.
     """
 
     def __init__(
@@ -68,7 +71,8 @@ class GroupSession:
 
     @classmethod
     def joined(cls, coordinator: Coordinator) -> "GroupSession":
-        """Return this process's session in the coordinator's group, and open one if there is none.
+        """Return this process's session in the coordinator's group, and open it if there is none.
+
         Call `leave` at the end.
         """
         key = Access.of(coordinator), coordinator.group, coordinator.timeout
@@ -92,9 +96,10 @@ class GroupSession:
 
     @property
     def tolerance_s(self) -> float:
-        """The age limit (s) of a query's last answered report. News may raise the query's ceiling
-        only while this report is younger (`ceiling`). The coordinator does not treat a shorter
-        silence of all readers as an outage (`tolerance_ms` in `lockgate.group.leases`).
+        """The age (s) up to which a query's last answered report lets news raise its ceiling.
+
+        The coordinator does not treat a shorter silence of all readers as an outage
+        (`lockgate.group.leases.tolerance_ms`).
         """
         return self.lease_s / 3
 
@@ -139,8 +144,9 @@ class GroupSession:
         return [member for member in self._members if member.is_due(self.update_interval_s / 2)]
 
     def _listen(self) -> None:
-        """Start the listener, if it does not run yet. Call this after the first answer, because
-        before that the group may not exist.
+        """Start the listener, if it does not run yet.
+
+        Call this after the first answer, because before that the group may not exist.
         """
         if not self._listens:
             self._listens = True

@@ -18,10 +18,13 @@ log = logging.getLogger("lockgate")
 
 
 def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
-    """Check the coordinator before the reader runs. Raises `AccessDenied` if the token is refused,
-    `NotACoordinator` if another server answers, and `ConfigurationError` if the reader's settings
-    contradict the group's, if the reader may not create the group, or if TLS settings are wrong. An
-    unreachable coordinator only causes a warning.
+    """Check the coordinator before the reader runs. If it is unreachable, log a warning.
+
+    Raises:
+        AccessDenied: The token is refused.
+        NotACoordinator: Another server answers.
+        ConfigurationError: The reader's settings contradict the group's, the reader may not create
+            the group, or TLS settings are wrong.
     """
     with CoordinatorClient(coordinator) as client:
         try:
@@ -48,8 +51,9 @@ def check_coordinator(coordinator: Coordinator, agreement: Agreement) -> None:
 
 
 def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
-    """Handle a group that does not exist yet. Raises `ConfigurationError` if the query may not
-    create it. Otherwise logs a warning if existing groups have similar names.
+    """Handle a group that does not exist yet: log a warning if others have similar names.
+
+    Raises `ConfigurationError` if the query may not create the group.
     """
     near = _near(client, coordinator.group)
     if coordinator.new_group == "refuse":
@@ -68,9 +72,7 @@ def meet_new_group(client: CoordinatorClient, coordinator: Coordinator) -> None:
 
 
 def _near(client: CoordinatorClient, group: str) -> list[str]:
-    """Return the names of up to three similar groups that the token may see, or none if the groups
-    cannot be listed.
-    """
+    """Return up to three similar group names that the token may see, or none if listing fails."""
     try:
         return get_close_matches(group, client.groups_from(group[0]), 3, 0.7)
     except AlignmentError as error:

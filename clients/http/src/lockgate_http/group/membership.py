@@ -33,10 +33,10 @@ log = logging.getLogger("lockgate")
 
 
 class Membership:
-    """The membership of one run of a query in a group. Reader `i` is source `i` of the query.
+    """The membership of one run of a query in a group. All methods are thread-safe.
 
-    `source` is the query's name in the group, `owner` identifies the query, and `run` identifies
-    this run of it. All methods are thread-safe. `close` and `leave` also leave `session`.
+    Reader `i` is source `i` of the query. `source` is the query's name in the group, `owner`
+    identifies the query, and `run` this run of it. `close` and `leave` also leave `session`.
     `coordination` says which read limit the last plan followed.
     """
 
@@ -71,9 +71,7 @@ class Membership:
 
     @property
     def ceiling(self) -> int:
-        """The ceiling (ms) in the last accepted event. It is MIN before the first answer and while
-        the query is paused.
-        """
+        """The ceiling (ms). It is MIN before the first answer and while the query is paused."""
         return self._ceiling.value
 
     @property
@@ -107,14 +105,17 @@ class Membership:
         return self._registration.epochs.get(subtask)
 
     def exchange(self, statuses: Mapping[int, SourceStatus]) -> int:
-        """Report the query's sources, and return the ceiling (ms) for the next plan. `statuses`
-        maps the readers' subtasks to the reports.
+        """Report `statuses`, by subtask, and return the ceiling (ms) for the next plan.
 
         A report is sent if a watermark or a proposed target has changed, or if the update interval
-        has passed. Raises `Fenced` if another run took over, `CoordinatorRefused` if the
-        coordinator refuses a reader, `ConfigurationError` if the query's settings contradict the
-        group's, and `CoordinatorUnavailable` if an outage has lasted so long that the query has to
-        stop (`on_outage="fail"`).
+        has passed.
+
+        Raises:
+            Fenced: Another run took over.
+            CoordinatorRefused: The coordinator refuses a reader.
+            ConfigurationError: The query's settings contradict the group's.
+            CoordinatorUnavailable: An outage has lasted so long that the query has to stop
+                (`on_outage="fail"`).
         """
         outage = self._session.outage
         # the keeper asks, so that no plan waits for it
@@ -136,20 +137,21 @@ class Membership:
             return self._give()
 
     def wait_for_change(self, wait_ms: int) -> bool:
-        """Wait for news that may change the next plan, and return True. Return False after
-        `wait_ms`, or once the membership is closed.
+        """Wait for news that may change the next plan, and return True.
+
+        Return False after `wait_ms`, or once the membership is closed.
         """
         with self._session.changed:
             self._session.changed.wait_for(lambda: self.has_news or self._closed.is_set(), wait_ms / 1000)
             return self.has_news and not self._closed.is_set()
 
     def close(self, statuses: Mapping[int, SourceStatus] | None = None, returns: bool = False) -> None:
-        """End the membership. With `statuses`, the readers report that they are finished. If
-        `returns` is true (another run of a scheduled query will follow) and `Coordinator(park)` is
-        set, the readers instead ask to keep blocking the group for the time `park`. Without
-        `statuses`, nothing is reported, and the readers' leases run out.
+        """End the membership, within at most `Coordinator(timeout)` plus one second.
 
-        This takes at most `Coordinator(timeout)` plus one second, even if calls are in progress.
+        With `statuses`, the readers report that they are finished. If `returns` is true (a
+        scheduled query will run again) and `Coordinator(park)` is set, they keep blocking the group
+        for `park` instead. Without `statuses`, nothing is reported, and the readers' leases run
+        out.
         """
 
         def report() -> None:
@@ -162,8 +164,9 @@ class Membership:
         self._end(report, f"the coordinator did not receive the last report of {self.source}")
 
     def leave(self) -> None:
-        """Remove the readers from the group at once, with one call for each reader. An unreachable
-        coordinator delays this for at most as long as `close`.
+        """Remove the readers from the group at once, with one call for each reader.
+
+        An unreachable coordinator delays this for at most as long as `close`.
         """
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 
@@ -192,8 +195,10 @@ class Membership:
         self._reporting.in_doubt = True
 
     def renew_lease(self) -> None:
-        """Repeat the last reports on the keeper's thread. Do nothing if the query is making a plan,
-        because the plan reports too. An error is logged, and the next plan raises it.
+        """Repeat the last reports on the keeper's thread.
+
+        Do nothing if the query is making a plan, because the plan reports too. An error is logged,
+        and the next plan raises it.
         """
         if not self._lock.acquire(blocking=False):
             return
@@ -208,8 +213,9 @@ class Membership:
     # -- inside --
 
     def _end(self, last: Callable[[], None], otherwise: str) -> None:
-        """End the membership: call `last`, which sends the last request, and leave the session. If
-        `last` fails, log a warning that begins with `otherwise`.
+        """Call `last`, which sends the last request, and leave the session.
+
+        If `last` fails, log a warning with `otherwise`, which says what follows.
         """
         with self._session.changed:
             if self._closed.is_set():
@@ -246,17 +252,20 @@ class Membership:
         return self._policy.in_force(self._session.outage.lasted_s)
 
     def _ceiling_under(self, coordination: Coordination) -> int:
-        """Return the ceiling under `coordination`. A query that proceeds without its group has
-        none (MAX), unless an operator has paused it.
+        """Return the ceiling under `coordination`.
+
+        A query that proceeds without its group has none (MAX), unless an operator has paused it.
         """
         proceeds = coordination is Coordination.PROCEEDING and self.paused is None
         return watermark.MAX if proceeds else self.ceiling
 
     def _attempt(self) -> None:
-        """Report once. If the coordinator does not answer, an outage begins or continues. The same
-        happens if another server answers, unless the coordinator has never answered. If another
-        thread interrupts the call, a report is due again at once. Other errors are raised, and all
-        except `Busy` are raised again at each later plan.
+        """Report once, and handle a failure.
+
+        * If the coordinator does not answer, an outage begins or continues. So it does if another
+          server answers, unless the coordinator has never answered.
+        * If another thread interrupts the call, a report is due again at once.
+        * Other errors are raised. Each later plan raises them again, except `Busy`.
         """
         try:
             self._report()
@@ -309,9 +318,10 @@ class Membership:
         raise Unreachable(f"the coordinator forgets the readers of {self.source} as soon as they are registered")
 
     def _uninterrupted(self, in_a_hurry: bool = False) -> None:
-        """Report, and retry if another query that ends has interrupted the call. If this query is
-        ending, raise `Interrupted` instead. The last report of a query sets `in_a_hurry`, and is
-        always retried.
+        """Report, and retry if another query that ends has interrupted the call.
+
+        If this query is ending, raise `Interrupted` instead. Its last report sets `in_a_hurry`, and
+        is always retried.
         """
         while True:
             try:

@@ -21,8 +21,10 @@ ASK_AGAIN_S = 0.5
 
 
 class Coordination(str, Enum):
-    """The read limit that a query follows: the group's current one (`connected`), the last one
-    received before an outage (`holding`), or only that of its own partitions (`proceeding`).
+    """The read limit that a query follows.
+
+    It is the group's current one (`connected`), the last one received before an outage (`holding`),
+    or only that of the query's own partitions (`proceeding`).
     """
 
     CONNECTED = "connected"
@@ -32,8 +34,9 @@ class Coordination(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The user's choice for outages. `on_outage` is `hold`, `proceed` or `fail`. The last two take
-    effect after `hold_for_s` seconds.
+    """The user's choice for outages.
+
+    `on_outage` is `hold`, `proceed` or `fail`. The last two take effect after `hold_for_s` seconds.
     """
 
     on_outage: str
@@ -44,8 +47,9 @@ class Policy:
         return cls(coordinator.on_outage, milliseconds("Coordinator(hold_for)", coordinator.hold_for) / 1000)
 
     def in_force(self, lasted_s: float | None) -> Coordination:
-        """Return which read limit to follow in an outage that has lasted for `lasted_s` seconds.
-        None means that there is no outage.
+        """Return which read limit to follow after `lasted_s` seconds of an outage.
+
+        `lasted_s` is None if there is no outage.
         """
         if lasted_s is None:
             return Coordination.CONNECTED
@@ -84,8 +88,10 @@ class Outage:
         return not self.lasts or self._now() >= self._ask_at
 
     def begins(self, why: Exception, until_then: str) -> None:
-        """Record that a call failed with the error `why`. If this begins an outage, log a warning
-        with that error and `until_then`, a text on what the query does during the outage.
+        """Record that a call failed with the error `why`.
+
+        If this begins an outage, log a warning with `why` and `until_then`, a text on what the
+        query does meanwhile.
         """
         self._ask_at = self._now() + ASK_AGAIN_S
         if self._since is None:

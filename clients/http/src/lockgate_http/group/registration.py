@@ -21,8 +21,10 @@ log = logging.getLogger("lockgate")
 
 
 class Registration:
-    """The readers of one run of a query. `epochs` maps the readers' subtasks to their epochs, and
-    is empty before the readers are registered, and after the coordinator has lost one of them.
+    """The readers of one run of a query. `epochs` maps the readers' subtasks to their epochs.
+
+    `epochs` is empty before the readers are registered, and after the coordinator has lost one of
+    them.
     """
 
     def __init__(
@@ -40,11 +42,15 @@ class Registration:
         self._checked: GroupConfig | None = None
 
     def register(self, subtasks: Iterable[int], ceiling: int | None) -> None:
-        """Register a reader for each of `subtasks`, and store its epoch. `ceiling` is the last one
-        (ms) that the query received, or None. A coordinator that has lost its memory lets no reader
-        pass that ceiling. Raises `Busy` if another owner's lease of a reader still runs, and
-        `ConfigurationError` if the group may not be created, or if its configuration contradicts
-        the query's settings.
+        """Register a reader for each of `subtasks`, and store its epoch.
+
+        `ceiling` is the last one (ms) that the query received, or None. A coordinator that has lost
+        its memory lets no reader pass that ceiling.
+
+        Raises:
+            Busy: Another owner's lease of a reader still runs.
+            ConfigurationError: The group may not be created, or its configuration contradicts the
+                query's settings.
         """
         self._refuse_new_group()
         versions, epochs = [], {}
@@ -67,8 +73,8 @@ class Registration:
 
     def _refuse_new_group(self) -> None:
         """Raise `ConfigurationError` if the group does not exist and `new_group` is "refuse".
-        `check_coordinator` cannot notice this if the coordinator is unreachable before the query
-        runs.
+
+        `check_coordinator` cannot notice this if the coordinator is unreachable at that time.
         """
         if self._coordinator.new_group != "refuse" or self._session.config is not None:
             return
@@ -79,6 +85,7 @@ class Registration:
 
     def _leave_removed_sources(self) -> None:
         """Remove the readers of sources that are no longer in the query, if the sources have names.
+
         No other run would remove these readers, and once lost or parked they would block the group.
         """
         if self.epochs.keys() == set(range(len(self.epochs))):
@@ -97,9 +104,10 @@ class Registration:
                 )
 
     def check_config(self) -> None:
-        """Compare the group's configuration with the query's settings, at the start and after each
-        change. If they contradict each other, raise `ConfigurationError` at the start, and later
-        only log a warning.
+        """Compare the group's configuration, if it has changed, with the query's settings.
+
+        If they contradict each other, raise `ConfigurationError` at the start, and later only log a
+        warning.
         """
         config, before = self._session.config, self._checked
         if config is None or config is before:
@@ -114,9 +122,10 @@ class Registration:
         self._checked = config
 
     def find_epochs(self, error: Stale) -> None:
-        """Store the readers' newest epochs if this run opened them, or clear `epochs` if a reader
-        is no longer registered. Raises `Fenced`, with the text of `error`, if another run has
-        registered a newer epoch.
+        """Store the readers' newest epochs if this run opened them.
+
+        If a reader is no longer registered, clear `epochs`. Raises `Fenced`, with the text of
+        `error`, if another run has registered a newer epoch.
         """
         try:
             newest = self._session.client.registered(self._source)

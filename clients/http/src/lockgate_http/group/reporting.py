@@ -11,9 +11,11 @@ _Facts = Mapping[int, ReaderFacts | None]
 
 
 class Reporting:
-    """The reports of one query. `statuses` are by subtask, as of the last plan. `in_doubt` means
-    that the last event of the group may no longer hold, so a report is due at once. During a
-    batch, the leases are no longer renewed after `max_batch_s` seconds.
+    """The reports of one query.
+
+    `statuses` are by subtask, as of the last plan. `in_doubt` means that the last event of the
+    group may no longer hold, so a report is due at once. During a batch, the leases are no longer
+    renewed after `max_batch_s` seconds.
     """
 
     def __init__(self, now: float, max_batch_s: float) -> None:
@@ -28,9 +30,10 @@ class Reporting:
         self._park_ms: int | None = None
 
     def take(self, statuses: _Statuses, now: float) -> bool:
-        """Store the `statuses` of a plan made at `now` (monotonic seconds). Return whether they are
-        urgent: other readers may be waiting for a watermark or proposed target that has changed
-        since the previous plan.
+        """Store the `statuses` of a plan made at `now`, and return whether they are urgent.
+
+        They are urgent if a watermark or proposed target has changed since the previous plan,
+        because other readers may be waiting for it. `now` is in monotonic seconds.
         """
         changed = _awaited(self.statuses) != _awaited(statuses)
         if statuses != self.statuses:
@@ -41,22 +44,22 @@ class Reporting:
 
     @property
     def lowest(self) -> int:
-        """The lowest watermark (ms) above MIN of the sources that are not idle, or MAX if there is
-        none.
-        """
+        """The lowest watermark (ms) above MIN of the sources that are not idle, or MAX."""
         counting = (status.watermark for status in self.statuses.values() if not status.idle)
         return min((each for each in counting if each > watermark.MIN), default=watermark.MAX)
 
     def end(self, statuses: _Statuses, park_ms: int | None) -> None:
-        """Make the next reports the last ones of this run, without proposed targets. The readers
-        keep blocking the group for `park_ms`, or are finished if that is None.
+        """Make the next reports the last ones of this run, without proposed targets.
+
+        The readers keep blocking the group for `park_ms`, or are finished if that is None.
         """
         self.statuses, self._facts = dict(statuses), _facts_of(statuses)
         self._ended, self._park_ms = True, park_ms
 
     def is_due(self, after_s: float, now: float, answered_at: float) -> bool:
-        """Return whether a report is due, because `after_s` seconds have passed since `answered_at`
-        or because `in_doubt` is set. During a batch, no report is due after `max_batch_s`.
+        """Return whether a report is due, `after_s` after `answered_at` or because of `in_doubt`.
+
+        Times are in monotonic seconds. During a batch, no report is due after `max_batch_s`.
         """
         if now - self._planned_at > self._max_batch_s:
             return False
@@ -65,9 +68,9 @@ class Reporting:
     def events(self, epochs: Mapping[int, int]) -> list[ReportedWatermarkEvent]:
         """Return the report to send now for each reader that has an epoch.
 
-        Splits are left out if the coordinator already has those of the current statuses. 5,000
-        splits are 600 kB, and sending them again would undo the progress that executors have
-        reported since. Facts are included if they have changed since the last answered report.
+        Splits are left out if the coordinator already has them, because sending them again would
+        undo the progress that executors have reported since. Facts are left out unless they have
+        changed since the last answered report.
         """
         self.in_doubt = False
         self._sent = statuses, facts = self.statuses, self._facts

@@ -8,9 +8,10 @@ from lockgate.wire.events import ReaderFacts, SplitReport
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """The report of one source of a query, with times in ms. `reach` is the proposed target. An
-    `idle` source does not block other readers. `facts` are only shown to operators. They are
-    ignored when statuses are compared, so splits are not sent again if only the facts have changed.
+    """The report of one source of a query. Times are in ms, and `reach` is the proposed target.
+
+    An `idle` source does not block other readers. `facts` are ignored when statuses are compared,
+    so that a change of facts alone does not send the splits again.
     """
 
     watermark: int
