@@ -22,6 +22,7 @@ _WORDS = {
 
 def refusal(reason: str | None) -> str | None:
     """Return a TLS alert in words, or None if it does not concern the client's certificate.
-    `reason` is OpenSSL's name of the alert, or None if OpenSSL gave no reason.
+
+    `reason` is OpenSSL's name of the alert, or None.
     """
     return _WORDS.get((reason or "").partition("_ALERT_")[2])

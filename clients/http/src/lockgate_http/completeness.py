@@ -14,22 +14,22 @@ into account.
 * A *lost* reader, and one that is *passed over* after a long wait, are judged by their own
   watermarks, even with `on_lost_reader: exclude`, because their unread records are still in Kafka.
 * A *parked* or *paused* reader is judged by its watermark, which the group's watermark includes.
-* A *finished* reader is judged by the last watermarks of its partitions, since a query that is
-  stopped in the middle of a backlog is finished as well. A finished reader without partitions, such
-  as that of a query with `gate`, does not show how far it has read, so it has not passed.
+* A *finished* reader is judged by the last watermarks of its partitions. A query that is stopped in
+  the middle of a backlog is finished, too. A finished reader without partitions (such as that of a
+  query with `gate`) has not passed, because it does not show how far it has read.
 * An *idle* reader or partition has read all its records, and its producer is silent. Its own
   watermark does not rise without new records, so it has also passed once the coordinator's clock is
   `max_drift` above `until`. Spark's readers already apply such a bound to the watermarks that they
   report, based on the lag that their producers have shown.
-* A reader that has *registered* but not reported has not passed, nor has a partition that is
-  assigned to no reader, nor an expected source without a reader, nor a group without readers.
+* These have not passed either: a reader that has *registered* but not reported, a partition that is
+  assigned to no reader, an expected source without a reader, and a group without readers.
 * A group that is younger than a lease has not passed. A coordinator that has lost its memory
   creates the group again with the first reader that comes back, before the others have come back.
 
-While Kafka's consumer group moves a partition from one consumer to another, the partition is in no
-report, and the rule does not notice that it is missing. The watermark of a reader that has passed
-may fall again if its query restarts from an older checkpoint. Up to `until`, the query then only
-rereads records.
+While Kafka's consumer group moves a partition from one consumer to another, no report contains it.
+The rule does not notice that it is missing. The watermark of a reader that has passed may fall
+again if its query restarts from an older checkpoint. Up to `until`, the query then only rereads
+records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

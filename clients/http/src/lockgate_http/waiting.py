@@ -3,7 +3,8 @@
 A listener receives each event of the group, by the event stream or by long polls. While the group's
 watermark is below the event time, no readers are inspected. After that, each reader is inspected
 (`completeness`). If a reader has not passed the event time, the readers are inspected again after
-the next event, or after `LOOK_AGAIN_S`, because some changes, such as an eviction, cause no event.
+the next event. Some changes, such as an eviction, cause no event, so the wait for the next event
+ends after `LOOK_AGAIN_S`.
 """
 
 import logging

@@ -3,8 +3,8 @@
 * `add_splits` lists splits of the reader that its exchange did not name with their present
   assignment number. After the store has lost data, and until splits are assigned again, it lists
   only those assigned since the loss. A lost commit may have assigned the others to another reader.
-* `no_more_splits` is set if the reader can get no more splits, not even if another reader is lost.
-  Flink sets it as soon as all splits are assigned, because there a lost reader restarts all others.
+* `no_more_splits` is set if the reader gets no more splits, even if another reader is lost. Flink
+  sets it as soon as all splits are assigned, because there a lost reader restarts all others.
 * `is_processing_backlog` is set if any reader is working through a backlog. This enumerator does
   not read the logs, so the readers report it.
 """

@@ -5,9 +5,9 @@ last list, do not count. Fenced readers (older epochs) get none. The splits that
 holds become free when its lease ends. Until then they count towards the share of the newest epoch
 of the same subtask.
 
-* A free split goes to the subtask that had it last, if that one is below its share. Each of the
-  others, in the order of topic and partition, goes to the reader that lacks the most splits of its
-  share, relative to its capacity. So the splits of one topic are spread over the readers.
+* A free split goes to the subtask that had it last, if that one is below its share. The others are
+  assigned in the order of topic and partition. Each goes to the reader that lacks the most splits,
+  relative to its capacity. So the splits of one topic are spread over the readers.
 * A reader with more than its share has to give back the difference. Splits that the reader was
   already asked to give back come first, then those that were assigned to it last. A split that has
   to be given back is `revoked`, but stays with the reader until the reader gives it back. A reader

@@ -5,20 +5,20 @@ process that uses the store can answer. Five rules ensure that each split has on
 and the right position:
 
 1. *Numbers.* Each assignment has a number (`model`). A snapshot counts only with the number of the
-   present assignment (`claims`), so a snapshot from a fenced reader changes nothing, and a reader
-   gains nothing if it makes up a number.
+   present assignment (`claims`). So a snapshot from a fenced reader changes nothing, and a made-up
+   number gains nothing.
 2. *Leases.* A reader keeps a split until the reader gives it back or leaves, or until the reader's
-   lease is over (`leases`). A split that an exchange does not name stays assigned, and the answer
-   adds it again, because an earlier answer that added it may have been lost.
+   lease is over (`leases`). A split that an exchange does not name stays assigned. The answer adds
+   it again, because an earlier answer may have been lost.
 3. *Positions* rise with each snapshot. An older message that comes late has a lower position, which
    is ignored. Only a restore, which a user asks for, sets a position back.
 4. *Shares* decide how many splits each reader gets, with the fewest moves (`shares`, `assigning`).
 5. *Loss.* The store may lose commits that were already answered. A reader proves a loss if it has
    seen a revision or a number from before this history began, or a revision above the present one.
-   Then nothing is assigned for one lease. By the end of that lease, every reader that holds a split
-   from the lost history has presented that split, or has lost its lease. One reader is enough to
-   prove the loss, even one that holds nothing. A new enumerator always waits for two report
-   intervals, or for one lease if that is shorter, so that a reader with such a proof can come.
+   Then nothing is assigned for one lease. By its end, every reader with a split from the lost
+   history has presented that split, or has lost its lease. One reader is enough to prove the loss,
+   even one that holds nothing. A new enumerator waits for such a proof for two report intervals, or
+   for one lease if that is shorter.
 
 Two readers never have the same split. By (2), a split goes to another reader only after its owner
 has given it back, or has stopped by its own clock. By (5), this holds after a loss too, unless the

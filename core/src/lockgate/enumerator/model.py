@@ -2,8 +2,8 @@
 
 An `Enumerator` is an immutable value, like a `Group`. Each split is in one place: held by one
 reader (`SplitOwner.held`), free, or finished. Readers are identified by subtask and epoch. Of two
-epochs of one subtask the older one is *fenced*: it gets no more splits, and keeps those that it
-holds until its lease has ended, because it may not yet have learned that it is fenced.
+epochs of one subtask the older one is *fenced*. It gets no more splits. It keeps those that it
+holds until its lease has ended, because it may not have learned yet that it is fenced.
 
 This follows Flink's `SplitAssignmentTracker` and the state of its `KafkaSourceEnumerator`. There,
 splits have no positions, because Flink keeps the positions in checkpoints.

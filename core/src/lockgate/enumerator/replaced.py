@@ -1,12 +1,11 @@
 """Removal of a lost reader from its group, once other readers have taken over its splits.
 
 With `on_lost_reader: hold` a lost reader blocks its group, since no other reader reads the records
-that it left unread. That is right for a Spark query. But splits that an enumerator has assigned go
-to the other readers of the source when the lease is over, and these report the splits' watermarks.
-The lost reader would still block the group for ever, because a process that replaces it usually has
-another subtask number. So a lost reader leaves the group as soon as living readers hold all splits
-that it had. Missing splits do not count, because no reader gets them before a list names them
-again.
+that it left unread. That is right for a Spark query. But splits from an enumerator go to other
+readers of the source when the lease is over. These report the splits' watermarks. The lost reader
+would still block the group for ever, because a process that replaces it usually has another subtask
+number. So a lost reader leaves the group as soon as living readers hold all splits that it had.
+Missing splits do not count, because no reader gets them before a list names them again.
 
 In Flink a lost subtask is restarted under its own number, or its job fails.
 """

@@ -73,9 +73,9 @@ every record, and measures the rate. A model checker visits each state of `speci
 where the guarantees are named `PlanWithinCeiling`, `NoReaderLeftBehind`, `CeilingWithinReach` and
 `LowestNeverWaits` (docs/internals/specification.md).
 
-The revision rises when the group's watermark, its ceiling or the set of paused sources
-(`source_pauses`) changes, and when the store has lost an announced revision (`group.not_below`). It
-never falls.
+The revision never falls. It rises when the group's watermark, its ceiling or the set of paused
+sources (`source_pauses`) changes. It also rises when the store has lost an announced revision
+(`group.not_below`).
 
 This follows Flink's `SourceCoordinator.announceCombinedWatermark` and `WatermarkAggregator`, which
 have only the strict rule. Traces of both are replayed against that rule

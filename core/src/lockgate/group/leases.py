@@ -15,11 +15,11 @@ for longer than `tolerance_ms`. After a longer silence the service, the store or
 down, and a lease that ran out meanwhile proves nothing. If it counted as a loss, the first reader
 to come back would be the only one that counts, and could read ahead of all others.
 
-So the first command after such a silence adds the length of the silence to the leases of all
-readers that were alive when it began, even if they have been marked lost since. They have as much
-time left as they had then, and their last reports still limit the ceiling. A parked reader had
-announced its silence, so its lease then ends within one `lease_ms`, or when it would have ended
-anyway, whichever is later.
+So the first command after such a silence adds its length to the leases of all readers that were
+alive when it began. This includes readers that have been marked lost since. They have as much time
+left as they had then, and their last reports still limit the ceiling. A parked reader had announced
+its silence, so its lease then ends within one `lease_ms`, or when it would have ended anyway,
+whichever is later.
 
 A clock that was put back (for example, because another Redis took over) would make each lease
 longer by as much, and hide the next silence. So the first command that finds the clock behind the
@@ -28,8 +28,8 @@ clock that was ahead for a while has ended leases too early. So readers that wer
 time that is now in the future, by more than the tolerance, are judged again.
 
 **Why three rules.** Besides silences, leases leave out the stalls of the process that judges them
-(`now`), and times are moved when the store's clock is put forward (`clock_jumps`). None of the
-three replaces another one; tests/core/group/test_each_clock_rule.py has these counter-examples:
+(`now`). Times are moved when the store's clock is put forward (`clock_jumps`). None of the three
+replaces another one; tests/core/group/test_each_clock_rule.py has these counter-examples:
 
 * Without the rule of silence: Redis is down for five minutes. No process stalls and no clock jumps,
   but the first reader to come back finds all others lost.

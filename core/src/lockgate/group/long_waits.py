@@ -16,8 +16,8 @@ parks the reader. It begins again with each report of a higher watermark, becaus
 makes progress, however slow, is not stuck. Time in which no reader could make progress does not
 count as waiting: an outage (`leases`), or a stall of the process (`now`).
 
-**Which readers block a waiting reader.** These are all readers that do not wait themselves, and
-whose watermark plus the drift is at or below the waiting reader's watermark. A passed-over reader
+**Which readers block a waiting reader.** Another reader blocks it if that one does not wait itself,
+and its watermark plus the drift is at or below that of the waiting reader. A passed-over reader
 counts again as soon as it reports a watermark that is at most the drift below that of the others.
 So the others do not have to wait while it reads more than one drift. It also counts again when no
 other reader counts, because otherwise all passed-over readers would run without a limit.

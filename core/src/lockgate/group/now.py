@@ -6,7 +6,7 @@
   system had stopped the process. Meanwhile reports waited in its sockets, so afterwards the readers
   look silent although none of them was.
 * `jumps`: the forward jumps of the store's clock for which the group's times have yet to be moved
-  (`clock_jumps` has the rule).
+  (see `clock_jumps`).
 
 **Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
 to receive reports. To judge a lease, the process finds the moment since which it has had `lease_ms`
@@ -18,8 +18,8 @@ moment plus the lease. Parking, long waits and the grace of a new group are judg
 last report. A dead reader is lost after one lease of time in which the process ran, however often
 it stands still. Each of several processes leaves out its own stalls only. If another process has
 stalled for longer than a lease, its readers are judged lost: waiting for that process would block
-all readers for another lease after each death of a process. `leases` has the rule for a silence of
-all readers, which needs no stall.
+all readers for another lease after each death of a process. `leases` contains the rule for a
+silence of all readers, which needs no stall.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """The readers of a group: an immutable map that also keeps the lowest numbers that alignment needs.
 
-A command makes a new group and leaves the old one as it was, so a refused command or a lost race is
+A command makes a new group and leaves the old one as it was. So a refused command or a lost race is
 undone by dropping the new group. The readers are spread over `_SHELVES` shelves by their key. A
 change copies the shelves that it touches, and shares all others with the previous version. Each
 shelf computes its lowest numbers once, and the group's are the lowest of those. So a report in a

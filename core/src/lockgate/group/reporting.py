@@ -9,8 +9,8 @@ Each command returns the changed group, or raises a `Refused` and changes nothin
   ends the parking.
 * Progress. Executors report in any order and more than once. For each split only the newest (batch,
   attempt) counts, and lower values from the same attempt are ignored. Progress may raise the
-  reader's watermark but never lower it, and only if the last report named the reader's splits,
-  because a task sees only its own splits.
+  reader's watermark, but only if the last report named the reader's splits, because a task sees
+  only its own. It never lowers the watermark.
 
 This follows Flink's `SourceCoordinator.handleReportedWatermark`.
 """

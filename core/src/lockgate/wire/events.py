@@ -1,12 +1,12 @@
 """The wire events: the messages between readers and the coordinator.
 
 They follow Flink's operator events between `SourceOperator` and `SourceCoordinator`, which have the
-same names. The events here also carry the numbers that show an operator which reader waits for
-which, and an epoch, because over HTTP only the epoch distinguishes a reader from its predecessor.
+same names. The events here also carry numbers that show an operator which reader waits for which.
+They carry an epoch, because over HTTP only that distinguishes a reader from its predecessor.
 
 Each class is the definition of its JSON: `codec` decodes, checks and encodes it by the types of its
-fields. `lockgate.group` has the rules. Times are milliseconds since the Unix epoch, `watermark.MIN`
-to `watermark.MAX`.
+fields. `lockgate.group` contains the rules. Times are milliseconds since the Unix epoch,
+`watermark.MIN` to `watermark.MAX`.
 """
 
 from collections.abc import Mapping

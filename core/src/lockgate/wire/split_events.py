@@ -1,9 +1,9 @@
 """The wire events of splits: the messages between a reader and its split enumerator.
 
-They have the names and meanings of Flink's operator events, but carry complete states: an exchange
-states all that a reader has, and its answer everything that the reader has to do about it.
-`docs/internals/protocol.md`, "Splits", has the rules of both sides and, for each field, the event
-of Flink.
+They have the names and meanings of Flink's operator events, but carry complete states. An exchange
+lists all of a reader's splits, and its answer all that the reader has to do about them.
+`docs/internals/protocol.md`, "Splits", gives the rules of both sides and Flink's event for each
+field.
 
 Each class is the definition of its JSON, as in `events`.
 """

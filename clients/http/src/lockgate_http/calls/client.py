@@ -90,9 +90,8 @@ class Reported:
 class CoordinatorClient(Connection):
     """The client of one coordinator, for one group. A call takes at most `timeout_s` seconds.
 
-    Calls raise `NotRegistered` if the group does not exist. Calls about one reader also raise it if
-    the reader is not registered, and raise `Stale` if the coordinator has a newer epoch of the
-    reader.
+    Calls raise `NotRegistered` if the group or the reader does not exist. They raise `Stale` if the
+    coordinator has a newer epoch of the reader.
     """
 
     def __init__(

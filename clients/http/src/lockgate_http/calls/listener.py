@@ -8,8 +8,8 @@ stream, cuts off long answers or does not know the route, the data does not arri
 listener polls for a minute before it tries the stream again. A stream that merely ends is opened
 again.
 
-Without the listener the group is slower but still correct, because each reader reports at least
-once in an update interval, and the answer contains the same event.
+Without the listener the group is slower but still correct. Each reader reports at least once in an
+update interval, and the answer contains the same event.
 """
 
 import asyncio

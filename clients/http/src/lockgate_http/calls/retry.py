@@ -44,7 +44,7 @@ def pause_s(attempt: int, chance: float, asked_s: float | None = None) -> float:
     """Return the pause (s) after the failed attempt number `attempt`, counted from 0.
 
     `chance` is a random number from 0 up to 1. Jitter is added even to `asked_s`, the pause that
-    the coordinator asks for, so that the clients do not all return at the same moment.
+    the coordinator asks for, or all clients would return at once.
     """
     return (asked_s or 0.0) + chance * min(MOST_S, FIRST_S * 2.0 ** min(attempt, 10))
 

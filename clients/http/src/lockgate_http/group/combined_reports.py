@@ -2,8 +2,8 @@
 
 Only one request is in progress at a time, so that the coordinator receives requests in the order in
 which they were sent. Meanwhile, other queries that want to report wait in a queue. When the request
-has ended, one of them sends the current reports of all queries in the queue, and of further queries
-whose reports would be due soon. This is "flat combining" (Hendler et al., SPAA 2010).
+has ended, one of them sends the current reports of all in the queue. It adds those of other queries
+if they are due soon. This is "flat combining" (Hendler et al., SPAA 2010).
 
 So a process with many queries makes only one or two requests in an update interval. A report waits
 for at most one other request, unless there are too many splits for one request.

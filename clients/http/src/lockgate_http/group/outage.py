@@ -90,7 +90,7 @@ class Outage:
     def begins(self, why: Exception, until_then: str) -> None:
         """Record that a call failed with the error `why`.
 
-        If this begins an outage, log a warning with `why` and `until_then`, a text on what the
+        If this begins an outage, log a warning with `why` and `until_then`, which says what the
         query does meanwhile.
         """
         self._ask_at = self._now() + ASK_AGAIN_S
