@@ -193,9 +193,11 @@ def _blockers(group: Group, decision: Decision) -> tuple[Blocker, ...]:
 
 
 def _holder(group: Group, key: ReaderKey, watermark: int) -> Blocker:
-    reported, arriving = group.readers[key].reported, group.readers[key].arriving
-    if arriving is not None and arriving.watermark == watermark:
-        return Blocker(source=key[0], subtask=key[1], watermark=watermark, split=arriving.split)
-    splits = {} if reported is None else reported.splits
-    held = ((split.watermark, name) for name, split in splits.items() if split.state not in RESTING)
-    return Blocker(source=key[0], subtask=key[1], watermark=watermark, split=min(held, default=(MIN, None))[1])
+    reader, split = group.readers[key], None
+    if reader.arriving is not None and reader.arriving.watermark == watermark:
+        split = reader.arriving.split
+    elif reader.reported is not None and reader.reported.splits:
+        splits = reader.reported.splits.items()
+        held = ((split.watermark, name) for name, split in splits if split.state not in RESTING)
+        split = min(held, default=(MIN, None))[1]
+    return Blocker(source=key[0], subtask=key[1], watermark=watermark, split=split)

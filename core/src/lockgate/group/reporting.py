@@ -51,7 +51,9 @@ def report_all(
 
     A refused report does not affect the others. If all are refused, the group is the same object.
     """
-    changes, counting, refusals = dict[ReaderKey, Reader | None](), set[str](), dict[int, Refused]()
+    changes: dict[ReaderKey, Reader | None] = {}
+    refusals: dict[int, Refused] = {}
+    counting: set[str] = set()
     lowests = _Lowests()
     for index, (source, event) in enumerate(reports):
         key = (source, event.subtask)
@@ -146,17 +148,22 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
     if event.park_ms is not None:
         event = without_reach(event)
     since, passed_over = wait_after(event, reader, group, now_ms)
-    return reader._replace(
-        heard_at=now_ms,
-        excused=False,
-        lost=False,
-        reported=event,
-        progressed_at=now_ms if _got_on(old, event) else reader.progressed_at,
-        held_since=since,
-        overdue=reader.overdue and since == reader.held_since,
-        passed_over=passed_over,
-        splits_named=bool(event.splits),
-        attempts=_attempts_of(event, old, reader) if reader.attempts else {},
+    return Reader(  # all fields by their position, which takes a third of the time of `_replace`
+        reader.epoch,
+        now_ms,
+        reader.owner,
+        reader.attributes,
+        event,
+        False,  # excused
+        False,  # lost
+        now_ms if _got_on(old, event) else reader.progressed_at,
+        since,
+        reader.overdue and since == reader.held_since,
+        passed_over,
+        bool(event.splits),
+        _attempts_of(event, old, reader) if reader.attempts else {},
+        reader.progress_ignored,
+        reader.arriving,
     )
 
 

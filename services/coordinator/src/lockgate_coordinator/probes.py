@@ -25,10 +25,12 @@ class Alive:
     def __init__(self, app: Any) -> None:
         self._app = app
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         if scope["type"] != "http" or scope["path"] != "/livez" or scope["method"] != "GET":
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
+        return self._answer(send)
+
+    async def _answer(self, send: Any) -> None:
         headers = [(b"content-length", b"%d" % len(LIVE)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": LIVE})

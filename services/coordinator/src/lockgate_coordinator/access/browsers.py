@@ -19,7 +19,7 @@ The private names are those of RFC 6761 and RFC 6762, ICANN's `internal`, and Ku
 """
 
 import ipaddress
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -43,9 +43,9 @@ class Browsers:
         self._answer = answer
         self._judged: dict[bytes, bool] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         refusal = self._refusal(scope) if scope["type"] == "http" else None
-        await (self._app if refusal is None else self._answer(scope["path"], refusal))(scope, receive, send)
+        return (self._app if refusal is None else self._answer(scope["path"], refusal))(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> CrossSite | ForeignHost | None:
         host = origin = site = mode = b""

@@ -125,7 +125,8 @@ async def read_body(scope: Scope, receive: Receive, limit: BodyLimit) -> bytes:
             raise _too_large(limit)
         if name == b"content-type" and value != b"application/json" and not is_json(value):
             raise NotJson(_NOT_JSON)
-    parts, size, more = list[bytes](), 0, True
+    parts: list[bytes] = []
+    size, more = 0, True
     while more:
         part = await receive()
         if part["type"] != "http.request":  # the client's fault, so nothing is logged

@@ -23,7 +23,7 @@ from lockgate.wire.events import (
     SourcedReport,
     WatermarkAlignmentEvent,
 )
-from lockgate.wire.fields import NAME
+from lockgate.wire.fields import NAME_PATTERN
 from lockgate_coordinator.api.bodies import at_its_size, compiled, decoded, parsed, read_body
 from lockgate_coordinator.api.document import Responses, answer, route
 from lockgate_coordinator.api.parts import GroupName, SourceName
@@ -34,7 +34,8 @@ from lockgate_coordinator.pauses import InTurn
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_coordinator.telemetry.requests import JUDGED as COUNTS
 
-_PATH = re.compile(r"/v1/groups/([^/]+)/(?:watermarks|sources/([^/]+)/(watermarks|progress))\Z")
+_NAME = rf"((?=[^/]{{1,255}}(?:/|\Z)){NAME_PATTERN})"
+_PATH = re.compile(rf"/v1/groups/{_NAME}/(?:watermarks|sources/{_NAME}/(watermarks|progress))\Z")
 _ERRORS = tuple(TABLE)
 
 
@@ -51,15 +52,20 @@ class ReportRoutes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = _PATH.match(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if path is None or not NAME.match(path[1]) or not (path[2] is None or NAME.match(path[2])):
+        if path is None:
             await self._app(scope, receive, send)
             return
+        group, source, what = path.groups()
         try:
             body = await read_body(scope, receive, self._limit)
-            if path[2] is None:
-                text = await self._report_all(scope, path[1], body)
+            if source is None:
+                text = await self._report_all(scope, group, body)
+            elif what == "watermarks":
+                report = await self._decoded(decoded, ReportedWatermarkEvent, body)
+                text = self._text(await self._coordinator.report(group, source, report))
             else:
-                text = self._text(await self._report(path[3], path[1], path[2], body))
+                progress = await self._decoded(decoded, ProgressEvent, body)
+                text = self._text(await self._coordinator.progress(group, source, progress))
         except _ERRORS as error:
             await problem(scope["path"], error)(scope, receive, send)
             return
@@ -67,13 +73,6 @@ class ReportRoutes:
         if whole is None or not whole(send, text):
             await send({"type": "http.response.start", "status": 200, "headers": _headers(len(text))})
             await send({"type": "http.response.body", "body": text})
-
-    async def _report(self, what: str, group: str, source: str, body: bytes) -> WatermarkAlignmentEvent:
-        if what == "watermarks":
-            report = await self._decoded(decoded, ReportedWatermarkEvent, body)
-            return await self._coordinator.report(group, source, report)
-        progress = await self._decoded(decoded, ProgressEvent, body)
-        return await self._coordinator.progress(group, source, progress)
 
     async def _report_all(self, scope: Scope, group: str, body: bytes) -> bytes:
         reports = await self._decoded(reports_of, body)

@@ -28,6 +28,9 @@ from lockgate_coordinator.store import Loaded, Store
 COMMANDS_OF_A_TURN = 1_000
 """The maximum number of reports and other commands in a turn. This many take about 15 ms."""
 
+READINGS_OF_A_TURN = 16
+"""The maximum number of event-loop iterations for which a turn waits for more commands."""
+
 _Waiting = tuple[Command, "asyncio.Future[tuple[Turn, Outcome]]"]
 
 
@@ -43,24 +46,37 @@ class CommitQueue:
         self.persistence = Persistence()
         self.commits = self.commands = 0
 
-    async def submit(self, name: str, command: Command) -> tuple[Turn, Outcome]:
-        """Execute `command` on the group `name`, and return its turn and its outcome. If the
-        outcome is an error, raise it. Raises `StoreUnavailable` if the turn cannot be stored.
+    def submit(self, name: str, command: Command) -> "asyncio.Future[tuple[Turn, Outcome]]":
+        """Execute `command` on the group `name`. The returned future gets the turn and the outcome
+        of the command. If the outcome is an error, the future raises it. It raises
+        `StoreUnavailable` if the turn cannot be stored.
         """
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(name, []).append((command, future))
         if name not in self._running:
             self._running[name] = asyncio.create_task(self._run(name))
-        return await future
+        return future
 
     async def _run(self, name: str) -> None:
         """Commit turns of the group until no command waits."""
         try:
             while name in self._waiting:
+                await self._gather(name)
                 await self._commit_waiting(name)
-                await asyncio.sleep(0)  # over memory a commit awaits nothing
         finally:
             del self._running[name]
+
+    async def _gather(self, name: str) -> None:
+        """Let the event loop read the sockets, and again as long as each reading brings more
+        commands for the group, so that requests that arrive together share a turn.
+        """
+        before = 0
+        for _ in range(READINGS_OF_A_TURN):
+            waiting = len(self._waiting[name])
+            if waiting == before:
+                break
+            before = waiting
+            await asyncio.sleep(0)
 
     async def _commit_waiting(self, name: str) -> None:
         waiting = self._taken(name)

@@ -168,7 +168,7 @@ class Coordinator:
         )
 
     async def report(self, name: str, source: str, event: ReportedWatermarkEvent) -> WatermarkAlignmentEvent:
-        return (await self._reported(name, source, event)).event
+        return _accepted(*await self.queue.submit(name, Reports([(source, event)]))).event
 
     async def report_all(
         self, name: str, reports: Sequence[tuple[str, ReportedWatermarkEvent] | InvalidMessage]
@@ -214,7 +214,7 @@ class Coordinator:
         if event.report is None:
             turn, _ = await self.queue.submit(name, Renew(source, subtask, event.epoch))
         else:
-            turn = await self._reported(name, source, event.report)
+            turn = _accepted(*await self.queue.submit(name, Reports([(source, event.report)])))
         answer, arrivals = await self.enumerators.exchange(turn, source, subtask, event)
         await self._arrive(name, source, arrivals)
         # If nothing is added, the reader's reports name all of its splits.
@@ -311,13 +311,6 @@ class Coordinator:
     async def _once(self, name: str, command: Once) -> tuple[Turn, Outcome]:
         return await self.queue.submit(name, command if command.act else replace(command, act=token_hex(8)))
 
-    async def _reported(self, name: str, source: str, event: ReportedWatermarkEvent) -> Turn:
-        turn, outcome = await self.queue.submit(name, Reports([(source, event)]))
-        assert isinstance(outcome, Taken)
-        for refusal in outcome.refusals.values():
-            raise refusal
-        return turn
-
     async def _arrive(self, name: str, source: str, arrivals: Arrivals) -> None:
         if arrivals:
             await self.queue.submit(name, Arrive(source, arrivals))
@@ -331,6 +324,14 @@ class Coordinator:
             return
         if (await self.store.load(name)).group is None:
             self._limits.check_groups(name, await self.store.count())
+
+
+def _accepted(turn: Turn, outcome: Outcome) -> Turn:
+    """Return the turn of a single report, or raise the error with which the report was refused."""
+    assert isinstance(outcome, Taken)
+    for refusal in outcome.refusals.values():
+        raise refusal
+    return turn
 
 
 def _entry(id: str, text: str) -> Json:
