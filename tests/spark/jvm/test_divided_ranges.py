@@ -55,7 +55,9 @@ def divided(spark: SparkSession, ranges: list[Range], cores: int) -> list[Range]
             [(2, 6_000, 9_500), (2, 0, 3_000), (2, 3_000, 6_000), (1, 0, 2_000), (0, 0, 500)],
             id="a range of less than a share stays whole",
         ),
-        pytest.param([(n, 0, 9_000 + n) for n in range(4)], 4, [(n, 0, 9_000 + n) for n in range(4)], id="all even"),
+        pytest.param(
+            [(n, 0, 9_000 + n) for n in range(4)], 4, [(n, 0, 9_000 + n) for n in (3, 2, 1, 0)], id="all even"
+        ),
         pytest.param([(n, 0, 6_000) for n in range(6)], 4, [(n, 0, 6_000) for n in range(6)], id="more than cores"),
         pytest.param([], 4, [], id="nothing to read"),
     ],

@@ -28,7 +28,8 @@ public class DividedRanges implements UnaryOperator, Comparator {
 
     /**
      * A core's share is as many offsets as all others have, and at least `least`. The ranges are laid end to end, and one that is larger than
-     * a share is cut where a share ends, but for pieces below a quarter of a share. The largest come first, as they take the longest.
+     * a share is cut where a share ends, but for pieces below a quarter of a share. The largest come first: Spark has the ranges in no order,
+     * and all cores but one would wait for a large one that began last.
      */
     public InputPartition[] divided(InputPartition[] whole, int cores) {
         long all = 0;
@@ -46,7 +47,6 @@ public class DividedRanges implements UnaryOperator, Comparator {
             parts.add(from == range(whole[i]).fromOffset() ? whole[i] : part((KafkaBatchInputPartition) whole[i], from, until));
             room = room - (until - from) > share / 4 ? room - (until - from) : share;
         }
-        if (parts.size() == whole.length) return whole;
         InputPartition[] sorted = (InputPartition[]) parts.toArray(new InputPartition[0]);
         Arrays.sort(sorted, this);
         return sorted;
