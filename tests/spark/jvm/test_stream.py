@@ -34,12 +34,10 @@ def test_failed_plan_during_query_stop_is_a_stop_and_else_an_error(active: bool,
         raise KeyError("t-0")
 
     stream = object.__new__(Stream)
-    stream._index, stream.late, stream._watch = 0, None, SimpleNamespace(topics=None)  # type: ignore[assignment]
+    stream._index, stream._watch = 0, SimpleNamespace(topics=None)  # type: ignore[assignment]
+    stream.budget = stream._least = None
     stream.selected = Selected("b:9092", "subscribe", "t")
     stream._aligned = SimpleNamespace(  # type: ignore[assignment]
         run=SimpleNamespace(is_active=lambda: active), alignment=SimpleNamespace(mode="align"), latest_offset=closed
     )
-    start = SimpleNamespace(json=lambda: '{"t": {"0": 5}}')
-    kind = SimpleNamespace(getSimpleName=lambda: "ReadAllAvailable")
-    all_available = SimpleNamespace(getClass=lambda: kind)
-    assert stream.apply("latestOffset", [start, all_available]) == told
+    assert stream.apply("latestOffset", '{"t": {"0": 5}}') == told

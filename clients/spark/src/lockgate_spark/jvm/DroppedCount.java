@@ -11,14 +11,8 @@ import scala.Option;
 import scala.collection.Iterator;
 
 public class DroppedCount {
-    private final SparkPlan plan;
-
-    public DroppedCount(SparkPlan plan) {
-        this.plan = plan;
-    }
-
-    /** Whether an operator has dropped late rows. It counts them after a first aggregation, so no more than this can be known. */
-    public boolean isPositive() {
+    /** Whether an operator of the plan has dropped late rows. It counts them after a first aggregation, so no more than this can be known. */
+    public boolean isPositive(SparkPlan plan) {
         Deque unseen = new ArrayDeque();
         unseen.push(plan);
         while (!unseen.isEmpty()) {

@@ -9,10 +9,16 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 
 public class StandIn implements InvocationHandler {
     private final Object spark;
@@ -23,7 +29,7 @@ public class StandIn implements InvocationHandler {
     private Throwable cause;
 
     /**
-     * Of Spark's object, a function of (method, arguments), the methods that it answers, and the interfaces of both; names with commas between.
+     * Of Spark's object, a function of (method, argument), the methods that it answers, and the interfaces of both; names with commas between.
      * A fifth part changes the tasks that Spark has planned for a batch.
      */
     public StandIn(List parts) throws Exception {
@@ -53,7 +59,8 @@ public class StandIn implements InvocationHandler {
             return ofObject(proxy, name, arguments);
         }
         if (answered.contains(name)) {
-            return answer(name, arguments == null ? new Object[0] : arguments);
+            Object answer = answer(name, given(arguments));
+            return name.equals("metrics") ? metrics((Optional) arguments[0], (byte[]) answer) : answer;
         }
         try {
             Object answer = method.invoke(spark, arguments);
@@ -70,9 +77,30 @@ public class StandIn implements InvocationHandler {
         return name.equals("hashCode") ? (Object) Integer.valueOf(System.identityHashCode(proxy)) : "aligned " + spark;
     }
 
+    /** What Python gets of the arguments: the first one, and of an offset its JSON, as each look at an object would be another call. */
+    private static Object given(Object[] arguments) {
+        if (arguments == null || arguments[0] instanceof Optional) {
+            return null;
+        }
+        return arguments[0] instanceof Offset ? ((Offset) arguments[0]).json() : arguments[0];
+    }
+
+    /** The metrics of Spark's own source, and the others: names and values, with zeros between them. */
+    private Map metrics(Optional consumed, byte[] others) {
+        Map all = new HashMap();
+        try {
+            all.putAll(((ReportsSourceMetrics) spark).metrics(consumed));
+        } catch (RuntimeException early) { /* Spark 4.1 has none before the first latestOffset, and a batch that is replayed is to run */ }
+        String[] texts = others == null ? new String[0] : new String(others, StandardCharsets.UTF_8).split("\0", -1);
+        for (int i = 1; i < texts.length; i += 2) {
+            all.put(texts[i - 1], texts[i]);
+        }
+        return all;
+    }
+
     /** No method of these returns a text, so a text is an error; an empty one says that `query.stop()` was called. */
-    private Object answer(String name, Object[] arguments) {
-        Object answer = python.apply(name, arguments);
+    private Object answer(String name, Object given) {
+        Object answer = python.apply(name, given);
         if (!(answer instanceof String)) {
             return answer;
         }

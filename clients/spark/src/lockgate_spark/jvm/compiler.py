@@ -25,8 +25,9 @@ def new_kafka_log(gateway: Any, beside: Any, params: Any, kind: str = "KafkaLog"
     return new_java(gateway.jvm, beside, "lockgate_spark.logs", kind, params, _shading(params))
 
 
-def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shading: str = "") -> Any:
-    """Return a new object of the Java class `kind`. Its only constructor is called with `argument`.
+def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any = None, shading: str = "") -> Any:
+    """Return a new object of the Java class `kind`. Its only constructor is called with `argument`,
+    if there is one.
 
     The first call compiles the class from its source in the Python `package`. The class loader of
     the Java object `beside` loads it, so it can use the same classes as that object. `shading` is a
@@ -40,7 +41,8 @@ def new_java(jvm: Any, beside: Any, package: str, kind: str, argument: Any, shad
         name = f"{place[1]}_{uuid.uuid4().hex}"
         _constructors[place] = compiled(jvm, loader, package, kind, name, shading)
     arguments = jvm.java.util.ArrayList()
-    arguments.add(argument)
+    if argument is not None:
+        arguments.add(argument)
     return _constructors[place].newInstance(arguments.toArray())
 
 

@@ -96,7 +96,7 @@ MEMBERS = (
     Members("sql.kafka010.KafkaSourceProvider$KafkaScan", "options", "the code in a message about an unaligned source"),
     Members(
         "sql.kafka010.KafkaMicroBatchStream",
-        "deserializeOffset getDefaultReadLimit initialOffset kafkaOffsetReader latestOffset metrics"
+        "deserializeOffset getDefaultReadLimit initialOffset kafkaOffsetReader latestOffset"
         " prepareForTriggerAvailableNow stop",
     ),
     Members("sql.kafka010.KafkaOffsetReader", "driverKafkaParams"),

@@ -244,6 +244,10 @@ class QueryRun:
     def _watermarks(self) -> list[QueryWatermark]:
         return query_watermarks(self.execution.logicalPlan(), self.jvm, self._sources.index)
 
+    @cached_property
+    def _dropped_count(self) -> Any:
+        return new_java(self.jvm, self.execution.logicalPlan(), "lockgate_spark.jvm", "DroppedCount")
+
     def last_batch(self) -> int | None:
         """Return the number of the run's last batch, whether it is done or not; None before the
         first one.
@@ -253,8 +257,7 @@ class QueryRun:
 
     def dropped(self) -> bool:
         """Return whether an operator of the last batch has dropped late rows."""
-        plan = self.execution.lastExecution().executedPlan()
-        return bool(new_java(self.jvm, plan, "lockgate_spark.jvm", "DroppedCount", plan).isPositive())
+        return bool(self._dropped_count.isPositive(self.execution.lastExecution().executedPlan()))
 
     def operators(self) -> tuple[object, list[StateOperator]] | None:
         last = self.execution.lastProgress()

@@ -30,12 +30,12 @@ class JavaCallback:
         quiet_callbacks()
         self._lent: deque[Any] = deque(maxlen=_LENT)
 
-    def apply(self, method: str, arguments: Iterable[Any]) -> Any:
+    def apply(self, method: str, given: Any) -> Any:
         """Call the method with this name, and return its result to Java. If it fails, return the
         error as a sentence; an empty string means that the query was stopped.
         """
         try:
-            result = getattr(self, method)(*arguments)
+            result = getattr(self, method)(*self._arguments(given))
         except Exception as error:
             return self._told(method, error)
         return self._lend(result.java_proxy if isinstance(result, SparkProxy) else result)
@@ -56,6 +56,10 @@ class JavaCallback:
         """Pass the Java error `cause` to the Java half, as the cause of the error that the current
         call of `apply` returns. Do nothing in a class without a Java half.
         """
+
+    def _arguments(self, given: Any) -> Iterable[Any]:
+        """Return the arguments of a call. `given` is what Java passes: an array."""
+        return given  # type: ignore[no-any-return]
 
     def _told(self, method: str, error: Exception) -> str:
         if self.is_stopped() or is_interrupt(error):
@@ -107,6 +111,9 @@ class SparkProxy(JavaCallback):
 
     def because(self, cause: Any) -> None:
         self._stand_in.because(cause)
+
+    def _arguments(self, given: Any) -> Iterable[Any]:
+        return () if given is None else (given,)
 
     def _new_stand_in(self, tasks: Any) -> Any:
         parts = self._gateway.jvm.java.util.ArrayList()

@@ -138,18 +138,19 @@ class Stream(SparkProxy):
         self.event_time = event_time
         self.selected, self._aligned, self._index = selected, aligned, index
         self._all_available = gateway.jvm.org.apache.spark.sql.connector.read.streaming.ReadLimit.allAvailable()
+        self._limit = java.getDefaultReadLimit()  # that of all batches
         kafka = new_kafka_log(gateway, java, _driver_params(gateway, java))
         self.log = KafkaSplitLog(kafka) if event_time is None else IndexedSplitLog(event_time.read_by(kafka))
         self._watch = Watch(lambda: new_kafka_log(gateway, java, _driver_params(gateway, java), "KafkaWatch"))
-        self.budget = _most_rows(java.getDefaultReadLimit())
+        self.budget, self._least = _most_rows(self._limit), _least_rows(self._limit)
         self.fixed_at: int | None = None
         self._fixed_ends: Offsets | None = None
 
     def initialOffset(self) -> Any:
         return self._java.initialOffset()
 
-    def latestOffset(self, start: Any, limit: Any) -> Any:
-        end = self._decide(start, limit)
+    def latestOffset(self, start: str) -> Any:
+        end = self._decide(start)
         self._keep_late_rows(lambda kept: kept.expect())
         return end
 
@@ -159,12 +160,12 @@ class Stream(SparkProxy):
     def explained(self, error: Exception) -> Exception:
         return self.selected.explained(error, self._watch.topics)
 
-    def _decide(self, start: Any, limit: Any) -> Any:
+    def _decide(self, start: str) -> Any:
         if self._aligned.alignment.mode == "observe":
-            native = self._java.latestOffset(start, limit)
-            self._aligned.observe(self._index, parse(start.json()), _most_rows(limit), _offsets(native))
+            native = self._java.latestOffset(self._java.deserializeOffset(start), self._limit)
+            self._aligned.observe(self._index, parse(start), self.budget, _offsets(native))
             return native
-        end = self._aligned.latest_offset(self._index, parse(start.json()), _most_rows(limit), _least_rows(limit))
+        end = self._aligned.latest_offset(self._index, parse(start), self.budget, self._least)
         # Without an end no topic matches: for None Spark waits, and runs no batch.
         return self._java.deserializeOffset(render(end)) if end else None
 
@@ -172,22 +173,15 @@ class Stream(SparkProxy):
         self.fixed_at = int(time.time() * 1000)
         self._java.prepareForTriggerAvailableNow()
 
-    def metrics(self, latest_consumed: Any) -> Any:
-        metrics = self._gateway.jvm.java.util.HashMap()
+    def metrics(self) -> bytes:
+        metrics: dict[str, str] = {}
         try:
-            metrics.putAll(self._java.metrics(latest_consumed))
-        except Py4JJavaError as error:
-            # Spark 4.1 has no metrics before the first latestOffset. A batch that is replayed at
-            # the start must not fail because of that.
-            log.debug("the source has no metrics of its own yet: %s", error)
-        try:
-            for name, value in self._own_metrics(latest_consumed).items():
-                metrics.put(name, value)
+            metrics = self._own_metrics()
         except Exception as error:
             # a metric only informs: its failure must not stop the query
             log.debug("cannot add the alignment to Spark's progress: %s", error)
         self._keep_late_rows(lambda kept: kept.take())
-        return metrics
+        return "\0".join(text for item in metrics.items() for text in item).encode()
 
     def _keep_late_rows(self, step: Callable[[KeptTable], None]) -> None:
         """Call `step` with the table of late rows, if there is one. In observe mode, errors are
@@ -204,7 +198,7 @@ class Stream(SparkProxy):
                 raise  # the next run writes them
             log.error("late rows were not written to %s: %s", self._aligned.kept.path, sentence(error))
 
-    def _own_metrics(self, latest_consumed: Any) -> dict[str, str]:
+    def _own_metrics(self) -> dict[str, str]:
         metrics = self._aligned.tell_progress(self._index)
         count, late = self._aligned.count, None
         if count is not None:

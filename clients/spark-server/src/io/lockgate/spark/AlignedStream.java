@@ -1,11 +1,8 @@
 package io.lockgate.spark;
 
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
-import org.apache.spark.sql.connector.read.streaming.Offset;
-import org.apache.spark.sql.connector.read.streaming.ReportsSourceMetrics;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,7 +19,7 @@ final class AlignedStream {
     private final String checkpoint;
     private final StreamRun run;
     private final StandIn half;
-    private BiFunction<String, Object[], Object> python;
+    private BiFunction<String, Object, Object> python;
     private Long endsFixedAt;
 
     AlignedStream(AlignedTable table, MicroBatchStream spark, CaseInsensitiveStringMap selected, String checkpoint, StreamRun run) {
@@ -43,7 +40,7 @@ final class AlignedStream {
         return checkpoint;
     }
 
-    BiFunction<String, Object[], Object> python() {
+    BiFunction<String, Object, Object> python() {
         return python;
     }
 
@@ -59,15 +56,14 @@ final class AlignedStream {
         if (opened instanceof String) {
             return opened;
         }
-        python = (BiFunction<String, Object[], Object>) opened;
+        python = (BiFunction<String, Object, Object>) opened;
         return null;
     }
 
-    @SuppressWarnings("unchecked")
-    private Object answer(String method, Object[] arguments) {
+    private Object answer(String method, Object given) {
         if (method.equals("prepareForTriggerAvailableNow")) {
             long now = System.currentTimeMillis();
-            Object error = run.ask(this, method, arguments);
+            Object error = run.ask(this, method, given);
             endsFixedAt = now;
             return error;
         }
@@ -75,16 +71,16 @@ final class AlignedStream {
             return stopped();
         }
         if (method.equals("metrics") && !run.hasHost()) {
-            return ((ReportsSourceMetrics) spark).metrics((Optional<Offset>) arguments[0]);
+            return null; // so it has Spark's own alone
         }
-        return run.ask(this, method, arguments);
+        return run.ask(this, method, given);
     }
 
     /** The host stops Spark's stream, too. Where it dies meanwhile no other one is waited for. */
     private Object stopped() {
         if (run.hasHost() && python != null) {
             try {
-                return python.apply("stop", new Object[0]);
+                return python.apply("stop", null);
             } catch (Py4JException thrown) {
                 LOG.warn("the Python process beside the driver did not stop {}, so only Spark's source is stopped", checkpoint, thrown);
             }

@@ -53,7 +53,7 @@ public final class AlignedTable {
 
     /** What Spark reads. */
     public Table proxy() {
-        Table proxy = (Table) standIn(spark, (method, arguments) -> builder((CaseInsensitiveStringMap) arguments[0]), "newScanBuilder",
+        Table proxy = (Table) standIn(spark, (method, options) -> builder((CaseInsensitiveStringMap) options), "newScanBuilder",
             "catalog.Table", "catalog.SupportsRead");
         BY_PROXY.put(proxy, this);
         return proxy;
@@ -66,19 +66,19 @@ public final class AlignedTable {
 
     private Object builder(CaseInsensitiveStringMap selected) {
         ScanBuilder builder = ((SupportsRead) spark).newScanBuilder(selected);
-        return standIn(builder, (method, arguments) -> scan(builder.build(), selected), "build", "read.ScanBuilder");
+        return standIn(builder, (method, none) -> scan(builder.build(), selected), "build", "read.ScanBuilder");
     }
 
     private Object scan(Scan scan, CaseInsensitiveStringMap selected) {
-        return standIn(scan, (method, arguments) -> method.equals("toContinuousStream") ? CONTINUOUS
-            : StreamRun.ofThisThread(session.sparkContext()).open(this, scan, selected, (String) arguments[0]), "toMicroBatchStream,toContinuousStream", "read.Scan");
+        return standIn(scan, (method, checkpoint) -> method.equals("toContinuousStream") ? CONTINUOUS
+            : StreamRun.ofThisThread(session.sparkContext()).open(this, scan, selected, (String) checkpoint), "toMicroBatchStream,toContinuousStream", "read.Scan");
     }
 
-    static Object standIn(Object spark, BiFunction<String, Object[], Object> answers, String methods, String... interfaces) {
+    static Object standIn(Object spark, BiFunction<String, Object, Object> answers, String methods, String... interfaces) {
         return half(spark, answers, methods, interfaces).proxy();
     }
 
-    static StandIn half(Object spark, BiFunction<String, Object[], Object> answers, String methods, String... interfaces) {
+    static StandIn half(Object spark, BiFunction<String, Object, Object> answers, String methods, String... interfaces) {
         try {
             return new StandIn(Arrays.asList(spark, answers, methods, CONNECTOR + String.join("," + CONNECTOR, interfaces)));
         } catch (RuntimeException thrown) {

@@ -53,7 +53,7 @@ final class StreamRun {
     Object open(AlignedTable table, Scan scan, CaseInsensitiveStringMap selected, String checkpoint) {
         AlignedStream stream = new AlignedStream(table, scan.toMicroBatchStream(checkpoint), selected, checkpoint, this);
         streams.add(stream);
-        Object error = ask(stream, null);
+        Object error = ask(stream, null, null);
         if (error instanceof String) {
             streams.remove(stream);
             stream.spark().stop();
@@ -63,12 +63,12 @@ final class StreamRun {
     }
 
     /** The host's answer; `method` null: none is asked for but that the stream is open. */
-    Object ask(AlignedStream stream, String method, Object... arguments) {
+    Object ask(AlignedStream stream, String method, Object given) {
         for (int deaths = 0; ; deaths++) {
             HostProcess now = hasHost() ? host : Host.again(context, deaths);
             try {
                 Object error = opened(now);
-                return error != null || method == null ? error : stream.python().apply(method, arguments);
+                return error != null || method == null ? error : stream.python().apply(method, given);
             } catch (Py4JException thrown) {
                 if (!now.hasEndedWith(thrown)) {
                     throw thrown;
