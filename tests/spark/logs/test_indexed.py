@@ -191,8 +191,8 @@ def test_where_no_disorder_is_set_the_plans_go_by_what_was_seen(monkeypatch: pyt
     )
     assert session.view is not None
     assert trusting.view is not None
-    assert 4_900 < session.disorder == session.view.out_of_orderness <= 5_000
-    assert session.view.read_limit == trusting.view.read_limit - session.disorder
+    assert 4_900 < session.planner.bounds.now().disorder == session.view.out_of_orderness <= 5_000
+    assert session.view.read_limit == trusting.view.read_limit - session.planner.bounds.now().disorder
 
 
 def test_growing_out_of_orderness_is_logged_while_plans_allow_for_it(
@@ -219,14 +219,14 @@ def test_a_promised_disorder_is_what_the_plans_go_by_whatever_was_seen() -> None
     session = planned(
         Alignment(max_drift="1 minute", future_bound=None, max_out_of_orderness="7 seconds"), jitter_ms=5_000
     )
-    assert session.disorder == 7_000
+    assert session.planner.bounds.now().disorder == 7_000
 
 
 def test_plans_allow_for_out_of_orderness_up_to_half_of_the_drift(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     session = planned(Alignment(max_drift="1 minute", future_bound=None), jitter_ms=50_000)
-    assert session.disorder == 30_000
+    assert session.planner.bounds.now().disorder == 30_000
     assert "the plans allow for 30 s" in caplog.text
 
 

@@ -165,8 +165,8 @@ def test_available_now_ends_with_a_warning_if_the_horizon_stands(
     assert one.latest_offset(0, {"a-0": 1, "a-1": 1}, None) == {"a-0": 1, "a-1": 1}
     assert 2 < time.now - began < 2.5
     one.close()
-    assert one.left in caplog.text
-    assert "are left for the next run: a-0 has" in one.left
+    assert one.planner.left in caplog.text
+    assert "are left for the next run: a-0 has" in one.planner.left
 
 
 @pytest.mark.parametrize(("ahead_ms", "read"), [(60 * MINUTE, False), (5 * MINUTE, True)])

@@ -53,7 +53,7 @@ def test_query_that_proceeds_in_an_outage_keeps_its_splits_aligned() -> None:
             assert (positions := one.latest_offset(0, positions, 11)) == ends
             assert one.view is not None
             assert (one.view.coordinator, one.view.limited_by) == (Coordination.PROCEEDING, Limit.BUDGET)
-            assert one.tell_progress(0)["alignmentCoordinator"] == "proceeding"
+            assert one.planner.observer.progress(0)["alignmentCoordinator"] == "proceeding"
         one.close()
 
 

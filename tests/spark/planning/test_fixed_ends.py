@@ -47,7 +47,7 @@ class Nightly:
             read = [time for split in ends for _, time in self.jvm.sent(split, self.positions[split], ends[split])]
             self.late += sum(time <= self.highest - DELAY for time in read)
             self.highest, self.positions = max([self.highest, *read]), ends
-        self.left = one.left
+        self.left = one.planner.left
         one.close()
         self.run_state.logged = {0: self.positions}
         self.time.now += 1800

@@ -125,8 +125,8 @@ def test_stopped_query_does_not_wait_for_a_look_ahead() -> None:
 def test_run_that_ends_amid_a_batch_reports_no_record_of_it() -> None:
     one, later = query()
     one.latest_offset(0, START, BUDGET)
-    assert one._planner.reports() is None, "the look ahead uses the log"
+    assert one.planner.reports() is None, "the look ahead uses the log"
     later.run()
-    reports = one._planner.reports()
+    reports = one.planner.reports()
     assert reports is not None
     assert {split: each.position for split, each in reports[0].splits.items()} == START

@@ -63,7 +63,7 @@ def test_available_now_learns_a_late_producer_before_it_reads() -> None:
     assert "a-1" in world.position
     assert world.position["a-1"] == 600
     world.batch()
-    assert "are left for the next run: a-1 has" in world.session.left
+    assert "are left for the next run: a-1 has" in world.session.planner.left
 
 
 def test_producer_that_commits_every_minute_is_learned_by_one_commit() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from lockgate.plan.model import PlannedState
 from lockgate_spark import Alignment, BatchAlignment
-from lockgate_spark.config import retention_share_of
 from lockgate_spark.planning.aligned_run import AlignedRun
 from support.runs import RunInMemory, SourceInMemory
 from support.sessions import going_with
@@ -32,13 +31,15 @@ def ago(*minutes: int) -> list[int]:
     return [NOW_MS - m * MINUTE for m in minutes]
 
 
-def plan(config: str, budget: int | None = None, clock: Clock | None = None) -> tuple[AlignedRun, BatchAlignment]:
+def plan(
+    config: str, budget: int | None = None, clock: Clock | None = None, slice: str | None = None
+) -> tuple[AlignedRun, BatchAlignment]:
     """a-0's producer is 230 minutes behind, so that a-1 is paused 220 minutes before now, a record
     a minute; the first plan of all.
     """
     source = SourceInMemory({"a-0": ago(230), "a-1": ago(*range(230, 180, -1))}, budget)
     source.jvm.config = config
-    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness=0)
+    alignment = Alignment(max_drift="10 minutes", idle_timeout="5 hours", max_out_of_orderness=0, slice=slice)
     clock = clock or Clock()
     session = AlignedRun(alignment, RunInMemory(), None, clock, ticks=going_with(clock))
     session.add(0, source)
@@ -66,6 +67,11 @@ def test_paused_split_is_read_in_the_last_tenth_of_its_retention() -> None:
 def test_nothing_is_read_early_before_the_edge_or_where_nothing_is_deleted(config: str) -> None:
     _, view = plan(config)
     assert ends(view) == [1, 10]
+    assert view.read_early == ()
+
+
+def test_nothing_is_read_early_with_slices_since_no_row_may_lie_above_the_cut() -> None:
+    _, view = plan(FOUR_HOURS, slice="1 minute")
     assert view.read_early == ()
 
 
@@ -137,8 +143,8 @@ def test_where_nobody_tells_how_large_a_log_is_its_size_is_not_watched(caplog: p
 
 def retained(session: AlignedRun) -> dict[int, tuple[int, str]]:
     """When (minutes before now) the first record of a paused split is deleted, and of which."""
-    made = session._planner._exchange.made
-    found = {} if made is None else session._planner._retention.retained(made.cut, made.basis.look.unread)
+    made = session.planner._exchange.made
+    found = {} if made is None else session.planner._retention.retained(made.cut, made.basis.look.unread)
     return {i: ((NOW_MS - each.until) // MINUTE, each.split) for i, each in found.items()}
 
 
@@ -181,7 +187,3 @@ def test_deletion_in_a_log_bounded_in_size_follows_from_its_growth() -> None:
     plan_again(session, {"a-0": 1, "a-1": 10})
     # Kafka keeps 50 of 52 records. The paused one is the eleventh: 8 more come in four minutes.
     assert retained(session) == {0: (-5, "a-1")}
-
-
-def test_with_slices_nothing_is_let_go_since_no_row_may_lie_above_the_cut() -> None:
-    assert retention_share_of(Alignment(slice="1 hour")) == 0

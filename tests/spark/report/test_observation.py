@@ -1,5 +1,8 @@
 """What an observed run has lost, from the figures of its batches."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from lockgate.plan.model import Limit, PlannedState
 from lockgate_spark import BatchAlignment, PartitionAlignment
 from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, StateOperator
-from lockgate_spark.report.observation import MOST_MOMENTS, Beside, Dropped, Observation, loss_of
+from lockgate_spark.report.observation import MOST_MOMENTS, Dropped, Observation, loss_of
 
 HOUR = 3_600_000
 SAVE, JOIN, DEDUPE = "stateStoreSave", "symmetricHashJoin", "dedupe"
@@ -17,8 +20,8 @@ def observation() -> Observation:
     return Observation("orders", "id", "run", began=100.0)
 
 
-def found_in(one: Observation, **beside: int) -> Findings:
-    return one.findings(RunState.RUNNING, 200.0, Beside(**beside))
+def found_in(one: Observation, **beside: Any) -> Findings:
+    return one.findings(RunState.RUNNING, 200.0, lambda found: replace(found, **beside))
 
 
 def split(source: int, name: str, watermark: int, position: int = 0, end: int = 1) -> PartitionAlignment:

@@ -37,8 +37,8 @@ def lines(caplog: pytest.LogCaptureFixture, *more: str) -> list[str]:
 
 
 def said(one: AlignedRun) -> str:
-    assert one.waits.present is not None
-    return sentence("The query", one.waits.present[0], one.waits.lasted_s)
+    assert one.planner.waits.present is not None
+    return sentence("The query", one.planner.waits.present[0], one.planner.waits.lasted_s)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_waits_for_a_silent_split_or_a_window_are_readable(
     two = session(sliced.available_now(NOW_MS), run=run, time=TimeInMemory(), slice="1 hour", slice_zone="epoch")
     ends = two.latest_offset(0, {"a-0": 0}, None)
     two.latest_offset(0, ends, None)
-    left = two.left
+    left = two.planner.left
     two.close()
     text = lines(caplog, silent, left)
     assert "The query waits for partition a-1" in silent

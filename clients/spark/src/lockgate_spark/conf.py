@@ -29,7 +29,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import as_option, milliseconds
@@ -79,17 +79,9 @@ OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_ALIGNMENT_OPTIONS, *(key for key in _COOR
 _CONF_HAS = "Spark's conf has"
 
 
-class Conf(Protocol):
-    """A session's conf, as far as `enabled` uses it. The conf of an unsupported Spark version fits,
-    too, because `enabled` is called before the version is checked.
-    """
-
-    def get(self, key: str, default: str, /) -> str | None: ...
-
-
-def enabled(conf: Conf) -> bool:
-    """Return whether `spark.lockgate.enabled` is true, which is the default. Raises
-    `ConfigurationError` if its value is neither true nor false.
+def enabled(conf: Any) -> bool:
+    """Return whether alignment is on in a session's conf, or in a mapping of its settings. Raises
+    `ConfigurationError` unless the value is true or false.
     """
     return _switch(ENABLED, str(conf.get(ENABLED, "true")))
 

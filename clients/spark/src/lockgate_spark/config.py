@@ -16,7 +16,6 @@ from lockgate_spark.event_times import Credible
 DEFAULT_MAX_DRIFT = "5 minutes"
 # For gates and for closing windows, which do not go by each producer's own lag.
 DEFAULT_IDLE_TIMEOUT = "1 minute"
-RETENTION_MARGIN = 0.1
 _CHOICES = {
     "mode": ("align", "observe"),
     "other_event_time": ("refuse", "warn"),
@@ -132,15 +131,6 @@ def credible_at(alignment: Alignment, now: int) -> Credible:
     ahead = None if future is None else milliseconds("Alignment(future_bound)", future)
     behind = None if past is None else milliseconds("Alignment(past_bound)", past)
     return Credible(0 if behind is None else max(0, now - behind), MAX if ahead is None else now + ahead)
-
-
-def retention_share_of(alignment: Alignment) -> float:
-    """Return the share of a topic's retention that is left when the records of a paused partition
-    are read early. A share of 0.1 is the last tenth.
-
-    The share is 0 with `slice`, since a batch must not contain rows of a later window.
-    """
-    return RETENTION_MARGIN if alignment.slice is None else 0.0
 
 
 def bounds_of(alignment: Alignment) -> Bounds:

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from lockgate_spark import connect
 from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.offset_ranges import FAR, Range, records, rounds
-from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 
@@ -64,8 +63,10 @@ def path_of(query_id: str) -> str | None:
     """Return the path of the table in which a query of this process keeps its late rows; None if
     the query keeps none, or if its last run is no longer in the registry `running`.
     """
-    run = running.of_query(AlignedRun, query_id) or running.ended(AlignedRun, query_id)
-    return None if run is None or run.kept is None else run.kept.path
+    from lockgate_spark.jvm.opening import SparkAlignedRun
+
+    run = running.of_query(SparkAlignedRun, query_id) or running.ended(SparkAlignedRun, query_id)
+    return None if run is None or run.table is None else run.table.path
 
 
 def _table(spark: SparkSession, path: str) -> DataFrame:

@@ -98,7 +98,7 @@ def status(query: Any) -> AlignmentStatus:
     name, query_id = str(query.name or query.id), str(query.id)
     if not query.isActive:
         ended = running.ended(AlignedRun, query_id)
-        left = "" if ended is None else ended.left
+        left = "" if ended is None else ended.planner.left
         return AlignmentStatus(name, QueryState.ENDED, f"The query has ended. {left}".strip())
     aligned = running.of_query(AlignedRun, query_id)
     if aligned is not None:
@@ -116,7 +116,7 @@ def status(query: Any) -> AlignmentStatus:
 
 def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
     view = run.held_view or run.view
-    waiting = _waiting(name, run.waits, run.max_drift, view)
+    waiting = _waiting(name, run.planner.waits, run.max_drift, view)
     if waiting is not None:
         return waiting
     if view is None:
@@ -144,7 +144,7 @@ def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment |
 
 
 def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
-    if not run.has_draft or run.membership is None or run.membership.last is not None:
+    if run.planner.looker.last is None or run.membership is None or run.membership.last is not None:
         return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
     wait = waits.for_coordinator(None)
     said = waits.sentence("The query", wait, 0.0)

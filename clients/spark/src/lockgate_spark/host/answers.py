@@ -21,9 +21,6 @@ from lockgate_spark.jvm.opening import PlannedSource, check_before, check_sessio
 from lockgate_spark.jvm.relation import rewritten
 from lockgate_spark.jvm.stand_in import JavaCallback
 from lockgate_spark.jvm.stream import Stream, opened
-from lockgate_spark.logs.requests import Offsets
-
-_LEFT = "round"
 
 
 class HostAnswers(JavaCallback):
@@ -121,7 +118,7 @@ class HostAnswers(JavaCallback):
         assert alignment is not None  # else the jar would have no such table
         spark = self._driver.session(table.session())
         source = PlannedSource.of(spark, table.spark(), alignment)
-        run = source.open(checkpoint, KeptRound(kept))
+        run = source.open(checkpoint, kept)
         gateway, selected = self._driver.gateway, Selected.by(options)
         stream = opened(
             run,
@@ -130,25 +127,6 @@ class HostAnswers(JavaCallback):
         )
         stream.fixed_at = ends_fixed_at
         return stream
-
-
-class KeptRound:
-    """A `Round` that stores a plan's answers in a Java map of the run. The map outlives this
-    process.
-    """
-
-    def __init__(self, kept: Any) -> None:
-        self._kept = kept
-
-    def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        text = self._kept.get(_LEFT)
-        if text is None:
-            return None
-        leader, answers = json.loads(text)
-        return leader, {int(index): offsets for index, offsets in answers.items()}
-
-    def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        self._kept.put(_LEFT, json.dumps([leader, answers]))
 
 
 def _asked(table: Any) -> Alignment | None:

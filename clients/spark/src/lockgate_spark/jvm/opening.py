@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
@@ -20,7 +20,7 @@ from lockgate_spark.jvm.late import LateCount
 from lockgate_spark.jvm.query import QueryRun, query_id_of
 from lockgate_spark.jvm.spark_gauges import gauges_of
 from lockgate_spark.jvm.zone import check_zone
-from lockgate_spark.planning.aligned_run import AlignedRun, Round
+from lockgate_spark.planning.aligned_run import AlignedRun
 from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.report.files import folder_of, write_at_the_end
 from lockgate_spark.report.run_report import RunReport
@@ -65,6 +65,13 @@ CHECKS: tuple[Callable[[Any, Alignment], None], ...] = (check_zone, _check_repor
 """Checks of an alignment before its query runs, in a session."""
 
 
+class SparkAlignedRun(AlignedRun):
+    """An aligned run with the table and the count of its late rows, if `late_rows` asks for one."""
+
+    table: KeptRows | None = None
+    count: LateCount | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedSource:
     """An aligned source, before a query opens it.
@@ -89,40 +96,41 @@ class PlannedSource:
         event_time = None if expression is None else EventTime.over(spark, table, expression)
         return cls(spark, replace(alignment, event_time=None), event_time)
 
-    def open(self, checkpoint: str, round_: Round | None = None) -> AlignedRun:
+    def open(self, checkpoint: str, kept: MutableMapping[str, str] | None = None) -> SparkAlignedRun:
         """Return the aligned run of the query that opens this source with this `checkpoint`. The
         call for the query's first source makes the aligned run.
 
         Each run of a query has its own aligned run, so an aligned DataFrame may be started twice.
-        `round_` stores each plan's answers, so that another process can continue the run. Raises
+        `kept` is a map that outlives this process, so that another one can continue the run. Raises
         `ConfigurationError` if the query's sources have different alignments, and
         `UnsupportedQuery` if the query cannot be aligned.
         """
         run, alignment = QueryRun.opening(self.spark, checkpoint), self.joint
 
-        def make() -> AlignedRun:
+        def make() -> SparkAlignedRun:
             warn_of_options(alignment, run.available_now)
             report = RunReport(run, alignment) if alignment.mode == "observe" else None
             member = joined(alignment, run)
-            made = AlignedRun(
+            made = SparkAlignedRun(
                 alignment,
                 run,
                 member,
                 gauges=gauges_of(run),
                 report=report,
-                round_=round_,
+                kept=kept,
                 begin=_on_a_thread(self.spark),
             )
             sources = cast("Mapping[int, KafkaSource]", made.sources)
             if alignment.late_rows == "keep":
-                made.keep(KeptRows(self.spark, run, alignment, sources))
+                made.table = KeptRows(self.spark, run, alignment, sources)
+                made.tell_kept(made.table.path)
             if alignment.late_rows == "count" or (alignment.mode == "observe" and alignment.late_rows != "ignore"):
                 made.count = LateCount(self.spark, run, sources)
             else:
                 made.tell_uncounted("the count is switched off for this query")
             return made
 
-        aligned = running.of_run(AlignedRun, run.query_id, run.run_id, make)
+        aligned = running.of_run(SparkAlignedRun, run.query_id, run.run_id, make)
         if aligned.alignment != alignment:
             aligned.end()
             raise ConfigurationError(_unequal(aligned.alignment, alignment))

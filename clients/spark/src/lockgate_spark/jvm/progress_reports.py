@@ -66,7 +66,7 @@ def report_progress(batch: DataFrame) -> None:
         aligned.membership.source,
         _readers(aligned.membership, view),
         QueryRun.of_batch(batch).batch_id,
-        aligned.disorder,
+        aligned.planner.bounds.now().disorder,
     )
     _log_change(aligned, _sent(aligned, rows, send))
 

@@ -18,7 +18,9 @@ from lockgate_spark.errors import UnsupportedQuery
 from lockgate_spark.jvm.compiler import new_java, new_kafka_log
 from lockgate_spark.jvm.event_time import EventTime
 from lockgate_spark.jvm.failures import Selected, sentence
+from lockgate_spark.jvm.kept import KeptRows
 from lockgate_spark.jvm.names import class_name
+from lockgate_spark.jvm.opening import SparkAlignedRun
 from lockgate_spark.jvm.query import parse, render
 from lockgate_spark.jvm.stand_in import SparkProxy
 from lockgate_spark.jvm.watch import Watch
@@ -27,7 +29,6 @@ from lockgate_spark.logs.indexed import IndexedSplitLog
 from lockgate_spark.logs.kafka import KafkaSplitLog
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.sample import Sampled
-from lockgate_spark.planning.aligned_run import AlignedRun, KeptTable
 from lockgate_spark.planning.steps import Least
 from lockgate_spark.telemetry.progress_metrics import late_metrics
 
@@ -40,7 +41,7 @@ _SAMPLE_MS = 10_000  # the longest look at the last records
 
 _CONNECTOR = "org.apache.spark.sql.connector."
 
-OpenRun = Callable[[str], AlignedRun]
+OpenRun = Callable[[str], SparkAlignedRun]
 """Finds or opens the aligned run of the query that opens the source with this checkpoint."""
 
 
@@ -128,7 +129,7 @@ class Stream(SparkProxy):
         java: Any,
         gateway: Any,
         selected: Selected,
-        aligned: AlignedRun,
+        aligned: SparkAlignedRun,
         index: int,
         event_time: EventTime | None,
         stand_in: Any = None,
@@ -183,23 +184,23 @@ class Stream(SparkProxy):
         self._keep_late_rows(lambda kept: kept.take())
         return "\0".join(text for item in metrics.items() for text in item).encode()
 
-    def _keep_late_rows(self, step: Callable[[KeptTable], None]) -> None:
+    def _keep_late_rows(self, step: Callable[[KeptRows], None]) -> None:
         """Call `step` with the table of late rows, if there is one. In observe mode, errors are
         only logged, because the query must run as without lockgate. `UnsupportedQuery`,
         `ConfigurationError` and errors of a query that was stopped are raised in both modes.
         """
-        if self._aligned.kept is None:
+        if self._aligned.table is None:
             return
         try:
-            step(self._aligned.kept)
+            step(self._aligned.table)
         except Exception as error:
             refused = isinstance(error, UnsupportedQuery | ConfigurationError)
             if refused or self.is_stopped() or self._aligned.alignment.mode != "observe":
                 raise  # the next run writes them
-            log.error("late rows were not written to %s: %s", self._aligned.kept.path, sentence(error))
+            log.error("late rows were not written to %s: %s", self._aligned.table.path, sentence(error))
 
     def _own_metrics(self) -> dict[str, str]:
-        metrics = self._aligned.tell_progress(self._index)
+        metrics = self._aligned.planner.observer.progress(self._index)
         count, late = self._aligned.count, None
         if count is not None:
             count.take()
@@ -215,8 +216,8 @@ class Stream(SparkProxy):
         try:
             if self._aligned.count is not None and self._aligned.alignment.mode != "observe":
                 self._aligned.count.sum_up()
-            if self._aligned.kept is not None:
-                self._aligned.kept.sum_up()
+            if self._aligned.table is not None:
+                self._aligned.table.sum_up()
             self._aligned.close()
             self._watch.close()
         finally:
@@ -246,7 +247,7 @@ class Stream(SparkProxy):
         return ends
 
 
-def opened(aligned: AlignedRun, checkpoint: str, make: "Callable[[AlignedRun, int], Stream]") -> "Stream":
+def opened(aligned: SparkAlignedRun, checkpoint: str, make: Callable[[SparkAlignedRun, int], Stream]) -> Stream:
     """Make the stream of a source, add it to the run `aligned`, and return it. `make` is called
     with the run and the source's index. If an error occurs, the run is ended and the error is
     raised: `ConfigurationError`, for example, if two sources have the same index.

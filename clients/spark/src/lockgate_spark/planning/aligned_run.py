@@ -13,13 +13,12 @@ While nothing may be read, the answer to Spark is `start`, and Spark asks again 
 `held_plan`).
 """
 
+import json
 import logging
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import replace
-from typing import Protocol
 
 from lockgate_http.group.membership import Membership
 from lockgate_spark.config import Alignment
@@ -31,65 +30,16 @@ from lockgate_spark.planning.look_ahead import Begin
 from lockgate_spark.planning.planner import Planner
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.steps import Least, Planned
-from lockgate_spark.report.findings import BatchLoss
-from lockgate_spark.report.observation import Beside
+from lockgate_spark.report.findings import BatchLoss, Findings
 from lockgate_spark.report.run_report import RunReport
 from lockgate_spark.telemetry.batch_slice import BatchSlice
 from lockgate_spark.telemetry.gauges import Gauges, RunGauges
 from lockgate_spark.telemetry.view import BatchAlignment, describe
-from lockgate_spark.telemetry.waits import Waits
 
 log = logging.getLogger("lockgate")
 
 
-class Round(Protocol):
-    """Storage for the last plan's answers, which are the offsets at which each source's batch ends.
-    It outlives this process, so that another process can continue the run.
-    """
-
-    def left(self) -> tuple[int, dict[int, Offsets]] | None:
-        """Return the index of the leading source, and the answers that Spark has not asked for yet,
-        by source. Return None before the first plan.
-        """
-
-    def keep(self, leader: int, answers: dict[int, Offsets]) -> None:
-        """Store a plan's `answers` before any of them is returned to Spark. `leader` is the index
-        of the leading source.
-        """
-
-
-class KeptTable(Protocol):
-    """The table at `path` to which the late rows of a run are written (`jvm.kept`)."""
-
-    path: str
-
-    def expect(self) -> None:
-        """Prepare the table. Call it before each batch; only the first call has an effect."""
-
-    def take(self) -> None:
-        """Write the late rows of the last batch. Call it after each batch."""
-
-    def sum_up(self) -> None:
-        """Log how many late rows were written. Store the number of the last batch, so that the next
-        run does not look for late rows of that batch again. Call it at the end of the run.
-        """
-
-
-class LateCounter(Protocol):
-    """Counts the late rows of a run, by source. `last` has the counts of the last batch, and
-    `total` the number of late rows in all batches. `uncounted` says why the late rows of some batch
-    could not be counted; it is empty if they could be.
-    """
-
-    last: dict[int, BatchLoss]
-    total: Counter[int]
-    uncounted: str
-
-    def take(self) -> None:
-        """Count the late rows of the last batch. Call it after each batch."""
-
-    def sum_up(self) -> None:
-        """Log the number of late rows at the end of the run."""
+_ROUND = "round"  # of the last plan: its leader, and its answers
 
 
 class AlignedRun:
@@ -99,9 +49,9 @@ class AlignedRun:
     number of seconds; by default, this wait ends early if the run ends. `begin` runs a function on
     another thread, so that the requests for the next plan are made while Spark runs a batch. If it
     is None, they are made when Spark asks for the plan. `membership` is None without a group, and
-    in observe mode. The run keeps `gauges` and `report` up to date, if there are any. `round_`
-    stores each plan's answers, so that another process can continue the run; if it is None, they
-    are not stored.
+    in observe mode. The run keeps `gauges` and `report` up to date, if there are any. `kept` is a
+    map that outlives this process. It stores each plan's answers before one is returned, so that
+    another process can continue the run; if it is None, they are not stored.
     """
 
     def __init__(
@@ -114,7 +64,7 @@ class AlignedRun:
         ticks: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] | None = None,
         report: RunReport | None = None,
-        round_: Round | None = None,
+        kept: MutableMapping[str, str] | None = None,
         begin: Begin | None = None,
     ) -> None:
         self.alignment, self.run, self.membership = alignment, run, membership
@@ -123,13 +73,11 @@ class AlignedRun:
         self.progress_fails = self._report_fails = False
         self._closed = threading.Event()
         self._ticks = ticks
-        self._planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
+        self.planner = Planner(alignment, run, membership, self.sources, clock, ticks, begin)
         self._held = HeldPlans(alignment, run, membership, ticks, sleep or self._closed.wait)
         self._idle_wait = IdleWait()
         self._gauges = None if gauges is None else RunGauges(gauges)
         self._report = report
-        self.kept: KeptTable | None = None
-        self.count: LateCounter | None = None
         if report is not None:
             report.count_beside(self._beside)
         self._held_plan: Planned | None = None
@@ -137,9 +85,10 @@ class AlignedRun:
         self._served: dict[int, Offsets] = {}  # each source's last answer
         # of the last plan, which Spark has not asked for yet
         self._answers: dict[int, Offsets] = {}
-        self._round = round_
-        if round_ is not None and (left := round_.left()) is not None:
-            self._leader, self._answers = left
+        self._kept = kept
+        if kept is not None and (text := kept.get(_ROUND)) is not None:
+            self._leader, answers = json.loads(text)
+            self._answers = {int(i): offsets for i, offsets in answers.items()}
         self._open = 0
 
     @property
@@ -150,7 +99,7 @@ class AlignedRun:
     @property
     def view(self) -> BatchAlignment | None:
         """The view of the last plan that was carried out; None before the first one."""
-        return self._planner.observer.view
+        return self.planner.observer.view
 
     @property
     def held_view(self) -> BatchAlignment | None:
@@ -158,34 +107,12 @@ class AlignedRun:
         wait.
         """
         held = self._held_plan
-        return None if held is None else describe(held.plan, replace(self._planner.context(held), before=self.view))
+        return None if held is None else describe(held.plan, replace(self.planner.context(held), before=self.view))
 
     @property
     def max_drift(self) -> int | None:
         """The drift (ms) that plans allow; None before the first plan."""
-        return None if self.view is None else self._planner.bounds.now().max_drift
-
-    @property
-    def waits(self) -> Waits:
-        """The present and past waits of the query."""
-        return self._planner.waits
-
-    @property
-    def has_draft(self) -> bool:
-        """Whether Kafka has sent the answers that the first plan needs."""
-        return self._planner.looker.last is not None
-
-    @property
-    def left(self) -> str:
-        """A message about the records that this run leaves for the next one. It is empty if the run
-        leaves none, and under triggers other than `availableNow`.
-        """
-        return self._planner.left
-
-    @property
-    def disorder(self) -> int:
-        """The out-of-orderness (ms) that plans assume for the records of one split."""
-        return self._planner.bounds.now().disorder
+        return None if self.view is None else self.planner.bounds.now().max_drift
 
     @property
     def slice(self) -> BatchSlice | None:
@@ -194,7 +121,7 @@ class AlignedRun:
         """
         if self.view is not None:
             return self.view.slice
-        slices = self._planner.looker.slices
+        slices = self.planner.looker.slices
         return None if slices is None else slices.replayed
 
     def add(self, index: int, source: Source) -> None:
@@ -214,7 +141,7 @@ class AlignedRun:
             least: The smallest batch that is worth reading; None for no minimum.
         """
         self.sources[index].budget = budget
-        self._planner.least[index] = least
+        self.planner.least[index] = least
         if self._leader is None:
             self._leader = index
         if index == self._leader:
@@ -222,7 +149,7 @@ class AlignedRun:
         answer = self._answers.pop(index, start)
         self._serve(index, answer)
         if not self._answers:
-            self._planner.look_ahead({i: self._position(i) for i in self.sources})
+            self.planner.look_ahead({i: self._position(i) for i in self.sources})
         return answer
 
     def observe(self, index: int, start: Offsets, budget: int | None, native: Offsets) -> None:
@@ -233,22 +160,18 @@ class AlignedRun:
         view = None
         try:
             planned = self.latest_offset(index, start, budget)
-            self._planner.observer.read_natively(index, start, native, planned)
+            self.planner.observer.read_natively(index, start, native, planned)
             view = self.view
         except Exception as error:
-            self._planner.observer.failed(error)
+            self.planner.observer.dry_run.failed(error)
         self._serve(index, native)
         self._tell_report(lambda report: report.read(index, start, native, view, budget))
-
-    def tell_progress(self, index: int) -> dict[str, str]:
-        """Return the metrics that Spark's progress shows for one source, by name."""
-        return self._planner.observer.progress(index)
 
     def tell_late(self, index: int, total: int) -> None:
         """Set the number of late rows of source `index` in the run so far to `total`, for the
         group's reader stats and the gauges.
         """
-        self._planner.facts.count_late(index, total)
+        self.planner.facts.count_late(index, total)
         if self._gauges is not None:
             self._gauges.show_late(index, total)
 
@@ -258,10 +181,9 @@ class AlignedRun:
         """
         self._tell_report(lambda report: report.after_batch(index, batch))
 
-    def keep(self, kept: KeptTable) -> None:
-        """Set the table for the late rows of this run, and mention it in the report."""
-        self.kept = kept
-        self._tell_report(lambda report: report.keeps_late_rows(kept.path))
+    def tell_kept(self, path: str) -> None:
+        """Tell the report that the late rows of this run are written to a table at `path`."""
+        self._tell_report(lambda report: report.keeps_late_rows(path))
 
     def tell_uncounted(self, why: str) -> None:
         """Tell the report why late rows are not counted in this run."""
@@ -288,7 +210,7 @@ class AlignedRun:
         # An error in one of these must not skip the others: a lease that is kept alive would hold
         # the group for ever.
         for close in (
-            self._planner.sum_up,
+            self.planner.sum_up,
             self._leave,
             self._finish_report,
             self._close_gauges,
@@ -305,7 +227,7 @@ class AlignedRun:
         finished = None
         try:
             if not self.run.failed():
-                finished = self._planner.reports()
+                finished = self.planner.reports()
         finally:
             self.membership.close(finished, returns=self.run.available_now)
 
@@ -328,9 +250,10 @@ class AlignedRun:
             )
             self._report_fails = True
 
-    def _beside(self) -> Beside:
-        observer = self._planner.observer
-        return Beside(
+    def _beside(self, found: Findings) -> Findings:
+        observer = self.planner.observer
+        return replace(
+            found,
             ahead=observer.dry_run.ahead,
             offsets_ahead=observer.dry_run.offsets_ahead,
             left_out=observer.left_out.total,
@@ -353,7 +276,7 @@ class AlignedRun:
 
     def _next_round(self, index: int, start: Offsets) -> dict[int, Offsets]:
         positions = {i: start if i == index else self._position(i) for i in self.sources}
-        planner, planned = self._planner, self._planner.plan(positions)
+        planner, planned = self.planner, self.planner.plan(positions)
         if self._held.holds(planned):
             try:
                 planned = self._held.wait(
@@ -367,8 +290,8 @@ class AlignedRun:
         longest = LONGEST_S if self.membership is None else self.membership.update_interval_s
         self._idle_wait.begin(planned.plan, planned.basis.look.unread, self._ticks(), longest)
         ends = planner.carry_out(planned)
-        if self._round is not None and len(ends) > 1:
-            self._round.keep(index, ends)
+        if self._kept is not None and len(ends) > 1:
+            self._kept[_ROUND] = json.dumps([index, ends])
         if self._gauges is not None and self.view is not None:
             self._gauges.show(self.view)
         return ends
@@ -377,7 +300,7 @@ class AlignedRun:
         """Show `planned`, the plan on hold while the query waits, in `status` and in the gauges."""
         self._held_plan = planned
         if self._gauges is not None:
-            self._gauges.show_held(planned.plan, self._planner.context(planned))
+            self._gauges.show_held(planned.plan, self.planner.context(planned))
 
     def _serve(self, index: int, offsets: Offsets) -> None:
         """Remember `offsets` as the last answer for the source `index`. If `offsets` is empty

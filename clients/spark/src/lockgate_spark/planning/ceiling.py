@@ -45,7 +45,7 @@ class Exchange:
         """
         if self._membership is None:
             return PlanCeiling()
-        reports = answered(lambda: self.reports(look, draft), look, self._looker)
+        reports = answered(lambda: self.reports(look, draft), look, self._looker.add)
         return PlanCeiling(self._membership.exchange(reports), self._membership.last)
 
     def reports(self, look: Look, draft: Draft[Key]) -> dict[int, SourceStatus]:

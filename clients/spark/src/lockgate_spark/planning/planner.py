@@ -13,7 +13,7 @@ from lockgate.plan.model import Head, Limit
 from lockgate_http.group.membership import Membership
 from lockgate_http.group.source_status import SourceStatus
 from lockgate_http.history import record
-from lockgate_spark.config import Alignment, retention_share_of
+from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source
 from lockgate_spark.planning.bounds import QueryBounds
@@ -23,7 +23,7 @@ from lockgate_spark.planning.look import Looker
 from lockgate_spark.planning.look_ahead import Begin, LookAhead
 from lockgate_spark.planning.min_batch import put_off
 from lockgate_spark.planning.query_facts import QueryFacts
-from lockgate_spark.planning.retention import Retention, read_early
+from lockgate_spark.planning.retention import RETENTION_MARGIN, Retention, read_early
 from lockgate_spark.planning.run import Run
 from lockgate_spark.planning.slices import window_aligned
 from lockgate_spark.planning.steps import Filter, Least, Look, PlanBasis, PlanCeiling, Planned, answered, cut, draft
@@ -64,7 +64,9 @@ class Planner:
         self.bounds = QueryBounds(alignment, run, membership, sources)
         self.looker = Looker(alignment, run, membership, sources, self.bounds, self.clock, self.observer)
         self.ahead = LookAhead(self.looker, run, self.clock, None if self._observes else begin)
-        self._retention = Retention(retention_share_of(alignment), tells=membership is not None)
+        # With slices, a batch must not contain rows of a later window.
+        margin = RETENTION_MARGIN if alignment.slice is None else 0.0
+        self._retention = Retention(margin, tells=membership is not None)
         self.facts = QueryFacts(ticks)
         self.waits = Waits("the query" if membership is None else membership.source, ticks, clock)
         self._exchange = Exchange(membership, self.looker, self._retention, self.facts, self.observer)
@@ -86,11 +88,11 @@ class Planner:
         if self.bounds.now() != look.bounds:  # the group's first answer has brought its drift
             look = self.looker.look(positions, self._read_upto, again=True)
             drafted, ceiling = self._offer(look)
-        first_cut = plan = answered(partial(cut, drafted, ceiling), look, self.looker)
+        first_cut = plan = answered(partial(cut, drafted, ceiling), look, self.looker.add)
         now = int(self.clock() * 1000)
         basis = self._basis(look, drafted, ceiling, self._retention.look(plan, look.unread, now))
         for keep in FILTERS:
-            before, plan = plan, answered(partial(keep, plan, basis), look, self.looker)
+            before, plan = plan, answered(partial(keep, plan, basis), look, self.looker.add)
         asked, self._asked = self._asked, self.looker.requests
         plan, is_put_off = replace(plan, look_ups=self._asked - asked), plan.offsets == 0 < before.offsets
         planned = Planned(plan, basis, first_cut, is_put_off, self._ticks() - began)
@@ -118,7 +120,7 @@ class Planner:
         if plan.offsets:
             self._record(planned)
             # The target lies above the last records where all of them are read.
-            reach = answered(lambda: drafted.reach, look, self.looker)
+            reach = answered(lambda: drafted.reach, look, self.looker.add)
             self._read_upto = max(self._read_upto, min(plan.target, reach, self._now()))
             self._batch_at = self._ticks()
         return ends
@@ -128,7 +130,9 @@ class Planner:
         the first plan, and while a look ahead is being made, because the looker is in use then.
         """
         look = None if self.ahead.under_way else self._look
-        return None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker)
+        return (
+            None if look is None else answered(lambda: self._exchange.reports(look, draft(look)), look, self.looker.add)
+        )
 
     def look_ahead(self, positions: Mapping[int, Offsets]) -> None:
         """Begin the look for the next plan. Call it once Spark has received the ends of all sources

@@ -37,6 +37,7 @@ from lockgate_spark.planning.steps import PlanBasis, Planned
 
 log = logging.getLogger("lockgate")
 
+RETENTION_MARGIN = 0.1  # the last tenth
 _GOOD_FOR_MS = 10_000  # the edge moves with the clock; Kafka itself looks every five minutes
 _LOGGED_AGAIN_MS = 600_000
 

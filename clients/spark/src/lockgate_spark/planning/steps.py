@@ -16,7 +16,7 @@ Spark asks for the plan.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from lockgate import watermark
 from lockgate.plan.answers import LogAnswers, Unasked
@@ -71,24 +71,15 @@ class Look:
         return in_time and budgets == self.answers.budgets and self.answers.limit is Limit.BUDGET
 
 
-class CanLook(Protocol):
-    """An object that can ask Kafka for a missing answer, such as a `Looker`."""
-
-    def add(self, look: Look, lacking: Unasked) -> None:
-        """Ask Kafka for the answer that a step did not find in `look`, and add it to `look`.
-        `lacking` is the error with which the step has asked for it.
-        """
-
-
-def answered(step: Callable[[], T], look: Look, looker: CanLook) -> T:
+def answered(step: Callable[[], T], look: Look, add: Callable[[Look, Unasked], None]) -> T:
     """Return the result of a pure step. If the step needs an answer that `look` does not have, ask
-    Kafka for the answer and begin the step again.
+    Kafka for the answer by `add`, which adds it to `look`, and begin the step again.
     """
     while True:
         try:
             return step()
         except Unasked as lacking:
-            looker.add(look, lacking)
+            add(look, lacking)
 
 
 def draft(look: Look) -> Draft[Key]:

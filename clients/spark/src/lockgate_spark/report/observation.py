@@ -7,7 +7,7 @@ each split, and a timeline whose neighbouring moments are merged once it is long
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from lockgate_spark.logs.requests import Offsets
@@ -24,6 +24,8 @@ from lockgate_spark.report.findings import (
     StateOperator,
 )
 from lockgate_spark.telemetry.view import BatchAlignment
+
+AddFigures = Callable[[Findings], Findings]
 
 MOST_MOMENTS = 240
 _ROW_BY_ROW = ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "transformWithStateExec", "globalLimit")
@@ -57,20 +59,6 @@ class _Split:
         if self.first is None or self.newest is None or self.newest < self.first or not self.before:
             return self.first
         return self.first + (self.newest - self.first) * self.offsets // self.before
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """The figures of a run that `Observation` does not count. They are documented in `Findings`,
-    under the same names.
-    """
-
-    ahead: int = 0
-    offsets_ahead: int = 0
-    left_out: int = 0
-    max_drift_ms: int = 0
-    failed_plans: bool = False
-    seen: bool = True
 
 
 class Observation:
@@ -204,12 +192,12 @@ class Observation:
                 if operator.repeated and operator.dropped > 0:
                     self._found = replace(self._found, repeated=True)
 
-    def findings(self, state: RunState, until: float, beside: Beside) -> Findings:
-        """Return the findings so far. `until` is the wall-clock time in seconds, and `beside` has
+    def findings(self, state: RunState, until: float, beside: AddFigures) -> Findings:
+        """Return the findings so far. `until` is the wall-clock time in seconds, and `beside` adds
         the figures that are counted elsewhere.
         """
         with self._lock:
-            found = self._found
+            found = beside(self._found)
             lost = None if self.uncounted else self._lost
             dropped = Dropped(dict(self._operators), found.repeated)
             return replace(
@@ -217,17 +205,11 @@ class Observation:
                 state=state,
                 until=until,
                 rows=sum(source.offsets for source in self._sources.values()),
-                loss=loss_of(lost, self._exact, dropped, found.batches > 0, beside.seen),
+                loss=loss_of(lost, self._exact, dropped, found.batches > 0, found.seen),
                 uncounted=self.uncounted,
                 late_rows_path=self.late_rows_path,
                 operators=dict(self._operators),
                 delay_ms=self.delay_ms,
-                seen=beside.seen,
-                max_drift_ms=beside.max_drift_ms,
-                left_out=beside.left_out,
-                ahead=beside.ahead,
-                offsets_ahead=beside.offsets_ahead,
-                failed_plans=beside.failed_plans,
                 partitions=tuple(
                     PartitionFindings(source, split, mine.offsets, mine.lost, mine.ahead_ms, mine.first, mine.last)
                     for (source, split), mine in sorted(self._splits.items())

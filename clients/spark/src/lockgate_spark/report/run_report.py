@@ -4,14 +4,14 @@ writes the files if a folder is given.
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.report.files import ReportFiles, folder_of
 from lockgate_spark.report.findings import BatchLoss, Findings, RunState, StateOperator
-from lockgate_spark.report.observation import Beside, Observation
+from lockgate_spark.report.observation import AddFigures, Observation
 from lockgate_spark.report.sentences import paragraph
 from lockgate_spark.spark_run import SparkRun
 from lockgate_spark.telemetry.view import BatchAlignment
@@ -44,14 +44,12 @@ class RunReport:
         self._run, folder = run, folder_of(alignment.report)
         in_group = alignment.coordinator is not None
         self._observation = Observation(run.name, run.query_id, run.run_id, time.time(), in_group)
-        self._beside: Callable[[], Beside] = Beside
+        self._beside: AddFigures = lambda found: found
         self._shaped = False
         self._files = None if folder is None else ReportFiles(folder, run.name, run.query_id, self.findings)
 
-    def count_beside(self, beside: Callable[[], Beside]) -> None:
-        """Set the function that returns the figures of the run that `Observation` does not
-        count.
-        """
+    def count_beside(self, beside: AddFigures) -> None:
+        """Set the function that adds the figures of the run that `Observation` does not count."""
         self._beside = beside
 
     def not_counted(self, why: str) -> None:
@@ -85,7 +83,7 @@ class RunReport:
 
     def findings(self, state: RunState) -> Findings:
         """Return the findings so far, for a run in this `state`."""
-        return self._observation.findings(state, time.time(), self._beside())
+        return self._observation.findings(state, time.time(), self._beside)
 
     def finish(self, failed: bool) -> None:
         """Log the paragraph at the end of the run, and write the files for the last time."""

@@ -61,7 +61,7 @@ class RunGauges:
         so far.
         """
         self._late[source] = total
-        self._gauges.show(late_gauges(sum(self._late.values())))
+        self._gauges.show({"lateRowsTotal": sum(self._late.values())})
 
     def close(self) -> None:
         """Remove the gauges at the end of the run."""
@@ -85,11 +85,6 @@ def gauges(view: BatchAlignment) -> dict[str, int | None]:
         found["coordinatorAway"] = int(view.coordinator is not Coordination.CONNECTED)
         found["proceeding"] = int(view.coordinator is Coordination.PROCEEDING)
     return found
-
-
-def late_gauges(total: int) -> dict[str, int | None]:
-    """Return the gauge of late rows. `total` is their number in the run so far."""
-    return {"lateRowsTotal": total}
 
 
 def _of_progress(view: BatchAlignment) -> dict[str, int]:

@@ -104,10 +104,6 @@ class Observer:
         for split, end in native.items():
             self.left_out.count((index, split), self._incredible((index, split), start.get(split, end), end))
 
-    def failed(self, error: Exception) -> None:
-        """Log that no plan could be made in observe mode, and record it in `dry_run`."""
-        self.dry_run.failed(error)
-
     def sum_up(self) -> None:
         """Log the number of records left out and of rows saved, at the end of the run."""
         self.left_out.sum_up()
