@@ -65,7 +65,7 @@ def report_progress(batch: DataFrame) -> None:
         aligned.alignment.coordinator,
         aligned.membership.source,
         _readers(aligned.membership, view),
-        QueryRun.of_batch(batch).batch_id,
+        QueryRun.of_batch(batch).last_batch() or 0,
         aligned.planner.bounds.now().disorder,
     )
     _log_change(aligned, _sent(aligned, rows, send))

@@ -119,13 +119,6 @@ class QueryRun:
         return None
 
     @property
-    def batch_id(self) -> int:
-        """The number of the batch that is running; between two batches, the number of the last
-        one.
-        """
-        return int(self.execution.lastExecution().currentBatchId())
-
-    @property
     def query_id(self) -> str:
         return str(self.execution.id().toString())
 

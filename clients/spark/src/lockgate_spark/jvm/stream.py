@@ -45,67 +45,54 @@ OpenRun = Callable[[str], SparkAlignedRun]
 """Finds or opens the aligned run of the query that opens the source with this checkpoint."""
 
 
-class Table(SparkProxy):
-    """A proxy for Spark's Kafka table. It is read through a `ScanBuilder`."""
-
-    ANSWERS = ("newScanBuilder",)
-    INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
-
-    def __init__(self, java: Any, gateway: Any, open_run: OpenRun, event_time: EventTime | None) -> None:
-        super().__init__(java, gateway)
-        self._opens = (open_run, event_time)
-
-    def newScanBuilder(self, options: Any) -> "ScanBuilder":
-        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, Selected.by(options), *self._opens)
-
-
-class ScanBuilder(SparkProxy):
-    """A proxy for Spark's scan builder. It builds a `Scan`."""
-
-    ANSWERS = ("build",)
-    INTERFACES = (_CONNECTOR + "read.ScanBuilder",)
+class _Opening(SparkProxy):
+    """A proxy for an object of Spark that leads to a `Stream`."""
 
     def __init__(self, java: Any, gateway: Any, *opens: Any) -> None:
         super().__init__(java, gateway)
         self._opens = opens
 
+
+class Table(_Opening):
+    """A proxy for Spark's Kafka table. `opens` is an `OpenRun`, and the source's event time. The
+    table is read through a `ScanBuilder`.
+    """
+
+    ANSWERS = ("newScanBuilder",)
+    INTERFACES = (_CONNECTOR + "catalog.Table", _CONNECTOR + "catalog.SupportsRead")
+
+    def newScanBuilder(self, options: Any) -> "ScanBuilder":
+        return ScanBuilder(self._java.newScanBuilder(options), self._gateway, Selected.by(options), *self._opens)
+
+
+class ScanBuilder(_Opening):
+    """A proxy for Spark's scan builder. It builds a `Scan`."""
+
+    ANSWERS = ("build",)
+    INTERFACES = (_CONNECTOR + "read.ScanBuilder",)
+
     def build(self) -> "Scan":
         return Scan(self._java.build(), self._gateway, *self._opens)
 
 
-class Scan(SparkProxy):
+class Scan(_Opening):
     """A proxy for Spark's scan. It opens a `Stream` for each run of a query."""
 
     ANSWERS = ("toMicroBatchStream", "toContinuousStream")
     INTERFACES = (_CONNECTOR + "read.Scan",)
 
-    def __init__(
-        self,
-        java: Any,
-        gateway: Any,
-        selected: Selected,
-        open_run: OpenRun,
-        event_time: EventTime | None,
-    ) -> None:
-        super().__init__(java, gateway)
-        self._selected, self._open_run, self._event_time = selected, open_run, event_time
-
     def toMicroBatchStream(self, checkpoint: str) -> "Stream":
-        return opened(
-            self._open_run(checkpoint),
-            checkpoint,
-            lambda run, index: Stream(
-                self._java.toMicroBatchStream(checkpoint),
-                self._gateway,
-                self._selected,
-                run,
-                index,
-                self._event_time,
-            ),
-        )
+        open_run: OpenRun
+        selected, open_run, event_time = self._opens
+        java, gateway = self._java, self._gateway
+
+        def make(run: SparkAlignedRun, index: int) -> Stream:
+            return Stream(java.toMicroBatchStream(checkpoint), gateway, selected, run, index, event_time)
+
+        return opened(open_run(checkpoint), checkpoint, make)
 
     def explained(self, error: Exception) -> Exception:
-        return self._selected.explained(error)
+        return self._opens[0].explained(error)  # type: ignore[no-any-return]
 
     def toContinuousStream(self, checkpoint: str) -> Any:
         raise UnsupportedQuery(

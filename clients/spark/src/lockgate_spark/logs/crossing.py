@@ -55,16 +55,8 @@ class Reading(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[int]) -> "Reading":
         """Unpack `row`, the numbers that `KafkaLog.read` has returned for one split."""
-        return cls(
-            _head(*row[:2]),
-            row[2],
-            _head(*row[3:5]),
-            row[5],
-            _head(*row[6:8]),
-            _head(*row[8:10]),
-            row[10],
-            _head(*row[11:13]),
-        )
+        found, first_passed, below, above, highest = (_head(*row[n : n + 2]) for n in (0, 3, 6, 8, 11))
+        return cls(found, row[2], first_passed, row[5], below, above, row[10], highest)
 
     def heads(self) -> list[Head]:
         """Return the credible records of this reading."""

@@ -60,7 +60,8 @@ _MARKER_LAG_MS = 1_000
 class KafkaSplitLog:
     """The logs of one source's splits. Not thread-safe: only one thread at a time may plan a query.
 
-    `learned` has the findings about each split so far. Only this class changes it.
+    `learned` has the findings about each split so far, and `asks_before_ends` says whether
+    `ask_ends` will first ask Kafka for the highest event times. Only this class changes them.
     """
 
     jvm: InitVar[Any]  # a `KafkaLog.java`
@@ -70,7 +71,7 @@ class KafkaSplitLog:
     learned: dict[str, Learned] = field(default_factory=dict)
     _last_sampled: str = ""
     _highest_is_fresh: bool = False
-    _highest_was_needed: bool = False
+    asks_before_ends: bool = False
     _distrusts_look_ups: bool = False
     _names_highest: bool = True
     _heads_asked: tuple[Offsets, Offsets] | None = None  # the positions and ends of the last `heads`
@@ -108,11 +109,6 @@ class KafkaSplitLog:
         """Whether this plan has reached `MOST_READS`, the limit on reads of single records."""
         return self._reads >= MOST_READS
 
-    @property
-    def asks_before_ends(self) -> bool:
-        """Whether `ask_ends` will first ask Kafka for the highest event times."""
-        return self._highest_was_needed
-
     def ask_ends(self, now: int, ends: Callable[[], Offsets], live: bool = False) -> EndsAsked:
         """Ask where the logs end by calling `ends`, and return the answers. All further calls refer
         to the splits that `ends` returns. `now` is the wall clock (ms) before the call.
@@ -120,9 +116,9 @@ class KafkaSplitLog:
         Two values must not be newer than the ends, so they are requested first: the highest event
         times, if the last plan used them, and the uncommitted ends, if `live`.
         """
-        if self._highest_was_needed:
+        if self.asks_before_ends:
             self._ask_highest()
-        self._highest_was_needed = False
+        self.asks_before_ends = False
         uncommitted = self.requests.uncommitted_ends() if live else None
         found = ends()
         if not self.has_splits(found):
@@ -168,7 +164,7 @@ class KafkaSplitLog:
         """Return the highest known event time (ms) among the records below each split's end. It may
         be too low, but never too high.
         """
-        self._highest_was_needed = True
+        self.asks_before_ends = True
         if not self._highest_is_fresh:
             self._ask_highest()
         settle({split: learned.highest for split, learned in self.learned.items()}, ends, self.credible, self._read)

@@ -256,7 +256,7 @@ class AlignedRun:
             found,
             ahead=observer.dry_run.ahead,
             offsets_ahead=observer.dry_run.offsets_ahead,
-            left_out=observer.left_out.total,
+            left_out=observer.left_out.records.total(),
             max_drift_ms=self.max_drift or 0,
             failed_plans=observer.dry_run.has_failed,
             seen=observer.sees_watermark,

@@ -41,6 +41,9 @@ _AGAIN = 1.25  # a lag is logged again once it is larger by this factor
 class Producers:
     """The lags of the producers of one run's splits. `kept` has the lags of earlier runs; it is
     None if lags are not kept.
+
+    `shown` has the largest lag (ms) that each split's producer has shown in this run. Splits whose
+    producer has shown none are left out.
     """
 
     def __init__(self, alignment: Alignment, clock: DriverClock, kept: KeptLags | None = None) -> None:
@@ -51,7 +54,7 @@ class Producers:
         self._grace, self._ahead = StartupGrace(clock.ticks), Ahead(clock.ticks)
         self._moved = 0  # by how much the clock was moved, as far as the lags have moved along
         self._lags: dict[Key, ProducerLag] = {}
-        self._shown: dict[Key, int] = {}  # the most of this run
+        self.shown: dict[Key, int] = {}
         self._promised: dict[Key, int] = {}  # the bounds of the last plan, ms
         # of splits that have shown nothing: where the log ended first, and when
         self._first: dict[Key, tuple[int, int]] = {}
@@ -72,13 +75,6 @@ class Producers:
         the bound of all splits.
         """
         return self._idle_timeout is None
-
-    @property
-    def shown(self) -> Mapping[Key, int]:
-        """The largest lag (ms) that each split's producer has shown in this run. Splits whose
-        producer has shown none are left out.
-        """
-        return self._shown
 
     @property
     def stopped(self) -> Mapping[Key, int]:
@@ -120,7 +116,7 @@ class Producers:
         if lag.hidden_since is not None:
             return f"has a transaction open since {_time(lag.hidden_since)}"
         late = self._promised.get(key, 0) if self._idle_timeout is None else self._idle_timeout
-        if lag.is_active(now) and (shown := self._shown.get(key, 0)):
+        if lag.is_active(now) and (shown := self.shown.get(key, 0)):
             return f"has a producer that is {spoken(shown)} late"
         since = (
             "has received no records in this run"
@@ -297,7 +293,7 @@ class Producers:
         return lag
 
     def _learned(self, key: Key, shown: int) -> None:
-        self._shown[key] = max(shown, self._shown.get(key, 0))
+        self.shown[key] = max(shown, self.shown.get(key, 0))
         self._grace.end(key)
         self._first.pop(key, None)
         if self._idle_timeout is not None and shown > self._idle_timeout and key not in self._logged:
@@ -314,7 +310,7 @@ class Producers:
     def _warn(self, key: Key, lag: ProducerLag, bound: int, max_drift: int) -> None:
         if not lag.known or bound <= max_drift:
             return
-        shown = max(lag.state.shown, self._shown.get(key, 0))
+        shown = max(lag.state.shown, self.shown.get(key, 0))
         if lag.hidden_since is not None and int(MARGIN * shown) <= max_drift:
             self._warn_of_transaction(key, lag.hidden_since)
         elif bound >= _AGAIN * self._logged.get(key, 0):

@@ -124,8 +124,4 @@ def rows_below(unread: Unread, event_time: int) -> int:
     """
     unread.heads()
     above = unread.first_after(event_time)
-    ends = {(i, split): end for i, of_source in unread.ends.items() for split, end in of_source.items()}
-    starts = {
-        (i, split): position for i, of_source in unread.positions.items() for split, position in of_source.items()
-    }
-    return sum((above[key].offset if key in above else end) - starts[key] for key, end in ends.items())
+    return sum((above[key].offset if key in above else end) - position for key, position, end in unread.splits())

@@ -18,19 +18,14 @@ log = logging.getLogger("lockgate")
 
 
 class LeftOut:
-    """Counts the left-out records of one run. Records that no plan has inspected are not
-    counted.
+    """Counts the left-out records of one run, as `records` by split. Records that no plan has
+    inspected are not counted.
     """
 
     def __init__(self) -> None:
+        self.records: Counter[Key] = Counter()
         self._warned: set[Key] = set()
-        self._records: Counter[Key] = Counter()
         self._known: Collection[Key] = ()
-
-    @property
-    def total(self) -> int:
-        """The number of left-out records so far, over all splits."""
-        return self._records.total()
 
     def warn(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
         """Log a warning about the first left-out record of each split that has not been warned
@@ -56,19 +51,15 @@ class LeftOut:
     def count(self, key: Key, records: int) -> None:
         """Add `records` left-out records of a batch to the count of the split `key`."""
         if records:
-            self._records[key] += records
-
-    def so_far(self, key: Key) -> int:
-        """Return the number of left-out records of a split so far."""
-        return self._records[key]
+            self.records[key] += records
 
     def sum_up(self) -> None:
         """Log the number of left-out records of each split."""
-        if self._records:
-            called = names(self._records, self._known)
+        if self.records:
+            called = names(self.records, self._known)
             log.info(
                 "at least this many records were left out of the alignment, by partition: %s",
-                ", ".join(f"{called[key]} {n}" for key, n in sorted(self._records.items())),
+                ", ".join(f"{called[key]} {n}" for key, n in sorted(self.records.items())),
             )
 
 

@@ -71,7 +71,7 @@ class Observer:
             context,
             before=self.view,
             left_out=left_out,
-            left_out_so_far={key: self.left_out.so_far(key) for key in left_out},
+            left_out_so_far={key: self.left_out.records[key] for key in left_out},
             disorder=seen(self._sources),
             rows_saved=self._estimate(plan, unread, draft),
             applied=applied,
