@@ -20,7 +20,7 @@ from lockgate.steps import at_once
 from lockgate.wire.events import GroupConfig, WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange
 from lockgate_reader.group.fencing import RATE_ERROR, SplitLease
-from lockgate_reader.group.holdings import Holdings, SourceWishes
+from lockgate_reader.group.holdings import Holdings
 from lockgate_reader.place import ReaderSplit, ReaderState
 from support.exchanging import exchange
 
@@ -101,11 +101,7 @@ class World:
 
     def start(self, subtask: int) -> None:
         self.epochs += 1
-        self.consumers.append(
-            Consumer(
-                subtask, self.epochs, self._clock(), Holdings(SourceWishes(start=EARLIEST_OFFSET), str(self.epochs))
-            )
-        )
+        self.consumers.append(Consumer(subtask, self.epochs, self._clock(), Holdings(str(self.epochs))))
 
     def tick(self, faults: bool) -> None:
         self.now_s += self.chance.uniform(0, 0.2)

@@ -3,15 +3,14 @@
 from math import inf
 from typing import Any
 
-from lockgate.flink.splits import EARLIEST_OFFSET, LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.splits import LATEST_OFFSET, KafkaPartitionSplit
 from lockgate.wire import split_events as wire
 from lockgate.wire.events import WatermarkAlignmentEvent
 from lockgate.wire.split_events import SplitAnswer, SplitExchange, StoppedSplit
-from lockgate_reader.group.holdings import Holdings, SourceWishes
+from lockgate_reader.group.holdings import Holdings
 from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
 
 EVENT = WatermarkAlignmentEvent(group="g", revision=1, group_watermark=0, max_desired_watermark=0)
-WISHES = SourceWishes(start=LATEST_OFFSET, discovery_ms=60_000)
 
 
 def kafka(partition: int, offset: int = 0) -> KafkaPartitionSplit:
@@ -48,7 +47,7 @@ def offered(holdings: Holdings) -> None:
 
 def holding(*pairs: tuple[int, int]) -> Holdings:
     """Of a reader that was given these splits, and has opened them."""
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), add_splits=added(*pairs))
     offered(holdings)
     return holdings
@@ -60,7 +59,7 @@ def numbers(holdings: Holdings) -> dict[str, int]:
 
 
 def test_before_the_first_answer_nothing_is_known() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     assert holdings.assigned is None
     assert holdings.exchange(says(), 1).held == ()
 
@@ -125,12 +124,12 @@ def test_only_splits_that_were_said_are_held_while_survivors_are_awaited() -> No
 
 
 def test_a_list_is_sent_once_for_each_request_from_where_the_user_begins() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), discover=77)
     assert holdings.discover == 1
     exchanged(holdings, says(), discover=77)
     assert holdings.discover == 1, "the consumer has not answered the first request"
-    found = says(discovered=(kafka(0, EARLIEST_OFFSET), kafka(1, 70)))
+    found = says(discovered=(kafka(0, LATEST_OFFSET), kafka(1, 70)))
     assert holdings.is_urgent(found)
     sent = exchanged(holdings, found)
     assert sent.discovered is not None
@@ -143,7 +142,7 @@ def test_a_list_is_sent_once_for_each_request_from_where_the_user_begins() -> No
 
 
 def test_events_of_the_program_go_until_they_are_answered_and_come_once() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     holdings.says(says(source_events=({"a": 1},)))
     lost = holdings.exchange(says(), 1)
     sent = exchanged(holdings, says(), source_events=(wire.NumberedSourceEvent(number=3, event={"b": 2}),))
@@ -155,7 +154,7 @@ def test_events_of_the_program_go_until_they_are_answered_and_come_once() -> Non
 
 
 def test_event_sent_after_an_exchange_goes_with_the_next_one() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     sent = holdings.exchange(says(), 1)
     holdings.says(says(source_events=({"a": 1},)))
     holdings.answered(sent, answer(), says())
@@ -176,7 +175,7 @@ def test_exchange_has_the_last_revision_so_that_a_lost_history_shows() -> None:
 
 
 def test_split_that_goes_before_it_was_seen_is_given_back_from_its_start() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), add_splits=added((0, 11), offset=3))
     exchanged(holdings, says(), add_splits=added((0, 11), offset=3), give_back=("t-0",))
     offered(holdings)
@@ -186,7 +185,7 @@ def test_split_that_goes_before_it_was_seen_is_given_back_from_its_start() -> No
 
 
 def test_split_at_the_latest_record_waits_until_its_offset_is_reported() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), add_splits=added((0, 11), offset=LATEST_OFFSET))
     assert holdings.unresolved == {("t-0", 11)}
     said = says(held(0, 11, offset=500))
@@ -197,7 +196,7 @@ def test_split_at_the_latest_record_waits_until_its_offset_is_reported() -> None
 
 
 def test_a_position_that_the_program_has_set_back_is_said_to_be_restored() -> None:
-    holdings = Holdings(WISHES, "me")
+    holdings = Holdings("me", discovery_ms=60_000)
     exchanged(holdings, says(), add_splits=added((0, 11), offset=40))
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=30)), 1).held] == [True]
     assert [each.restored for each in holdings.exchange(says(held(0, 11, offset=41)), 1).held] == [False]
@@ -215,7 +214,7 @@ class Counted(Holdings):
 
 
 def test_splits_without_an_offset_are_looked_for_once_an_exchange() -> None:
-    holdings = Counted(WISHES, "me")
+    holdings = Counted("me", discovery_ms=60_000)
     some = [(partition, 7) for partition in range(50)]
     exchanged(holdings, says(), add_splits=added(*some))
     offered(holdings)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lockgate.errors import Refused, StaleEpoch
-from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.splits import KafkaPartitionSplit
 from lockgate.plan.answers import LogAnswers
 from lockgate.plan.draft import Draft
 from lockgate.plan.model import Backlog, Bounds
@@ -17,7 +17,7 @@ from lockgate.watermark import MAX, MIN
 from lockgate.wire.events import ReaderRegistrationEvent, ReportedWatermarkEvent, WatermarkAlignmentEvent
 from lockgate_coordinator.service.coordinator import Coordinator
 from lockgate_reader.group.fencing import SplitLease
-from lockgate_reader.group.holdings import Holdings, SourceWishes
+from lockgate_reader.group.holdings import Holdings
 from lockgate_reader.place import ReaderSplit, ReaderState
 from support.fire.servers import Away, Link, now_ms, now_s
 from support.logs_in_memory import LogsInMemory
@@ -146,7 +146,7 @@ class Reader(Process):
     """A reader of the topic's partitions."""
 
     def __init__(self, world: "World", subtask: int) -> None:
-        self.holdings = Holdings(SourceWishes(EARLIEST_OFFSET), f"reader-{subtask}")
+        self.holdings = Holdings(f"reader-{subtask}")
         self.lease = SplitLease()
         self.open: dict[str, _Open] = {}
         self.returned: dict[str, ReaderSplit] = {}

@@ -41,16 +41,16 @@ class Options:
 
     topics: tuple[str, ...]
     kafka: Mapping[str, Any]
-    coordinator: Coordinator | None = None
-    max_drift: Length | None = None
-    max_out_of_orderness: Length | WatermarkStrategy | None = None
-    idle_timeout: Length | None = None
-    event_time: "Callable[[Message], int | None] | None" = None
-    starting_offsets: str | datetime | Mapping[Key, int] = "committed"
-    ending_offsets: str | None = None
-    partitions: str | None = None
-    on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None
-    on_revoked: Callable[[Sequence[ReaderSplit]], None] | None = None
+    coordinator: Coordinator | None
+    max_drift: Length | None
+    max_out_of_orderness: Length | WatermarkStrategy | None
+    idle_timeout: Length | None
+    event_time: "Callable[[Message], int | None] | None"
+    starting_offsets: str | datetime | Mapping[Key, int]
+    ending_offsets: str | None
+    partitions: str | None
+    on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None
+    on_revoked: Callable[[Sequence[ReaderSplit]], None] | None
 
     def __post_init__(self) -> None:
         if not self.topics or not all(isinstance(topic, str) and topic for topic in self.topics):

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import signal
 import threading
+import warnings
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -23,9 +24,9 @@ from lockgate_http.duration import Duration as Length
 from lockgate_http.errors import ConfigurationError
 from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.config import Options
-from lockgate_reader.group import FromKafka, JoinedPlace, ReportingPlace
+from lockgate_reader.group import JoinedPlace, ReportingPlace
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.place import Alone, AssignedSplit, Key, Place, ReaderSplit, abandoned
+from lockgate_reader.place import Alone, AssignedSplit, Key, Place, ReaderSplit
 from lockgate_reader.reading.reader import RunningReader
 from lockgate_reader.reading.status import ReaderStatus, metrics_of, status_of
 
@@ -107,20 +108,8 @@ class AlignedConsumer:
         on_assigned: Callable[[Sequence[AssignedSplit]], Mapping[Key, int] | None] | None = None,
         on_revoked: Callable[[Sequence[ReaderSplit]], None] | None = None,
     ) -> None:
-        self._options = Options(
-            topics=(topics,) if isinstance(topics, str) else tuple(topics),
-            kafka=kafka,
-            coordinator=coordinator,
-            max_drift=max_drift,
-            max_out_of_orderness=max_out_of_orderness,
-            idle_timeout=idle_timeout,
-            event_time=event_time,
-            starting_offsets=starting_offsets,
-            ending_offsets=ending_offsets,
-            partitions=partitions,
-            on_assigned=on_assigned,
-            on_revoked=on_revoked,
-        )
+        given = {name: value for name, value in locals().items() if name != "self"}
+        self._options = Options(**given | {"topics": (topics,) if isinstance(topics, str) else tuple(topics)})
         self._restored: list[KafkaPartitionSplit] = []
         self._reader: RunningReader | None = None
         self._batch: dict[Key, int] = {}  # the first offset of each split in the present batch
@@ -203,15 +192,13 @@ class AlignedConsumer:
         """
         if self._reader is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")
-        if self._options.coordinator is not None:
-            raise ConfigurationError(
-                "AlignedConsumer(coordinator): in a group the coordinator assigns splits and their positions, so "
-                "restore() cannot be used; return positions of your own from on_assigned="
+        if self._options.partitions or self._options.coordinator:
+            option, by = (
+                ("partitions", "Kafka's group") if self._options.partitions else ("coordinator", "the coordinator")
             )
-        if self._options.partitions == "kafka":
             raise ConfigurationError(
-                "AlignedConsumer(partitions): Kafka's group assigns splits and stores their positions, so restore() "
-                "cannot be used; return positions of your own from on_assigned="
+                f"AlignedConsumer({option}): {by} assigns splits and stores their positions, so restore() cannot be "
+                "used; return positions of your own from on_assigned="
             )
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
@@ -365,7 +352,7 @@ class AlignedConsumer:
         if self._reader is None:
             options = self._options
             self._reader = RunningReader(options, KafkaClient(options.kafka), self._place())
-            self._dropped = weakref.finalize(self, abandoned, self._reader.place, options.name)
+            self._dropped = weakref.finalize(self, _dropped, self._reader.place, options.name)
             self._dropped.atexit = False  # the process ends, and with it all that reports
             if self._stopped is not None:  # before it began, or while it was made
                 self._reader.stop(drain=self._stopped)
@@ -374,13 +361,13 @@ class AlignedConsumer:
 
     def _place(self) -> Place:
         options = self._options
-        if options.partitions == "kafka":
-            return FromKafka(None if options.coordinator is None else ReportingPlace(options.coordinator, options))
         if options.coordinator is not None:
-            return JoinedPlace(options.coordinator, options)
+            place = ReportingPlace if options.partitions == "kafka" else JoinedPlace
+            return place(options.coordinator, options)
+        if options.partitions == "kafka":
+            return Place()
         return Alone(
             monotonic_ms,
-            start=options.start,
             discovery_ms=options.discovery_ms,
             bounded=options.ending_offsets is not None,
             known=self._restored,
@@ -395,3 +382,10 @@ class AlignedConsumer:
         """Run `call` while holding the lock that `close` also takes, and return the result."""
         with self._busy:
             return call()
+
+
+def _dropped(place: Place, name: str) -> None:
+    """Abandon the place of a consumer that was dropped without `close`."""
+    place.abandon()
+    said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
+    warnings.warn(said, ResourceWarning, stacklevel=2)

@@ -24,9 +24,8 @@ own thread, and `exchange` returns the newest orders that this thread has receiv
 called from any thread.
 """
 
-import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
@@ -143,13 +142,6 @@ class Place:
         """
         return Orders()
 
-    def rebalanced(
-        self, *, assigned: Iterable[Key] = (), revoked: Iterable[Key] = (), gone: Iterable[Key] = ()
-    ) -> None:
-        """Apply a rebalance of Kafka's consumer group: `assigned` partitions are new, `revoked`
-        ones must be given back, and `gone` ones no longer belong to this reader.
-        """
-
     def leave(self, state: ReaderState) -> None:
         """Process the reader's final `state`, and stop the place. No record is returned
         afterwards.
@@ -164,22 +156,20 @@ class Place:
 class Alone(Place):
     """Assigns all splits of the topics to one reader, without a coordinator.
 
-    Splits that have no offset start at the named offset `start` if the first list of the topics has
-    them, and at their first record if they are found later. If `known` splits are restored from a
-    snapshot, all others count as found later. Topics are listed every `discovery_ms`, or only once
-    if that is 0 or the reader is `bounded`.
+    Splits that have no offset start at their first record if the first list of the topics does not
+    have them. If `known` splits are restored from a snapshot, all others count as found later.
+    Topics are listed every `discovery_ms`, or only once if that is 0 or the reader is `bounded`.
     """
 
     def __init__(
         self,
         now_ms: Callable[[], int],
         *,
-        start: int,
         discovery_ms: int,
         bounded: bool = False,
         known: Sequence[KafkaPartitionSplit] = (),
     ) -> None:
-        self._now_ms, self._start = now_ms, start
+        self._now_ms = now_ms
         self._discovery_ms = 0 if bounded else discovery_ms
         self._assigned = {split.split_id: AssignedSplit(split, 1) for split in known}
         self._gone: set[str] = set()
@@ -205,17 +195,6 @@ class Alone(Place):
         first = self._seen is None and not self._assigned
         for split in discovered:
             if split.split_id not in self._assigned:
-                start = self._start if first else EARLIEST_OFFSET
-                start = split.starting_offset if split.starting_offset >= 0 else start
-                found = KafkaPartitionSplit(split.topic, split.partition, start, split.raw_stopping_offset)
-                self._assigned[split.split_id] = AssignedSplit(found, 1)
+                begins_at = split.starting_offset if first or split.starting_offset >= 0 else EARLIEST_OFFSET
+                self._assigned[split.split_id] = AssignedSplit(replace(split, starting_offset=begins_at), 1)
         self._seen = discovered
-
-
-def abandoned(place: Place, name: str) -> None:
-    """Abandon the place of a consumer that was dropped without `close`, and emit a
-    `ResourceWarning`.
-    """
-    place.abandon()
-    said = f"an AlignedConsumer of {name} was dropped without close(): call it, or use `with`"
-    warnings.warn(said, ResourceWarning, stacklevel=2)

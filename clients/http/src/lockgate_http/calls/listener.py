@@ -14,8 +14,9 @@ update interval, and the answer contains the same event.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import TypeVar, cast
 
 from lockgate.duration import spoken_s
 from lockgate.wire.events import WatermarkAlignmentEvent as Event
@@ -29,6 +30,26 @@ log = logging.getLogger("lockgate")
 SILENCE_S = 20.0  # a sign of life is due every 15 s
 STREAM_AGAIN_S = 60.0
 POLL_S = 20.0  # below what proxies take for a dead connection
+_Event = TypeVar("_Event")
+
+
+async def alive(
+    events: AsyncGenerator[_Event, None], within_s: float, silence_s: float = SILENCE_S
+) -> AsyncGenerator[_Event, None]:
+    """Yield the events of a stream until it ends. Raises `Unstreamed` if the stream is silent for
+    more than `within_s` seconds at first, or `silence_s` seconds after an event.
+    """
+    ended = object()
+    async with aclosing(events):
+        while True:
+            try:
+                event = await asyncio.wait_for(anext(events, ended), within_s)
+            except asyncio.TimeoutError:
+                raise Unstreamed(f"the event stream was silent for {spoken_s(within_s)}") from None
+            if event is ended:
+                return
+            within_s = silence_s
+            yield cast(_Event, event)
 
 
 class Listener:
@@ -78,18 +99,11 @@ class Listener:
 
         Raises `Unstreamed` if the stream falls silent.
         """
-        within_s, news, ended = self._client.timeout_s, False, object()
-        async with aclosing(self._client.events()) as events:
-            while True:
-                try:
-                    event = await asyncio.wait_for(anext(events, ended), within_s)
-                except asyncio.TimeoutError:
-                    raise Unstreamed(f"the event stream was silent for {spoken_s(within_s)}") from None
-                if event is None or isinstance(event, Event):
-                    news |= self._hear(event)
-                    within_s = self._silence_s
-                else:
-                    return news
+        news = False
+        async with aclosing(alive(self._client.events(), self._client.timeout_s, self._silence_s)) as events:
+            async for event in events:
+                news |= self._hear(event)
+        return news
 
     def _hear(self, event: Event | None) -> bool:
         if event is None:

@@ -6,8 +6,7 @@ rules are in `standing` (what a reader reports), `holdings` (which splits it sho
 `fencing` (until when it may read them).
 """
 
-from lockgate_reader.group.from_kafka import FromKafka
 from lockgate_reader.group.joined import JoinedPlace
 from lockgate_reader.group.reports import ReportingPlace
 
-__all__ = ["FromKafka", "JoinedPlace", "ReportingPlace"]
+__all__ = ["JoinedPlace", "ReportingPlace"]

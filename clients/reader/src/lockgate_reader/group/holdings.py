@@ -20,12 +20,11 @@ answered. Until then, no record is returned: if the split moved to another reade
 other reader would start at a later end of the log, and miss records.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any, cast
 
-from lockgate.flink.splits import LATEST_OFFSET, KafkaPartitionSplit
+from lockgate.flink.splits import LATEST_OFFSET
 from lockgate.wire import split_events as wire
 from lockgate.wire.split_events import DiscoveredSplits, SourceEvent, SplitAnswer, SplitExchange
 from lockgate_reader.place import AssignedSplit, ReaderSplit, ReaderState
@@ -34,35 +33,24 @@ Numbered = tuple[str, int]
 """A split's id, and the number of its assignment."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceWishes:
-    """A reader's options for its source, which are sent to the coordinator. Splits without an
-    offset in the first list of the topics start at the named offset `start`. Topics are listed
-    every `discovery_ms`, or only once if that is 0. No splits are added later to a `bounded`
-    source.
-    """
-
-    start: int
-    discovery_ms: int = 0
-    bounded: bool = False
-
-
 class Holdings:
-    """The splits that the coordinator has assigned to one reader.
+    """The splits that the coordinator has assigned to one reader. The coordinator has the topics
+    listed every `discovery_ms`, or only once if that is 0, and adds no splits later to a `bounded`
+    source.
 
     `assigned` has the splits by id; it is None before the coordinator's first answer. `discover` is
     the number of the latest request to list the topics. `settled` is False while the coordinator
     delays assignments, as it does after it has lost its data.
     """
 
-    def __init__(self, wishes: SourceWishes, name: str) -> None:
+    def __init__(self, name: str, *, discovery_ms: int = 0, bounded: bool = False) -> None:
         self.assigned: dict[str, AssignedSplit] | None = None
         self._news = 0.0
         self.give_back: frozenset[str] = frozenset()
         self.no_more_splits = False
         self.discover = 0
         self.settled = False
-        self._wishes, self._name = wishes, name
+        self._name, self._discovery_ms, self._bounded = name, discovery_ms, bounded
         self._offered: frozenset[Numbered] = frozenset()  # what the consumer may have opened
         self._resolved: frozenset[Numbered] = frozenset()
         self._seen: int | None = None
@@ -142,7 +130,7 @@ class Holdings:
             given_back=(*_on_the_wire(self.returning(state)), *self._unopened()),
             finished=_on_the_wire(each for each in state.finished if self._is_own(each)),
             request_split=not state.held,
-            discovery_interval_ms=self._wishes.discovery_ms,
+            discovery_interval_ms=self._discovery_ms,
             discovered=self._discovered(state),
             seen=self._seen,
             source_events=tuple(self._outgoing[: wire.SOURCE_EVENTS_KEPT]),
@@ -224,18 +212,7 @@ class Holdings:
         found = state.discovered
         if found is None or self._request is None or found is self._listed:
             return None
-        splits = _starting(found, self._wishes.start)
-        return DiscoveredSplits(splits=splits, bounded=self._wishes.bounded, request=self._request)
-
-
-def _starting(found: Sequence[KafkaPartitionSplit], start: int) -> tuple[KafkaPartitionSplit, ...]:
-    """Return `found`, with the named offset `start` for splits that have no offset."""
-    return tuple(
-        each
-        if each.starting_offset >= 0
-        else KafkaPartitionSplit(each.topic, each.partition, start, each.raw_stopping_offset)
-        for each in found
-    )
+        return DiscoveredSplits(splits=found, bounded=self._bounded, request=self._request)
 
 
 def _numbered(held: ReaderSplit) -> Numbered:

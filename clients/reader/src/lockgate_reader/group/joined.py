@@ -28,7 +28,7 @@ from lockgate_http.errors import AlignmentError
 from lockgate_http.group.outage import ASK_AGAIN_S
 from lockgate_reader.config import Options
 from lockgate_reader.group.fencing import SplitLease
-from lockgate_reader.group.holdings import Holdings, SourceWishes
+from lockgate_reader.group.holdings import Holdings
 from lockgate_reader.group.news import SplitNews
 from lockgate_reader.group.reports import ReportingPlace
 from lockgate_reader.place import Orders, ReaderSplit, ReaderState
@@ -45,8 +45,8 @@ class JoinedPlace(ReportingPlace):
 
     def __init__(self, coordinator: Coordinator, options: Options) -> None:
         super().__init__(coordinator, options)
-        wishes = SourceWishes(options.start, options.discovery_ms, bounded=options.ending_offsets is not None)
-        self._holdings = Holdings(wishes, self._run_name)
+        bounded = options.ending_offsets is not None
+        self._holdings = Holdings(self._run_name, discovery_ms=options.discovery_ms, bounded=bounded)
         self._lease = SplitLease()
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
         self._news = SplitNews(self._session.client, self._source, self._hear_of_splits)

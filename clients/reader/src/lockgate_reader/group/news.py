@@ -5,14 +5,13 @@ An event may be outdated when it arrives, so it only makes the reader send its n
 reader has its own event stream. A stream that ends is opened again.
 """
 
-import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing
 
 from lockgate_http.calls.answers import NotRegistered, Stale, Unstreamed
 from lockgate_http.calls.client import CoordinatorClient
-from lockgate_http.calls.listener import SILENCE_S, STREAM_AGAIN_S
+from lockgate_http.calls.listener import STREAM_AGAIN_S, alive
 from lockgate_http.calls.retry import Pace, pause_s
 from lockgate_http.errors import AlignmentError
 
@@ -24,11 +23,9 @@ class SplitNews:
     if the event has none.
     """
 
-    def __init__(
-        self, client: CoordinatorClient, source: str, tell: Callable[[float], None], pace: Pace | None = None
-    ) -> None:
+    def __init__(self, client: CoordinatorClient, source: str, tell: Callable[[float], None]) -> None:
         self._client, self._source, self._tell = client, source, tell
-        self._pace = pace or Pace()
+        self._pace = Pace()
         self._reader: tuple[int, int] | None = None
 
     def follow(self, subtask: int, epoch: int) -> None:
@@ -62,16 +59,13 @@ class SplitNews:
         """Read the event stream until it ends, and return whether any event or heartbeat
         arrived.
         """
-        news, within_s, ended = False, self._client.timeout_s, object()
-        async with aclosing(self._client.split_news(self._source, subtask, epoch)) as events:
-            while self._reader == (subtask, epoch):
-                try:
-                    event = await asyncio.wait_for(anext(events, ended), within_s)
-                except asyncio.TimeoutError:
-                    raise Unstreamed("the event stream of the reader was silent for too long") from None
-                if event is ended:
+        news = False
+        stream = self._client.split_news(self._source, subtask, epoch)
+        async with aclosing(alive(stream, self._client.timeout_s)) as revisions:
+            async for revision in revisions:
+                if self._reader != (subtask, epoch):
                     break
-                within_s, news = SILENCE_S, True
-                if isinstance(event, (int, float)):
-                    self._tell(event)
+                news = True
+                if revision is not None:
+                    self._tell(revision)
         return news

@@ -8,8 +8,7 @@ place's own thread, so that the thread that reads records does not wait for the 
 number that no other reader of the source uses. If the process was suspended for so long that
 another process now uses the number, it takes a different number.
 
-In the subclass in `joined`, the coordinator also assigns the splits. With `from_kafka`, Kafka's
-consumer group assigns them.
+In the subclass in `joined`, the coordinator also assigns the splits.
 """
 
 import logging

@@ -19,6 +19,7 @@ from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.logs import Unanswered
 from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
+from lockgate_reader.reading.from_kafka import FromKafka
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.watermarks import SplitWatermark
 
@@ -35,6 +36,7 @@ class Assignment:
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
         self._options, self._client, self._place = options, client, place
+        self.from_kafka = FromKafka()
         self.splits: dict[Key, OpenSplit] = {}
         self.last_positions: dict[Key, int] = {}
         self.read_out: dict[str, KafkaPartitionSplit] = {}
@@ -60,6 +62,8 @@ class Assignment:
         place returns, and return the orders.
         """
         orders = self._place.exchange(self.state(state))
+        if self._client.subscribed:
+            orders = self.from_kafka.orders(orders)
         self.events_out.clear()
         self.events_in += orders.source_events
         self.has_more_to_say = False
@@ -208,7 +212,7 @@ class Assignment:
         keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)
         at = self._options.start_ms
         starts = self._options.start_offsets if at is None else self._client.logs.offsets_at(keys, at)
-        return tuple(KafkaPartitionSplit(*key, starts.get(key, EARLIEST_OFFSET), stop) for key in keys)
+        return tuple(KafkaPartitionSplit(*key, starts.get(key, self._options.start), stop) for key in keys)
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
         splits = [each.split for each in assigned]

@@ -92,10 +92,6 @@ class LostPositions:
     def __init__(self, client: KafkaClient, ids: TopicIds) -> None:
         self._client, self._ids = client, ids
 
-    def begin(self) -> None:
-        """Fetch the ids of the topics. Call this before the first split is opened."""
-        self._ids.begin()
-
     def look(self, splits: Iterable[OpenSplit]) -> None:
         """Move the splits of topics that were created again to the new logs."""
         anew = self._ids.look()

@@ -78,9 +78,8 @@ class RunningReader:
         self._ends = Ends(partial(client.logs.ask_offsets, latest=True), now_ms, wall_ms, self._late_ms)
         self.assignment = Assignment(options, client, place)
         self.arrivals = Arrivals(options, client, wall_ms, self.assignment.lost)
-        self._lost = LostPositions(
-            client, TopicIds(client.logs.ask_topics, options.topics, now_ms, options.discovery_ms)
-        )
+        self._ids = TopicIds(client.logs.ask_topics, options.topics, now_ms, options.discovery_ms)
+        self._lost = LostPositions(client, self._ids)
         self._quiet = Quiet(client)
         self._size = PieceSize()
         self.orders = Orders(ceiling=MIN)
@@ -91,8 +90,8 @@ class RunningReader:
         self._ready: deque[OpenSplit] = deque()
         self._going: OpenSplit | None = None
         self._returned = 0  # in pieces that have ended
-        self._above = 0  # how many splits wait above the limit
-        self._moved = False  # whether a record was returned, or a split began or ended, since the last decision
+        self._moved = False  # whether a record was returned or a split began or ended, since the last decision
+        self._blocked = False  # whether a split has been read up to the limit since then
         self._most_kept = 0
         self._next_turn = 0
         self._committed_at = now_ms()
@@ -105,7 +104,7 @@ class RunningReader:
         """Start the reader's `Place`, join Kafka's consumer group if it assigns the splits, and
         call `turn` for the first time.
         """
-        self._lost.begin()
+        self._ids.begin()  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
             self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, self._on_gone)
@@ -179,7 +178,7 @@ class RunningReader:
             return None
         most = min(most, self._size.most)
         while True:
-            if not self._ready and self._moved and self._above:
+            if not self._ready and self._blocked:
                 self._decide()
             if not self._ready:
                 return None
@@ -192,7 +191,7 @@ class RunningReader:
                 return piece
             self._ready.popleft().queued = False
             split.waits = bool(split.fetched)
-            self._above += split.waits
+            self._blocked = self._blocked or split.waits
 
     def more(self, most: int) -> Piece | None:
         """Return another piece for the current batch, without waiting. Return None if no record may
@@ -211,14 +210,12 @@ class RunningReader:
         """Fetch records. If none may be returned, update the read limit, and then wait for up to
         `WAIT_S` for further records.
         """
-        if self.ended:
+        if self.ended or self._fetch(LAPSED_WAIT_S if self.lapsed else 0) or self.ended or self.lapsed:
             return
-        if self.lapsed:
-            self._fetch(LAPSED_WAIT_S)
-            return
-        self._fetch(0)
+        if self._moved and any(split.waits for split in self.assignment.splits.values()):
+            self._decide()
         due_ms = self._next_turn - self.now_ms()
-        if not (self._ready or (self._moved and self._above) or self.ended) and due_ms > 0:
+        if not self._ready and due_ms > 0:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
     def begin_piece(self) -> Iterator[Any]:
@@ -303,6 +300,7 @@ class RunningReader:
             self.commit(wait=False)
 
     def _exchange(self) -> None:
+        self._moved = True
         self.orders = self.assignment.exchange(self._state(self.now_ms()))
 
     def _state(self, now: int) -> ReaderState:
@@ -322,7 +320,7 @@ class RunningReader:
         """Update the read limit, the paused partitions, and the splits whose next record may be
         returned.
         """
-        self._moved = False
+        self._moved = self._blocked = False
         splits = self.assignment.splits
         positions = {key: split.standing() for key, split in splits.items()}
         decision = Admission.decide(positions, self.orders.ceiling, self._max_drift_ms)
@@ -335,30 +333,28 @@ class RunningReader:
         for key in (*decision.pause, *decision.resume):
             splits[key].paused = key in decision.pause
         self._ready = deque(split for split in self._ready if split.open)
-        self._above = 0
         for split, each in zip(splits.values(), positions.values(), strict=True):
             split.waits = each.next_time is not None and not split.queued and each.next_time > decision.limit
-            self._above += split.waits
             if each.next_time is not None and not (split.queued or split.waits):
                 split.queued = True
                 self._ready.append(split)
 
-    def _fetch(self, timeout_s: float, most: int = CHUNK) -> None:
+    def _fetch(self, timeout_s: float, most: int = CHUNK) -> bool:
         if self.failure is not None:
             raise self.failure
-        self._or_end(self._take, most, timeout_s)
+        return bool(self._or_end(self._take, most, timeout_s))
 
-    def _or_end(self, call: Callable[..., None], *arguments: Any) -> None:
+    def _or_end(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Run `call`. If it raises an error, store the error in `failure`, so that no further
         record is returned, and raise the error again.
         """
         try:
-            call(*arguments)
+            return call(*arguments)
         except BaseException as error:
             self.failure = error
             raise
 
-    def _take(self, most: int, timeout_s: float) -> None:
+    def _take(self, most: int, timeout_s: float) -> bool:
         messages, full = self.client.fetch(most, timeout_s), False
         if not messages:
             self._empty_at = self.now_ms()
@@ -366,7 +362,7 @@ class RunningReader:
             if split.fetched and not (split.queued or split.waits):
                 self._moved = split.queued = True
                 self._ready.append(split)
-            full = full or (split.kept > self._most_kept and not split.paused)
+            full = full or (split.kept > self._most_kept // (1 + self._moved) and not split.paused)
             if split.finished:
                 self._moved = True
                 self.assignment.finish(split)
@@ -375,11 +371,12 @@ class RunningReader:
             self._lost.take(self.assignment.lost, list(self.assignment.splits.values()))
         if full:
             self._decide()
+        return bool(messages)
 
     # -- Kafka's group, in callbacks within `_fetch` --
 
     def _on_assigned(self, keys: list[Key]) -> None:
-        self.place.rebalanced(assigned=keys)
+        self.assignment.from_kafka.rebalanced(assigned=keys)
         self._exchange()
 
     def _on_revoked(self, keys: list[Key]) -> None:
@@ -390,11 +387,11 @@ class RunningReader:
                 self.commit(wait=True)  # the next owner begins here
             except KafkaFailed as error:
                 log.warning("%s; records since the last commit will be read again by another consumer", error)
-        self.place.rebalanced(revoked=keys)
+        self.assignment.from_kafka.rebalanced(revoked=keys)
         self._exchange()
         self._on_gone(keys)
 
     def _on_gone(self, keys: list[Key]) -> None:
         if not self._left:
-            self.place.rebalanced(gone=keys)
+            self.assignment.from_kafka.rebalanced(gone=keys)
             self._exchange()
