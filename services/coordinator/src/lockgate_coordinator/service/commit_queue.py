@@ -31,9 +31,10 @@ COMMANDS_OF_A_TURN = 1_000
 READINGS_OF_A_TURN = 16
 """The maximum number of event-loop iterations for which a turn waits for more commands."""
 
-PAUSE_S = 0.001
-"""The seconds between two consecutive turns of a group in a shared store. A turn there takes about
-0.3 ms of processor time besides that of its commands, so a busy group should have few large ones.
+PAUSE_S = 0.002
+"""The longest pause in seconds between two consecutive turns of a group in a shared store. A turn
+there takes about 0.5 ms of processor time besides that of its commands, so a busy group should have
+few large ones.
 """
 
 _Waiting = tuple[Command, "asyncio.Future[tuple[Turn, Outcome]]"]
@@ -48,6 +49,7 @@ class CommitQueue:
         self._store, self._stalls, self._limits, self._listeners = store, stalls, limits, listeners
         self._waiting: dict[str, list[_Waiting]] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._pauses: dict[str, tuple[int, asyncio.Future[None]]] = {}
         self.persistence = Persistence()
         self.commits = self.commands = 0
 
@@ -57,9 +59,12 @@ class CommitQueue:
         `StoreUnavailable` if the turn cannot be stored.
         """
         future: asyncio.Future[tuple[Turn, Outcome]] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(name, []).append((command, future))
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append((command, future))
         if name not in self._running:
             self._running[name] = asyncio.create_task(self._run(name))
+        elif name in self._pauses and len(waiting) >= self._pauses[name][0]:
+            _end(self._pauses[name][1])
         return future
 
     async def _run(self, name: str) -> None:
@@ -67,11 +72,23 @@ class CommitQueue:
         try:
             while name in self._waiting:
                 await self._gather(name)
-                await self._commit_waiting(name)
+                answered = await self._commit_waiting(name)
                 if self._store.shared and name in self._waiting:
-                    await asyncio.sleep(PAUSE_S)
+                    await self._pause(name, answered + len(self._waiting[name]))
         finally:
             del self._running[name]
+
+    async def _pause(self, name: str, enough: int) -> None:
+        """Return once `enough` commands wait for the group, or after `PAUSE_S`. `enough` includes
+        one more command of each caller that has just been answered.
+        """
+        loop = asyncio.get_running_loop()
+        ended = loop.create_future()
+        self._pauses[name] = (enough, ended)
+        timer = loop.call_later(PAUSE_S, _end, ended)
+        await ended
+        timer.cancel()
+        del self._pauses[name]
 
     async def _gather(self, name: str) -> None:
         """Let the event loop read the sockets, and again as long as each reading brings more
@@ -85,7 +102,8 @@ class CommitQueue:
             before = waiting
             await asyncio.sleep(0)
 
-    async def _commit_waiting(self, name: str) -> None:
+    async def _commit_waiting(self, name: str) -> int:
+        """Commit one turn, answer its commands, and return their number."""
         waiting = self._taken(name)
         try:
             done = await self._committed(name, [command for command, _ in waiting])
@@ -93,7 +111,7 @@ class CommitQueue:
             for _, future in waiting:
                 if not future.done():
                     future.set_exception(error)
-            return
+            return len(waiting)
         for (_, future), outcome in zip(waiting, done.outcomes, strict=True):
             if future.done():  # its caller was cancelled
                 continue
@@ -101,6 +119,7 @@ class CommitQueue:
                 future.set_exception(outcome)
             else:
                 future.set_result((done, outcome))
+        return len(waiting)
 
     def _taken(self, name: str) -> list[_Waiting]:
         """Remove the commands of the next turn from the queue and return them. Each report counts
@@ -148,3 +167,8 @@ class CommitQueue:
         if done.after is not None and done.after is not loaded.group:
             return await self._store.commit(loaded, done.after, reserve_ms)
         return None if loaded.confirmed else await self._store.load(loaded.name)
+
+
+def _end(pause: "asyncio.Future[None]") -> None:
+    if not pause.done():
+        pause.set_result(None)
