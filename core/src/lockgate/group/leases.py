@@ -120,7 +120,7 @@ def silent_ms(group: Group, now_ms: int) -> int:
 
 
 def after_silence(group: Group, now_ms: int) -> Group:
-    """Return the group as a reader's command at `now_ms` finds it.
+    """Return the group to which a reader's command at `now_ms` is applied.
 
     If the command ends an outage, leases and waits are extended. If the clock was put back, all
     times are moved back.

@@ -72,7 +72,9 @@ class GroupLimits:
             )
 
     def check_progress(self, group: Group, source: str, subtask: int, epoch: int, named: Collection[str]) -> None:
-        """Raise `LimitReached` if the last report in `epoch` and `named` have too many splits."""
+        """Raise `LimitReached` if a reader would report too many splits: those of its last report
+        in `epoch`, and those in `named`, the names of the splits in the request.
+        """
         reported = group.readers[source, subtask].reported
         known = {} if reported is None or reported.epoch != epoch else reported.splits
         self.check_splits(source, subtask, len(known) + sum(name not in known for name in named))

@@ -146,9 +146,10 @@ class _Rules:
         self._excused: Group | None = None
 
     def found(self, group: Group) -> Group:
-        """Return the group as a reader's command finds it, with longer leases after an outage.
+        """Return the group to which a reader's command is applied. If the command ends an outage,
+        its leases are extended.
 
-        Takes O(readers). The result is kept for further commands on the same group.
+        Takes O(readers). The result is reused for further commands on the same group.
         """
         if self._silent is not group or self._excused is None:
             self._silent, self._excused = group, after_silence(group, self.now.ms)

@@ -58,7 +58,7 @@ class Shown(NamedTuple):
     Attributes:
         known: True if the producer has shown a lag, or was found silent.
         shown: The greatest remembered lag (ms).
-        shown_at: The time at which `shown` was shown.
+        shown_at: The time at which the producer showed this lag.
         last: The lag (ms) that was shown last.
         beyond_at: The last time of a lag above `ProducerLag.limit` that did not count. If such a
             lag is shown again within an hour, it counts.
@@ -67,7 +67,7 @@ class Shown(NamedTuple):
         looked_at: The time at which a plan last looked at the log.
         met_at: The time of the first look, or of the first one after `ProducerLag.forget_end`.
         moved_at: The time at which the log was last seen to grow.
-        highest: The highest event time (ms) of the records that were first unread at a look.
+        highest: The highest event time (ms) among the first unread records of all looks so far.
         hidden_since: The time since which records after the end are hidden, or MAX if none are.
     """
 

@@ -1,7 +1,8 @@
 """The wire events of splits: the messages between a reader and its split enumerator.
 
-They have the names and meanings of Flink's operator events, but carry complete states. An exchange
-lists all of a reader's splits, and its answer all that the reader has to do about them.
+They have the names and meanings of Flink's operator events, but each carries the complete state
+instead of a change. In an exchange, the reader sends all its splits. The answer contains all that
+the reader has to do about them.
 `docs/internals/protocol.md`, "Splits", gives the rules of both sides and Flink's event for each
 field.
 

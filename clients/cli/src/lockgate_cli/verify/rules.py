@@ -84,8 +84,8 @@ def _in_order(turns: Sequence[Entry]) -> Iterator[Entry]:
 
 
 def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) -> None:
-    """Check that a turn accepted each report whose answer a client received. Equal reports must be
-    accepted as often as they were answered.
+    """Check that each report for which a client received an answer was accepted by a turn. Equal
+    reports must be accepted as often as they were answered.
     """
     if not model.announced:
         return

@@ -262,10 +262,10 @@ class Membership:
     def _attempt(self) -> None:
         """Report once, and handle a failure.
 
-        * If the coordinator does not answer, an outage begins or continues. So it does if another
-          server answers, unless the coordinator has never answered.
+        * If the coordinator does not answer, an outage begins or continues. The same applies if a
+          different server answers, provided that the coordinator has answered before.
         * If another thread interrupts the call, a report is due again at once.
-        * Other errors are raised. Each later plan raises them again, except `Busy`.
+        * Other errors are raised. All of them except `Busy` are raised again by each later plan.
         """
         try:
             self._report()

@@ -42,7 +42,7 @@ not support it.
 
 
 def decoded(kind: type[T], body: bytes | msgspec.Raw) -> T:
-    """Return the message of this `kind` in a body. Raises `InvalidMessage` if there is none."""
+    """Decode `body` as a message of the class `kind`. Raises `InvalidMessage` if it is none."""
     message = compiled(kind, body)
     return from_json(kind, parsed(body)) if message is None else message
 

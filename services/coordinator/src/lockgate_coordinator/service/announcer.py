@@ -88,8 +88,8 @@ class _Watch:
         return self.newest if self.newest is not None and self.newest.revision > revision else None
 
     def is_replaced(self, source: str, reader: ReaderId | None) -> bool:
-        """Return whether the subtask of `reader` has exchanged its splits under a newer epoch.
-        Return False if `reader` is None.
+        """Return whether a newer epoch of `reader` has requested its splits of `source`. Return
+        False if `reader` is None.
         """
         if source not in self.epochs and source in self.enumerators:
             self.epochs[source] = self.enumerators[source].newest()

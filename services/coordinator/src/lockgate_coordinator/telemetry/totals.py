@@ -39,8 +39,9 @@ class Totals:
         self.by_source: dict[tuple[str, str], SourceTotals] = {}
 
     def add(self, group: str, readers: Sequence[Moved]) -> None:
-        """Add the time for which `readers` waited or were idle before a commit that has changed
-        them, and count those that were lost or passed over.
+        """Add the time for which each of `readers` has waited or been idle since its last report,
+        and count those that were lost or passed over. Call it for the readers that a commit has
+        changed.
         """
         for (source, _), old, new in readers:
             if old is None or new is None:

@@ -58,7 +58,7 @@ def provider(environment: Mapping[str, str]) -> "TracerProvider | None":
 
 
 def traced(app: ASGIApp, spans: "TracerProvider") -> ASGIApp:
-    """Return `app` in ASGI middleware that makes a span for each request not in `_NOT_TRACED`."""
+    """Wrap `app` in ASGI middleware that makes a span for each request, except `_NOT_TRACED`."""
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
     from opentelemetry.metrics import NoOpMeterProvider
 
