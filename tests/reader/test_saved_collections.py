@@ -16,6 +16,13 @@ class Record:
         self.itself: object = None
 
 
+def keep(before: Callable[[int], None], chunks: int) -> None:
+    kept: list[Record] = []
+    for _ in range(chunks):
+        before(CHUNK)
+        kept += [Record() for _ in range(CHUNK)]
+
+
 def collections(before: Callable[[int], None], chunks: int = 120) -> list[int]:
     """Return the generation of each collection while that many chunks of records are kept."""
     found: list[int] = []
@@ -24,13 +31,10 @@ def collections(before: Callable[[int], None], chunks: int = 120) -> list[int]:
         if phase == "stop":
             found.append(info["generation"])
 
-    kept: list[Record] = []
     gc.collect()
     gc.callbacks.append(count)
     try:
-        for _ in range(chunks):
-            before(CHUNK)
-            kept += [Record() for _ in range(CHUNK)]
+        keep(before, chunks)
     finally:
         gc.callbacks.remove(count)
     return found
@@ -50,7 +54,7 @@ def test_garbage_among_older_objects_is_still_collected() -> None:
     record.itself, gone = record, weakref.ref(record)
     gc.collect(0)  # it is an older object from now on
     del record
-    collections(Collections().before, 2 * Collections.LEFT_TO_PYTHON)
+    keep(Collections().before, 2 * Collections.LEFT_TO_PYTHON)
     assert gone() is None
 
 

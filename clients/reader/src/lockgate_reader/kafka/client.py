@@ -34,6 +34,7 @@ _OURS: Mapping[str, Any] = {
 }
 # In Kafka's group, partitions that stay are read on while others move.
 _IN_A_GROUP = {"partition.assignment.strategy": "cooperative-sticky", "topic.metadata.refresh.interval.ms": 60_000}
+_INCREMENTAL = {"assign": "incremental_assign", "unassign": "incremental_unassign"}
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
 _EARLIEST, _LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
 # How much librdkafka fetches ahead of a partition. It drops these records if the partition is
@@ -246,14 +247,8 @@ class KafkaClient:
     def _do(self, what: str, partitions: list[TopicPartition]) -> None:
         if not partitions:
             return
-        calls = {
-            "assign": self._consumer.incremental_assign,
-            "unassign": self._consumer.incremental_unassign,
-            "pause": self._consumer.pause,
-            "resume": self._consumer.resume,
-        }
         try:
-            calls[what](partitions)
+            getattr(self._consumer, _INCREMENTAL.get(what, what))(partitions)
         except KafkaException as error:
             names = ", ".join(f"{each.topic}-{each.partition}" for each in partitions[:5])
             raise failed(self._where, f"did not {what} {names}", error) from error

@@ -14,7 +14,8 @@ has received.
 
 **The read limit** is computed in each turn (`admission`). So that a backlog does not wait for the
 next turn, it is also computed once all records up to the limit were returned while others wait
-above it.
+above it, and once a partition has half of the records that it may keep. In between, records that
+are fetched for a partition above the limit change nothing, and cost no decision.
 
 **Attention** is a flag that any thread may set. The rest of the current piece is then not returned
 (`Piece.call_back`), and `turn` is called.
