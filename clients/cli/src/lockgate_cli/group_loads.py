@@ -36,7 +36,7 @@ class GroupLook:
 
     @staticmethod
     def of(sources: Sequence[Json]) -> "GroupLook":
-        """Return the look in `sources`, the service's answers about all sources of a group."""
+        """Build a look from `sources`, the service's answers about all sources of a group."""
         return GroupLook(
             max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
         )

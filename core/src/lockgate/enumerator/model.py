@@ -104,9 +104,13 @@ class MailedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedEvent:
-    """A SourceEvent from the reader `subtask`, as JSON `text`, received at `at` (ms).
+    """A SourceEvent that a reader has sent.
 
-    Each repetition has the same `id`.
+    Attributes:
+        id: The same each time the reader sends this event again.
+        subtask: The reader.
+        at: The time (ms) at which the event was received.
+        text: The event as JSON.
     """
 
     id: str

@@ -115,7 +115,8 @@ class Decision:
 
 
 def evaluate(group: Group, now: Now) -> tuple[Group, WatermarkAlignmentEvent]:
-    """Return the group after leases, long waits and the alignment rule at `now`, and its event.
+    """Apply ended leases, long waits and the alignment rule at `now`, and return the resulting
+    group with the event that announces it.
 
     The group is the same object if nothing has changed.
     """

@@ -68,7 +68,7 @@ def effective_watermark(reported: ReportedWatermarkEvent) -> int:
 
 
 def watermark_of(reader: Reader) -> int:
-    """Return the watermark with which the reader counts in its group unless it is passed over."""
+    """Return the reader's watermark for its group, even if the reader is passed over."""
     return watermark_after(reader.reported, reader)
 
 

@@ -159,7 +159,9 @@ class Readers(Mapping[ReaderKey, Reader]):
 
 
 class _Shelf:
-    """Some readers, the ranked numbers of each, and the lowest number of each ranking."""
+    """A part of the readers, with each reader's number in each `Ranking`, and the lowest of these
+    numbers by ranking.
+    """
 
     def __init__(self, readers: dict[ReaderKey, Reader], numbers: dict[ReaderKey, _Numbers]) -> None:
         self.readers, self.numbers = readers, numbers

@@ -187,8 +187,8 @@ class ProducerLag:
         self.state = self.state._replace(known=True)
 
     def remembered(self, now: int) -> int:
-        """Return the greatest remembered lag (ms) as it counts at `now` (ms). It counts in full for
-        an hour, then half as much with each further hour.
+        """Return the largest remembered lag (ms), reduced by its age at `now` (ms). It keeps its
+        full value for an hour, and then halves every hour.
         """
         shown, past = self.state.shown, now - self.state.shown_at - REMEMBERED_MS
         return shown if past <= 0 else int(shown * 0.5 ** min(64.0, past / REMEMBERED_MS))

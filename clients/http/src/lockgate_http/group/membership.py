@@ -166,7 +166,7 @@ class Membership:
     def leave(self) -> None:
         """Remove the readers from the group at once, with one call for each reader.
 
-        An unreachable coordinator delays this for at most as long as `close`.
+        If the coordinator is unreachable, this takes no longer than `close` does.
         """
         self._end(self._leave, f"{self.source} could not leave, so it stays in the group until its lease expires")
 

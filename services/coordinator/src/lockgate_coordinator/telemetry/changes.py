@@ -265,8 +265,8 @@ def _why_back(before: Group | None, after: Group, old: Reader, new: Reader, now_
 def _of_waits(before: Group | None, after: Group, old: Reader | None, new: Reader, now_ms: int) -> Iterator[_Entry]:
     """Yield an entry if the reader becomes overdue, is passed over, or counts for the group again.
 
-    With `on_max_wait: proceed`, a wait that is too long begins again at once. The reader is then
-    not marked as overdue, but the entry is yielded nevertheless.
+    With `on_max_wait: proceed`, a reader that has waited too long reads on, and its wait starts
+    over. It is never marked as overdue, but the entry is yielded nevertheless.
     """
     limit = {"max_wait_ms": after.config.max_wait_ms}
     since = new.held_since if old is None or old.held_since is None else old.held_since
