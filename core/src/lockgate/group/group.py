@@ -151,9 +151,10 @@ def not_below(group: Group, revision: int, now_ms: int) -> Group:
 def replace_config(group: Group, config: GroupConfig, now_ms: int) -> Group:
     """Return the group with the same readers and another configuration. Takes O(readers).
 
-    Which readers are lost, overdue or passed over is decided again, and each wait starts over. A reader's present
-    lease does not end earlier than before, because the reader receives the change only when it
-    reports. The group does not wait for a newly expected source that has reported already.
+    Which readers are lost, overdue or passed over is decided again, and each wait starts over. A
+    reader's present lease does not end earlier than before, because the reader receives the change
+    only when it reports. The group does not wait for a newly expected source that has reported
+    already.
     """
     reported = {source for (source, _), reader in group.readers.items() if reader.reported is not None}
     seen = frozenset(config.expected_sources) & (group.sources_seen | reported)
