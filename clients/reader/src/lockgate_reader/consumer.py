@@ -136,7 +136,8 @@ class AlignedConsumer:
     def batches(self, max_records: int = 5_000) -> "Iterator[pa.RecordBatch]":
         """Iterate over Arrow batches of at most `max_records` records. Requires the extra `arrow`.
 
-        `timestamp` is the event time, or null if the record has no usable one.
+        The columns are topic, partition, offset, timestamp, key and value. `timestamp` is the event
+        time, or null if the record has no usable one.
         """
         from lockgate_reader.columns import Columns
 
@@ -226,8 +227,8 @@ class AlignedConsumer:
         return split.number
 
     def send_source_event(self, event: dict[str, Any]) -> None:
-        """Send an event to the source's enumerator in the coordinator, whose REST API lists the
-        event.
+        """Send an event to the source's enumerator, which runs in the coordinator. Its REST API
+        lists the events that were sent.
 
         Raises `InvalidValue` if the event is not a JSON object or is larger than 4,096 bytes,
         `ConfigurationError` if the consumer has no coordinator, and `WrongState` before the first

@@ -52,13 +52,12 @@ class SplitLease:
     rate_error: float = RATE_ERROR
 
     def renewed(self, sent_at: float, lease_ms: int, now: float, *, settled: bool) -> "SplitLease":
-        """Return the lease after the coordinator's answer, which arrived at `now`, to a request
-        that was sent at `sent_at`.
+        """Return the lease after an answer of the coordinator. The request was sent at `sent_at`,
+        and its answer arrived at `now`.
 
-        The answer's `lease_ms` always applies, so the new lease may be shorter than the old one. A
-        lease that has ended is renewed only if the request was sent after the end, and the
-        coordinator is `settled`: it has not just lost its data about which readers have which
-        splits.
+        The new lease has the length `lease_ms` of the answer, so it may end earlier. A lease
+        that has ended is renewed only if the request was sent after the end, and the coordinator is
+        `settled`: it has not just lost its data about which readers have which splits.
         """
         if sent_at < self.sent_at or (self.is_over(now) and not (settled and sent_at >= self.until)):
             return self

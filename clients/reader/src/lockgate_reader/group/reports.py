@@ -224,8 +224,8 @@ class ReportingPlace(Place):
         return ()
 
     def _exchange(self, state: ReaderState, orders: Orders) -> Orders:
-        """Send the requests that are due in addition to the report, and return `orders` with their
-        results.
+        """Send any requests that are due besides the report, and return `orders` with what they
+        bring. There are none here; `JoinedPlace` sends some.
         """
         return orders
 

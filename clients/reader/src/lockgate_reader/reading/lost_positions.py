@@ -130,13 +130,12 @@ class LostPositions:
         log.warning("%s; reading continues at offset %d", said, start)
 
     def _begin_again(self, splits: Sequence[OpenSplit], *, sure: bool) -> None:
-        """Move splits to the beginning of their new log. With auto.offset.reset "latest", move a
-        split to the end of the new log if records of the former log were skipped, fetched or
-        returned.
+        """Move splits to the beginning of their new log.
 
-        Raises `NoStartingOffset` if there were any and auto.offset.reset is not set. If it is
-        `sure` that the topic was created again, the splits are moved before the error is raised, so
-        that a restart reads the new topic.
+        auto.offset.reset applies to splits whose former log was fetched, returned or skipped in
+        part. With "latest", they are moved to the end of the new log. If it is not set, this raises
+        `NoStartingOffset`. `sure` says that the topic is known to have been created again. The
+        splits are then moved before the error is raised, so that a restart reads the new topic.
         """
         logs = self._client.logs.spans([split.key for split in splits])
         begun = [split for split in splits if split.has_begun]
