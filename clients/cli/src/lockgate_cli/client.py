@@ -49,7 +49,7 @@ class Flags(Access):
         return " and ".join(f"--{name.replace('_', '-')}" for name in names)
 
     def given(self, *names: str) -> str:
-        """Return the set options among `names` with their values, such as `--ca ca.pem`."""
+        """Return those of the options `names` that are set, such as `--ca ca.pem`."""
         return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 

@@ -1,4 +1,4 @@
-"""Now: the time of a group's rules, with the stalls and the clock jumps of one process.
+"""The present time by which a group's rules are evaluated, with one process's stalls and jumps.
 
 `ms` is the time of the store, which all processes share. A process adds two findings of its own:
 
@@ -9,14 +9,14 @@
   (see `clock_jumps`).
 
 **Stalls end no lease.** A lease is `lease_ms` of time in which the process that judges it was able
-to receive reports. To judge a lease, the process finds the moment since which it has had `lease_ms`
-of such time. A reader that was last heard at that moment or before is lost. Without a stall, that
+to receive reports. To judge a lease, the process counts back from now until it has found `lease_ms`
+of such time. A reader that last reported at or before that moment is lost. Without a stall, that
 moment is `ms - lease_ms`. So the rules compare the end of a lease with `judged_ms`, which is that
 moment plus the lease. Parking, long waits and the grace of a new group are judged in the same way.
 
 **Why this is safe.** The rule only lengthens leases, by no more than the stalls since the reader's
 last report. A dead reader is lost after one lease of time in which the process ran, however often
-it stands still. Each of several processes leaves out its own stalls only. If another process has
+it stands still. Each process allows only for its own stalls. If another process has
 stalled for longer than a lease, its readers are judged lost: waiting for that process would block
 all readers for another lease after each death of a process. `leases` contains the rule for a
 silence of all readers, which needs no stall.
@@ -54,7 +54,7 @@ class Now:
     jumps: tuple[ClockJump, ...] = ()
 
     def judged_ms(self, span_ms: int) -> int:
-        """Return the time (ms) by which a lease or wait of `span_ms` must have ended to be over.
+        """Return the latest end (ms) at which a lease or wait of `span_ms` is already over.
 
         Without stalls, this is `ms`. Each stall within the last `span_ms` of the process's running
         time makes it earlier by the length of the stall.

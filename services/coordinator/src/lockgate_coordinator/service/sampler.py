@@ -44,7 +44,7 @@ class Sampler(TurnListener):
         self._tasks = set[asyncio.Task[None]]()
 
     def turned(self, turn: Turn) -> None:
-        """Start to sample the group, unless this process has done so in the last `STEP_MS`."""
+        """Take a sample in the background, unless this process has taken one within `STEP_MS`."""
         name, now_ms = turn.name, turn.now.ms
         if 0 <= now_ms - self._sampled_at.get(name, -STEP_MS) < STEP_MS:
             return
