@@ -84,7 +84,7 @@ def costs(partitions: int) -> Iterator[tuple[str, float]]:
     drafted, took = spent(lambda: draft(look))
     yield "draft", searched + took
     ceiling = (drafted.first + drafted.target) // 2
-    plan, took = spent(lambda: answered(lambda: cut(drafted, PlanCeiling(ceiling)), look, logs))
+    plan, took = spent(lambda: answered(lambda: cut(drafted, PlanCeiling(ceiling)), look, logs.add))
     yield "cut at the read limit", took
     ends = np.array([split.end for split in plan.splits.values()])
     last = (logs.first + (ends - 1) * logs.gaps)[ends > 0]

@@ -2,11 +2,22 @@
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import pytest
 
 from lockgate_reader.kafka.messages import Collections
 
 CHUNK = 500
+
+
+@pytest.fixture(autouse=True)
+def thresholds() -> Iterator[None]:
+    """Those of Python, which a coordinator in this process may have raised."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
 
 
 class Record:
