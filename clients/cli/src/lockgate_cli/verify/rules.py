@@ -29,6 +29,11 @@ RULES = ("acknowledged", "read limit", "fenced", "heard", "rows")
 ANSWER_MS = 5_000
 """How long (ms) after a turn the answers to its commands may arrive."""
 
+TRIP_MS = 20
+"""How long (ms) a request and its answer may take besides the two intervals in which a client
+receives a new limit.
+"""
+
 SKEW_MS = 1_000
 """How far apart (ms) the clocks of two machines may be when an answer is matched with a turn."""
 
@@ -170,7 +175,7 @@ def _judge_hearing(
     for t, revision, turn, interval in model.announced:
         if t < times[0]:
             continue
-        by = t + 2 * interval
+        by = t + 2 * interval + TRIP_MS
         for since, until in sorted(outages):
             if since <= by and until >= t:
                 by = max(by, until + 2 * interval)
