@@ -148,7 +148,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
     if event.park_ms is not None:
         event = without_reach(event)
     since, passed_over = wait_after(event, reader, group, now_ms)
-    return Reader(  # all fields by their position, which takes a third of the time of `_replace`
+    return Reader(  # by position, which takes less than half of the time of `_replace`
         reader.epoch,
         now_ms,
         reader.owner,
@@ -162,8 +162,7 @@ def _reported(reader: Reader, event: ReportedWatermarkEvent, group: Group, now_m
         passed_over,
         bool(event.splits),
         _attempts_of(event, old, reader) if reader.attempts else {},
-        reader.progress_ignored,
-        reader.arriving,
+        *reader[13:],  # what no report changes
     )
 
 

@@ -5,6 +5,7 @@ may have returned rows after its last acknowledged position. These rows are read
 counted. If a row before an acknowledged position is read again, the rule is violated.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,10 +74,10 @@ def _judge_owners(
     verdict: Verdict,
     gaps: bool,
 ) -> None:
-    end, kept, read = -1, list[tuple[int, float]](), list[float]()
+    end, kept, read = -1, list[tuple[int, float]](), list[list[float]]()
     for owner in owners:
         verdict.counts["owners"] += bool(owner.rows)
-        position, last = -1, 0.0
+        position, times = -1, [0.0]
         for each in owner.rows:
             first, to = each.body["from"], each.body["to"]
             verdict.counts["rows"] += to - first
@@ -88,8 +89,8 @@ def _judge_owners(
                 verdict.breach("rows", each, split, f"{position} to {first} were left out")
             position = max(position, to)
             before = [a for a, b in stalls.get(each.file, ()) if a <= each.body["t"] <= b + 1_000]
-            last = max(last, min([each.body["t"] - PIECE_MS, *before]))
-            read.append(last)
+            times.append(max(times[-1], min([each.body["t"] - PIECE_MS, *before])))
+        read.append([*times, MAX])
         kept += owner.acknowledged
         end = max(end, position, *(position for position, _ in owner.acknowledged))
 
@@ -97,26 +98,27 @@ def _judge_owners(
 def _judge_start(
     each: Entry,
     owner: _Owned,
-    before: tuple[int, Sequence[tuple[int, float]], Sequence[float]],
+    before: tuple[int, Sequence[tuple[int, float]], Sequence[Sequence[float]]],
     model: Model,
     verdict: Verdict,
 ) -> None:
     """Check at which offset an owner begins to read, and that earlier owners no longer read.
 
     `before` describes the earlier owners: the highest offset that was read or acknowledged, the
-    acknowledged offsets with their times, and the times at which rows were read. Times are in ms.
+    acknowledged offsets with their times, and the rising times at which each owner read rows, with
+    MAX at their ends. Times are in ms.
     """
     end, kept, read = before
     first, split, t = each.body["from"], each.body["split"], each.body["t"]
+    between = (*model.losses, *model.unseen)
     # A store that has lost the handover may return the partition to the earlier owner.
-    lost = min((a for a, b in (*model.losses, *model.unseen) if b > t), default=MAX)
-    if any(t < at < lost for at in read):
+    lost = min((a for a, b in between if b > t), default=MAX)
+    if any(times[bisect_right(times, t)] < lost for times in read):
         text = f"an earlier owner read on after number {owner.number} had begun"
         verdict.breach("fenced", each, split, text)
     if end == -1 or owner.restored or (each.body.get("restores") and first > end):
         return  # the user's own positions
     # After a loss, a reader may claim positions again that were taken from it before.
-    between = (*model.losses, *model.unseen)
     counted = [o for o, at in kept if not any(a <= max(t, at) and min(t, at) <= b for a, b in between)]
     if first > end:
         verdict.breach("rows", each, split, f"{end} to {first} were left out between two owners")

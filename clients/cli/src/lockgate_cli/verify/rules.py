@@ -175,10 +175,11 @@ def _judge_hearing(
     for t, revision, turn, interval in model.announced:
         if t < times[0]:
             continue
-        by = t + 2 * interval + TRIP_MS
+        within = 2 * interval + TRIP_MS
+        by = t + within
         for since, until in sorted(outages):
             if since <= by and until >= t:
-                by = max(by, until + 2 * interval)
+                by = max(by, until + within)
         if any(since <= by and until >= t for since, until in (*model.losses, *model.unseen)):
             continue  # the store may have lost this one, and the turn after the loss announces another one
         place = bisect_left(revisions, revision)
