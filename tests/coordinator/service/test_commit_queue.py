@@ -49,6 +49,44 @@ async def test_commands_that_come_together_share_one_commit_and_answer() -> None
     assert {event.group_watermark for event in events} == {100}
 
 
+class HeldStore(CountingStore):
+    """Commits once it is `free`. `begun` is set while a commit waits for that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.free = asyncio.Event(), asyncio.Event()
+        self.free.set()
+
+    async def commit(self, loaded: Loaded, group: Group, reserve_ms: int = 0) -> Loaded | None:
+        self.begun.set()
+        await self.free.wait()
+        return await super().commit(loaded, group, reserve_ms)
+
+
+async def test_turn_of_a_shared_store_waits_for_those_just_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lockgate_coordinator.service.commit_queue.PAUSE_S", 60.0)
+    store = HeldStore()
+    coordinator = Coordinator(store)
+    reports = await registered(coordinator, 4)
+    store.commits = 0
+    store.begun.clear()
+    store.free.clear()
+
+    async def twice(report: ReportedWatermarkEvent) -> None:
+        await coordinator.report("g", "a", report)
+        for _ in range(20):  # further away than the next event-loop iteration
+            await asyncio.sleep(0)
+        await coordinator.report("g", "a", replace(report, watermark=report.watermark + 100))
+
+    callers = [asyncio.create_task(twice(report)) for report in reports[:2]]
+    await store.begun.wait()
+    callers += [asyncio.create_task(twice(report)) for report in reports[2:]]
+    await asyncio.sleep(0)
+    store.free.set()
+    await asyncio.wait_for(asyncio.gather(*callers), 30)
+    assert store.commits == 3, "the first two; the second two with the first two again; the second two again"
+
+
 async def test_looking_commits_nothing_while_nothing_changes(store: Store) -> None:
     coordinator = Coordinator(store)
     (report,) = await registered(coordinator, 1)
