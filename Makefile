@@ -13,7 +13,7 @@ READY    := $(VENV)/.ready
 RELEASED := core services/coordinator clients/http clients/cli clients/spark clients/reader
 PACKAGES := $(RELEASED) tools/testbed
 PINS     := tools/constraints
-TOOLS    := hatchling editables pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical mkdocstrings-python nbclient ipykernel
+TOOLS    := setuptools wheel hatchling editables pytest pytest-asyncio pytest-xdist hypothesis schemathesis pyyaml ruff mypy plotly numpy pandas pyarrow grpcio grpcio-status googleapis-common-protos zstandard trustme zensical mkdocstrings-python nbclient ipykernel
 # Plugins of detect-secrets that guess by entropy or by names: tests are full of invented tokens.
 GUESSES  := Base64HighEntropyString HexHighEntropyString KeywordDetector BasicAuthDetector IPPublicDetector IbmCloudIamDetector IbmCosHmacDetector SoftlayerDetector CloudantDetector
 SOURCES  := $(addsuffix /src,$(PACKAGES)) $(wildcard tests examples benchmarks specification tools/*.py tools/constraints tools/site)

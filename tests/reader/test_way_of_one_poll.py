@@ -26,17 +26,20 @@ STATIONS = 8
 
 
 class Trace:
-    """The files of the reader in the order in which their functions are first called."""
+    """The files of the reader that each poll calls, in the order of their first calls."""
 
     def __init__(self) -> None:
-        self.files: dict[str, None] = {}
+        self.polls: list[dict[str, None]] = []
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(f"{ROOT}/"):
-            self.files.setdefault(Path(frame.f_code.co_filename).relative_to(ROOT).as_posix())
+            file = Path(frame.f_code.co_filename).relative_to(ROOT).as_posix()
+            if file == "consumer.py":
+                self.polls.append({})
+            self.polls[-1].setdefault(file)
 
 
-def traced(consumer: AlignedConsumer) -> list[str]:
+def traced(consumer: AlignedConsumer) -> list[list[str]]:
     """Trace the polls for the next records, between turns."""
     records = iter(consumer)
     list(islice(records, 20))
@@ -48,7 +51,7 @@ def traced(consumer: AlignedConsumer) -> list[str]:
         list(islice(records, 70_000))
     finally:
         sys.setprofile(None)
-    return list(trace.files)
+    return [list(files) for files in trace.polls]
 
 
 def listed() -> tuple[list[str], set[str]]:
@@ -65,7 +68,8 @@ def test_way_of_one_poll_is_the_one_on_the_architecture_page(
 ) -> None:
     counts = (200, 100_000)  # the first one waits for the other, of which half may be fetched ahead
     topics.fill(kafka.bootstrap, topic, [[(T0 + n * 3_600_000 // count, n) for n in range(count)] for count in counts])
-    files, (stations, called) = traced(consumer_of(topic, max_drift="1 minute")), listed()
-    assert [file for file in files if file in stations] == stations
-    assert set(files) - set(stations) == called
+    polls, (stations, called) = traced(consumer_of(topic, max_drift="1 minute")), listed()
+    # A poll may find its piece before the last station, or fetch once before it decides.
+    assert stations in [[file for file in files if file in stations] for files in polls]
+    assert {file for files in polls for file in files} - set(stations) == called
     assert len(stations) <= STATIONS
