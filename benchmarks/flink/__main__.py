@@ -161,6 +161,7 @@ def backlog(systems: Systems, chosen: argparse.Namespace) -> list[Outcome]:
 
 def live_producers(systems: Systems, out: Path) -> None:
     """Measure the cases of live producers, and print them."""
+    print(f"| {' | '.join(live.COLUMNS)} |\n|{' --- |' * len(live.COLUMNS)}")
     with (out / "live.jsonl").open("w") as lines:
         for each in systems.live():
             print(json.dumps(asdict(each)), file=lines, flush=True)
