@@ -1,8 +1,5 @@
 """The keys `spark.lockgate.*` of Spark's conf. A key is an option's name in camelCase, and its
-value overrides the value in the code.
-
-So an operator can turn alignment off, switch it to observe mode, or move it to another coordinator
-without changing the code. The conf is read when `align` is called.
+value overrides the value in the code. The conf is read when `align` is called.
 
     spark.lockgate.enabled             false: align() returns its argument unchanged
     spark.lockgate.align               true: with the server's extension, all Kafka streams of the
@@ -11,25 +8,23 @@ without changing the code. The conf is read when `align` is called.
     spark.lockgate.<field>             a field of Alignment: maxDrift, idleTimeout, mode, …
     spark.lockgate.coordinator.<field> a field of Coordinator: url, group, token, …; url and group
                                        suffice if the code has no Coordinator
+    spark.lockgate.token.<name>        a token, to which a stream's options refer by its name
 
 Values are text as in the code, such as `10 minutes`; `none` stands for None.
 
 With the server's extension (the jar `lockgate-spark-server`), a stream can also be aligned by its
-own options, `lockgate.align` and `lockgate.<field>`. The conf overrides these options, as it
-overrides values in the code. A token is not an option, because Spark shows the options in a
-client's plan. Set the token in the session's conf, either for all coordinators or under a name that
-an option refers to:
-
-    spark.lockgate.token.<name>        a token
-    lockgate.coordinator.tokenName     the option with the name
+own options, `lockgate.align` and `lockgate.<field>`. The conf overrides them, as it overrides the
+code. A token is not an option, because Spark shows the options in a client's plan. Instead, the
+option `lockgate.coordinator.tokenName` names a token of the conf.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any
 
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import as_option, milliseconds
@@ -37,8 +32,6 @@ from lockgate_http.errors import ConfigurationError
 from lockgate_spark.config import Alignment
 
 log = logging.getLogger("lockgate")
-
-Built = TypeVar("Built")
 
 PREFIX = "spark.lockgate."
 ENABLED = PREFIX + "enabled"
@@ -66,17 +59,13 @@ def _keys(of: type, prefix: str) -> dict[str, str]:
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
 
-_ALIGNMENT = _keys(Alignment, PREFIX)
-_COORDINATOR = _keys(Coordinator, PREFIX + "coordinator.")
-_ALIGNMENT_OPTIONS = _keys(Alignment, OPTION)
-_COORDINATOR_OPTIONS = _keys(Coordinator, OPTION + "coordinator.")
-KEYS = (ENABLED, ALIGN, PYTHON, *_ALIGNMENT, *_COORDINATOR)
+_OPTIONS = _keys(Alignment, OPTION)
+_COORDINATOR_OPTIONS = {k: name for k, name in _keys(Coordinator, OPTION + "coordinator.").items() if k != _TOKEN}
+KEYS = (ENABLED, ALIGN, PYTHON, *_keys(Alignment, PREFIX), *_keys(Coordinator, PREFIX + "coordinator."))
 """All keys of the conf except those of named tokens."""
 
-OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_ALIGNMENT_OPTIONS, *(key for key in _COORDINATOR_OPTIONS if key != _TOKEN))
+OPTIONS = (ALIGN_OPTION, TOKEN_NAME, *_OPTIONS, *_COORDINATOR_OPTIONS)
 """All options of a stream."""
-
-_CONF_HAS = "Spark's conf has"
 
 
 def enabled(conf: Any) -> bool:
@@ -103,15 +92,14 @@ def asked(options: Mapping[str, str], conf: Mapping[str, str]) -> Alignment | No
             raise ConfigurationError(f"option {key}: there is none of this name; {_near(key, OPTIONS)}")
     given = {known[lower]: options[key] for lower, key in names.items()}
     switch = given.pop(ALIGN_OPTION, None)
-    if switch is None and ALIGN in conf:
-        wanted = _switch(ALIGN, conf[ALIGN])
-    else:
-        wanted = switch is not None and _switch(ALIGN_OPTION, switch)
+    wanted = _switch(ALIGN, conf.get(ALIGN, "false")) if switch is None else _switch(ALIGN_OPTION, switch)
     if switch is None and not wanted and given:
         raise ConfigurationError(
             f"option {', '.join(given)}: set for a stream that is not aligned; set {ALIGN_OPTION} to true as well"
         )
-    return configured(_of_options(_with_token(given, conf)), conf) if wanted else None
+    if not wanted:
+        return None
+    return configured(_laid_over(Alignment(), OPTION, _with_token(given, conf), "the stream's options have"), conf)
 
 
 def refuse_options(options: Mapping[str, str]) -> None:
@@ -151,12 +139,10 @@ def as_options(alignment: Alignment) -> dict[str, str]:
     """Return the options with which a stream asks for this alignment, without the token. `asked` is
     the inverse.
     """
-    found = {key: getattr(alignment, name) for key, name in _ALIGNMENT_OPTIONS.items()}
-    own = Alignment()
-    given = {key: value for key, value in found.items() if value != getattr(own, _ALIGNMENT_OPTIONS[key])}
+    default, given = Alignment(), {key: getattr(alignment, name) for key, name in _OPTIONS.items()}
+    given = {key: value for key, value in given.items() if value != getattr(default, _OPTIONS[key])}
     if alignment.coordinator is not None:
-        options = _COORDINATOR_OPTIONS.items()
-        given |= {key: getattr(alignment.coordinator, name) for key, name in options if key != _TOKEN}
+        given |= {key: getattr(alignment.coordinator, name) for key, name in _COORDINATOR_OPTIONS.items()}
     return {ALIGN_OPTION: "true"} | {key: _as_text(value) for key, value in given.items()}
 
 
@@ -164,16 +150,6 @@ def _as_text(value: object) -> str:
     if isinstance(value, int | timedelta):
         return as_option(milliseconds("Alignment", value))
     return "none" if value is None else str(value)
-
-
-def _of_options(given: Mapping[str, str]) -> Alignment:
-    coordinator = _laid_over(None, _COORDINATOR_OPTIONS, given, "the stream's options have")
-    return _built(
-        lambda: Alignment(coordinator=coordinator, **_values(_ALIGNMENT_OPTIONS, given)),
-        _ALIGNMENT_OPTIONS,
-        given,
-        "the stream's options have",
-    )
 
 
 def _switch(key: str, value: str) -> bool:
@@ -190,26 +166,28 @@ def configured(alignment: Alignment, conf: Mapping[str, str]) -> Alignment:
     coordinator that the code does not have. The message names the keys.
     """
     _warn_of_unknown(conf)
-    _ = ALIGN in conf and _switch(ALIGN, conf[ALIGN])  # goes without saying here, but is checked
-    coordinator = _laid_over(alignment.coordinator, _COORDINATOR, conf)
-    return _built(lambda: replace(alignment, coordinator=coordinator, **_values(_ALIGNMENT, conf)), _ALIGNMENT, conf)
+    _switch(ALIGN, conf.get(ALIGN, "false"))  # only checked here
+    return _laid_over(alignment, PREFIX, conf, "Spark's conf has")
 
 
-def _laid_over(
-    coordinator: Coordinator | None, keys: Mapping[str, str], conf: Mapping[str, str], where: str = _CONF_HAS
-) -> Coordinator | None:
-    values = _values(keys, conf)
-    if not values:
-        return coordinator
-    if coordinator is not None:
-        return _built(lambda: replace(coordinator, **values), keys, conf, where)
-    missing = [key for key, name in keys.items() if name in ("url", "group") and values.get(name) is None]
-    if missing:
-        raise ConfigurationError(
-            f"{', '.join(missing)}: not set, and the code gives align() no Coordinator; set it beside "
-            f"{_set(keys, conf)}"
-        )
-    return _built(lambda: Coordinator(**values), keys, conf, where)
+def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], where: str) -> Alignment:
+    """Return `alignment` with the values of the keys in `given` that begin with `prefix`. The text
+    `where` says in errors who has set them.
+    """
+    keys, coordinator = _keys(Coordinator, prefix + "coordinator."), alignment.coordinator
+    if values := _values(keys, given):
+        missing = [key for key, name in keys.items() if name in ("url", "group") and values.get(name) is None]
+        if coordinator is None and missing:
+            raise ConfigurationError(
+                f"{', '.join(missing)}: not set, and the code gives align() no Coordinator; set it beside "
+                f"{_set(keys, given)}"
+            )
+        with _naming(keys, given, where):
+            coordinator = Coordinator(**values) if coordinator is None else replace(coordinator, **values)
+    keys = _keys(Alignment, prefix)
+    with _naming(keys, given, where):
+        alignment = replace(alignment, coordinator=coordinator, **_values(keys, given))
+    return alignment
 
 
 def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
@@ -220,13 +198,13 @@ def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _built(
-    build: Callable[[], Built], keys: Mapping[str, str], conf: Mapping[str, str], where: str = _CONF_HAS
-) -> Built:
+@contextmanager
+def _naming(keys: Mapping[str, str], given: Mapping[str, str], where: str) -> Iterator[None]:
+    """Add the keys that are set to the text of a `ConfigurationError`."""
     try:
-        return build()
+        yield
     except ConfigurationError as error:
-        names = _set(keys, conf)
+        names = _set(keys, given)
         raise ConfigurationError(f"{error} ({where} {names})" if names else str(error)) from None
 
 
