@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lockgate.plan.model import Limit, PlannedState
 from lockgate_spark import BatchAlignment, PartitionAlignment
 from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, StateOperator
-from lockgate_spark.report.observation import MOST_MOMENTS, Dropped, Observation, loss_of
+from lockgate_spark.report.observation import MOST_MOMENTS, Observation, loss_of
 
 HOUR = 3_600_000
 SAVE, JOIN, DEDUPE = "stateStoreSave", "symmetricHashJoin", "dedupe"
@@ -56,7 +56,7 @@ def batch(lost: dict[str, int], exact: bool = True) -> BatchLoss:
 def test_a_loss_is_exact_only_where_rows_are_followed_or_spark_counts_each(
     lost: int | None, exact: bool, operators: dict[str, int], seen: bool, loss: Loss
 ) -> None:
-    assert loss_of(lost, exact, Dropped(operators), ran=True, seen=seen) == loss
+    assert loss_of(lost, exact, operators, repeated=False, ran=True, seen=seen) == loss
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_loss_is_exact_only_where_rows_are_followed_or_spark_counts_each(
 def test_operators_that_computed_a_batch_twice_give_no_exact_loss(
     lost: int | None, exact: bool, operators: dict[str, int], loss: Loss
 ) -> None:
-    assert loss_of(lost, exact, Dropped(operators, repeated=True), ran=True, seen=True) == loss
+    assert loss_of(lost, exact, operators, repeated=True, ran=True, seen=True) == loss
 
 
 @given(
@@ -86,7 +86,7 @@ def test_operators_that_computed_a_batch_twice_give_no_exact_loss(
 def test_no_more_rows_are_lost_than_were_counted(
     lost: int | None, exact: bool, operators: dict[str, int], repeated: bool, seen: bool
 ) -> None:
-    loss = loss_of(lost, exact, Dropped(operators, repeated), ran=True, seen=seen)
+    loss = loss_of(lost, exact, operators, repeated, ran=True, seen=seen)
     assert loss.most is None or loss.least <= loss.most
     assert lost is None or not seen or (loss.most is not None and loss.most <= lost)
 
@@ -103,7 +103,7 @@ def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
         ("b-0", 3, 0, 2 * HOUR),
     ]
     assert (found.batches, found.rows, found.apart_ms) == (1, 8, 2 * HOUR)
-    assert [(s.budget, s.largest) for s in found.sources] == [(100, 5), (None, 3)]
+    assert [(s.max_offsets_per_trigger, s.largest_batch) for s in found.sources] == [(100, 5), (None, 3)]
     assert found.lateness_ms == 4_000
 
 

@@ -1,5 +1,6 @@
 """The files of a report are whole at any time, and written when the process ends."""
 
+import atexit
 import json
 import logging
 import signal
@@ -118,17 +119,17 @@ def test_a_process_that_ends_while_its_query_runs_writes_the_report(tmp_path: Pa
     assert state_in(tmp_path) == "cut_off"
 
 
-def test_a_program_that_handles_sigterm_itself_keeps_its_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_handles_sigterm_itself_keeps_its_handler() -> None:
     def own(number: int, frame: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(files, "_hooked", True)
     before = signal.signal(signal.SIGTERM, own)
     try:
         files.write_at_the_end()
         assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, before)
+        atexit.unregister(files.write_all)
 
 
 def test_report_folder_is_created(tmp_path: Path) -> None:

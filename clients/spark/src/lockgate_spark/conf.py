@@ -186,8 +186,7 @@ def _laid_over(alignment: Alignment, prefix: str, given: Mapping[str, str], wher
             coordinator = Coordinator(**values) if coordinator is None else replace(coordinator, **values)
     keys = _keys(Alignment, prefix)
     with _naming(keys, given, where):
-        alignment = replace(alignment, coordinator=coordinator, **_values(keys, given))
-    return alignment
+        return replace(alignment, coordinator=coordinator, **_values(keys, given))
 
 
 def _values(keys: Mapping[str, str], conf: Mapping[str, str]) -> dict[str, Any]:

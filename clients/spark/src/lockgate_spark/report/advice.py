@@ -18,9 +18,8 @@ _BATCH_S = 60.0  # a batch of about a minute
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Bounds on how many of the lost rows alignment would have kept. Each bound is None if it is
-    not known. `why` says why alignment might not have kept all lost rows; it is empty if alignment
-    would have kept them all.
+    """Bounds on how many of the lost rows alignment would have kept; None if they are not known.
+    `why` says why alignment might not have kept them all, and is empty if it would have.
     """
 
     least: int | None
@@ -75,7 +74,7 @@ def advice(found: Findings) -> tuple[Advice, ...]:
         given.append(
             Advice(
                 "withWatermark",
-                _minutes(delay + found.lateness_ms + 1),
+                as_option(-(-(delay + found.lateness_ms + 1) // 60_000) * 60_000),  # rounded up to minutes
                 "without alignment the delay would have to be this long for the same batches. Results would come "
                 "that much later, and Spark would keep the state for as long",
             )
@@ -104,29 +103,18 @@ def _max_drift(found: Findings) -> Advice:
 def _budget(found: Findings, index: int) -> Advice:
     source = found.sources[index]
     option = "maxOffsetsPerTrigger" if len(found.sources) == 1 else f"maxOffsetsPerTrigger of source {source.source}"
-    if source.budget is not None:
+    if source.max_offsets_per_trigger is not None:
         return Advice(
             option,
-            str(source.budget),
+            str(source.max_offsets_per_trigger),
             "as it is: alignment reads the same number of offsets in a batch, in the order of their event time",
         )
     return Advice(
         option,
-        str(_rounded(_a_minute(found, source.offsets))),
-        f"none is set, and the largest batch had {source.largest:,} offsets. With this number a backlog is read in "
-        "batches of about a minute, at the speed of this run; then a failure repeats a minute of work",
+        str(_rounded(source.offsets * _BATCH_S / max(1.0, found.busy_s))),
+        f"none is set, and the largest batch had {source.largest_batch:,} offsets. With this number a backlog is read "
+        "in batches of about a minute, at the speed of this run; then a failure repeats a minute of work",
     )
-
-
-def _a_minute(found: Findings, offsets: int) -> float:
-    return offsets * _BATCH_S / max(1.0, found.busy_s)
-
-
-def _minutes(ms: int) -> str:
-    """Return a duration (ms) in Spark's notation, such as `1 hour 42 minutes`, rounded up to
-    minutes.
-    """
-    return as_option(-(-ms // 60_000) * 60_000)
 
 
 def _rounded(number: float) -> int:

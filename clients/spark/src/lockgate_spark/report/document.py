@@ -13,12 +13,11 @@ from lockgate_spark.report.findings import Findings
 SCHEMA, VERSION = "lockgate-observed", 1
 
 
-def document(found: Findings) -> dict[str, object]:
-    """Return the findings of one run as a dictionary for JSON. Durations are in ms, times are ISO
-    8601 in UTC.
+def text(found: Findings) -> str:
+    """Return the findings of one run as JSON text. Durations are in ms, times are ISO 8601 in
+    UTC.
     """
-    would = kept(found)
-    return {
+    document = {
         "schema": SCHEMA,
         "version": VERSION,
         "query": {"name": found.query, "id": found.query_id, "run_id": found.run_id},
@@ -38,7 +37,7 @@ def document(found: Findings) -> dict[str, object]:
             "oldest_lost_by_ms": found.lateness_ms,
             "kept_in": found.late_rows_path,
         },
-        "kept_by_alignment": {"least": would.least, "most": would.most, "why": would.why},
+        "kept_by_alignment": asdict(kept(found)),
         "batches": {"read": found.batches, "ahead_of_plan": found.ahead, "offsets_ahead": found.offsets_ahead},
         "busy_ms": round(found.busy_s * 1000),
         "watermark_delay_ms": found.delay_ms,
@@ -47,15 +46,7 @@ def document(found: Findings) -> dict[str, object]:
         "out_of_orderness_ms": found.out_of_orderness_ms,
         "advice": [asdict(each) for each in advice(found)],
         "not_known": sentences.unknown(found),
-        "sources": [
-            {
-                "source": each.source,
-                "max_offsets_per_trigger": each.budget,
-                "offsets": each.offsets,
-                "largest_batch": each.largest,
-            }
-            for each in found.sources
-        ],
+        "sources": [asdict(each) for each in found.sources],
         "partitions": [
             {**asdict(each), "first": _moment(each.first), "last": _moment(each.last)} for each in found.partitions
         ],
@@ -64,11 +55,7 @@ def document(found: Findings) -> dict[str, object]:
             for each in found.moments
         ],
     }
-
-
-def text(found: Findings) -> str:
-    """Return the findings of one run as JSON text, for a file."""
-    return json.dumps(document(found), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def _moment(event_time: int | None) -> str | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from lockgate_http.errors import ConfigurationError
-from lockgate_spark.report import document
+from lockgate_spark.report.document import text
 from lockgate_spark.report.findings import Findings, RunState
 from lockgate_spark.report.page import page
 
@@ -27,9 +27,8 @@ STEM = "lockgate-observed"
 REFRESH_S = 30.0
 
 _taken: dict[Path, str] = {}  # by path, the id of the query that writes there
-_unfinished: dict[int, Callable[[], None]] = {}
+_unfinished: "set[ReportFiles]" = set()
 _lock = threading.RLock()
-_hooked = False
 
 
 def folder_of(option: str | None) -> Path | None:
@@ -77,7 +76,7 @@ class ReportFiles:
         self._failed = False
         self._done = False
         with _lock:
-            _unfinished[id(self)] = lambda: self.write(RunState.CUT_OFF)
+            _unfinished.add(self)
 
     def refresh(self) -> None:
         """Write the files if they are older than half a minute, or were not written yet."""
@@ -93,10 +92,10 @@ class ReportFiles:
                 return
             self._written_at, self._done = self._now(), state is not RunState.RUNNING
             if self._done:
-                _unfinished.pop(id(self), None)
+                _unfinished.discard(self)
             try:
                 found = self._make(state)
-                _replace(self.path.with_suffix(".json"), document.text(found))
+                _replace(self.path.with_suffix(".json"), text(found))
                 _replace(self.path, page(found))
             except Exception as error:
                 log.log(
@@ -118,10 +117,10 @@ def _place(folder: Path, query: str | None, query_id: str) -> Path:
         return path
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, content: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(content, encoding="utf-8")
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -131,11 +130,8 @@ def write_at_the_end() -> None:
     """Make the process write all its reports before it ends. SIGTERM is only handled if this
     function is called on the main thread and the process has no other handler for SIGTERM.
     """
-    global _hooked
-    with _lock:
-        if not _hooked:
-            _hooked = True
-            atexit.register(write_all)
+    atexit.unregister(write_all)  # from an earlier run
+    atexit.register(write_all)
     # Only where nobody else listens: by default SIGTERM ends Python at once, without atexit.
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminated)
@@ -143,8 +139,8 @@ def write_at_the_end() -> None:
 
 def write_all() -> None:
     """Write the reports of all runs that have not ended, with the state `cut_off`."""
-    for write in list(_unfinished.values()):
-        write()
+    for each in list(_unfinished):
+        each.write(RunState.CUT_OFF)
 
 
 def _terminated(number: int, _: FrameType | None) -> None:

@@ -31,9 +31,7 @@ class RunState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Bounds on the number of rows that Spark has dropped. `most` is None if it is not known, and
-    `basis` says how the bounds were found.
-    """
+    """Bounds on the number of rows that Spark has dropped. `most` is None if it is not known."""
 
     basis: Basis
     least: int = 0
@@ -79,15 +77,15 @@ class StateOperator:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFindings:
-    """Findings about one partition in a run.
+    """Findings about one partition.
 
     Attributes:
         offsets: Number of offsets that were read.
         ahead_ms: Largest distance (ms) in event time by which the partition's first unread record
             was ahead of the oldest first unread record of all partitions.
-        first: Event time (ms) of the partition's first record; None if no plan has seen it.
-        last: Event time (ms) of the partition's last record, estimated from the density of earlier
-            records; None if no plan has seen a record.
+        first: Event time (ms) of the first record; None if no plan has seen it.
+        last: Event time (ms) of the last record, estimated from the density of earlier records;
+            None if no plan has seen a record.
 
     """
 
@@ -102,14 +100,14 @@ class PartitionFindings:
 
 @dataclass(frozen=True, slots=True)
 class SourceFindings:
-    """Findings about one source. `budget` is its maxOffsetsPerTrigger, or None if it is not set.
-    `offsets` is the number of offsets read, and `largest` is the number in its largest batch.
+    """Findings about one source: the option maxOffsetsPerTrigger (None if it is not set), and the
+    number of offsets read in all and in the largest batch.
     """
 
     source: int
-    budget: int | None
+    max_offsets_per_trigger: int | None
     offsets: int
-    largest: int
+    largest_batch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +173,12 @@ class Findings:
     query: str | None
     query_id: str
     run_id: str
-    state: RunState
+    state: RunState = RunState.RUNNING
     began: float
     until: float
-    rows: int
-    batches: int
-    loss: Loss
+    rows: int = 0
+    batches: int = 0
+    loss: Loss = Loss(Basis.STATELESS)
     uncounted: str = ""
     late_rows_path: str | None = None
     repeated: bool = False
@@ -203,7 +201,5 @@ class Findings:
 
     @property
     def apart_ms(self) -> int | None:
-        """The largest distance (ms) in event time between the first unread records of two
-        partitions; None if no plan was made.
-        """
+        """The largest `apart_ms` of the moments; None if no plan was made."""
         return max((each.apart_ms for each in self.moments if each.apart_ms is not None), default=None)

@@ -42,9 +42,8 @@ class _Split:
     before: int = 0  # offsets that were read up to there
 
     def look(self, watermark: int, read: int) -> None:
-        """Record the state of the split before a batch that reads `read` offsets, which are already
-        counted in `offsets`. The first record of the batch has an event time above `watermark`
-        (ms).
+        """Record the state before a batch that reads `read` offsets, which `offsets` already
+        counts. Its first record has an event time above `watermark` (ms).
         """
         if self.first is None:
             self.first = watermark + 1
@@ -64,8 +63,8 @@ class _Split:
 class Observation:
     """Collects the findings about one run, batch by batch. Thread-safe.
 
-    `began` is the wall-clock time at the start, in seconds. `uncounted` says why late rows are not
-    counted; it is empty if they are.
+    All times are wall-clock times in seconds. `uncounted`, `late_rows_path` and `delay_ms` are as
+    in `Findings`.
     """
 
     def __init__(self, query: str | None, query_id: str, run_id: str, began: float, in_group: bool = False) -> None:
@@ -73,16 +72,7 @@ class Observation:
         self.late_rows_path: str | None = None
         self.delay_ms: int | None = None
         self._found = Findings(
-            query=query,
-            query_id=query_id,
-            run_id=run_id,
-            state=RunState.RUNNING,
-            began=began,
-            until=began,
-            rows=0,
-            batches=0,
-            loss=Loss(Basis.STATELESS),
-            in_group=in_group,
+            query=query, query_id=query_id, run_id=run_id, began=began, until=began, in_group=in_group
         )
         self._lost = 0
         self._splits: dict[Key, _Split] = defaultdict(_Split)
@@ -105,7 +95,7 @@ class Observation:
         """Add a batch that Spark reads from a source, between the offsets `start` and `end`.
 
         `view` shows the plan made for the same batch; it is None if no plan could be made. `budget`
-        is the source's maxOffsetsPerTrigger, and `at` is the wall-clock time in seconds.
+        is the source's maxOffsetsPerTrigger.
         """
         with self._lock:
             read = {split: max(0, to - start.get(split, 0)) for split, to in end.items()}
@@ -113,7 +103,7 @@ class Observation:
                 self._splits[source, split].offsets += offsets
                 self._reads[source, split] = offsets
             total, mine = sum(read.values()), self._sources.get(source) or SourceFindings(source, budget, 0, 0)
-            self._sources[source] = SourceFindings(source, budget, mine.offsets + total, max(mine.largest, total))
+            self._sources[source] = SourceFindings(source, budget, mine.offsets + total, max(mine.largest_batch, total))
             if total:
                 self._begin_batch(source, view, at)
 
@@ -143,9 +133,7 @@ class Observation:
         return max((each.watermark - lowest for each in unread), default=0)
 
     def lose(self, source: int, batch: BatchLoss, at: float) -> None:
-        """Add the late rows of the last batch of a source. `at` is the wall-clock time in
-        seconds.
-        """
+        """Add the late rows of the last batch of a source."""
         with self._lock:
             for split, rows in batch.lost.items():
                 self._splits[source, split].lost += rows
@@ -160,9 +148,7 @@ class Observation:
             self._moments[-1] = replace(last, lost=last.lost + lost, watermark=max(last.watermark, batch.watermark))
 
     def done(self, at: float) -> None:
-        """Add the duration of the last batch, once it is done. `at` is the wall-clock time in
-        seconds. A second call for the same batch does nothing.
-        """
+        """Add the duration of the last batch. A second call for the same batch does nothing."""
         with self._lock:
             if self._reads_since is not None:
                 self._found = replace(self._found, busy_s=self._found.busy_s + max(0.0, at - self._reads_since))
@@ -193,19 +179,16 @@ class Observation:
                     self._found = replace(self._found, repeated=True)
 
     def findings(self, state: RunState, until: float, beside: AddFigures) -> Findings:
-        """Return the findings so far. `until` is the wall-clock time in seconds, and `beside` adds
-        the figures that are counted elsewhere.
-        """
+        """Return the findings so far. `beside` adds the figures that are counted elsewhere."""
         with self._lock:
             found = beside(self._found)
             lost = None if self.uncounted else self._lost
-            dropped = Dropped(dict(self._operators), found.repeated)
             return replace(
                 found,
                 state=state,
                 until=until,
                 rows=sum(source.offsets for source in self._sources.values()),
-                loss=loss_of(lost, self._exact, dropped, found.batches > 0, found.seen),
+                loss=loss_of(lost, self._exact, self._operators, found.repeated, found.batches > 0, found.seen),
                 uncounted=self.uncounted,
                 late_rows_path=self.late_rows_path,
                 operators=dict(self._operators),
@@ -219,17 +202,7 @@ class Observation:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
-    """The number of rows that each stateful operator has dropped, by its own count. `repeated` is
-    as in `StateOperator`.
-    """
-
-    by_operator: Mapping[str, int]
-    repeated: bool = False
-
-
-def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, seen: bool) -> Loss:
+def loss_of(lost: int | None, exact: bool, operators: Mapping[str, int], repeated: bool, ran: bool, seen: bool) -> Loss:
     """Return the bounds on the number of rows lost.
 
     An operator's count may exceed the number of late rows: it counts a row each time that a batch
@@ -238,20 +211,21 @@ def loss_of(lost: int | None, exact: bool, dropped: Dropped, ran: bool, seen: bo
     Args:
         lost: Number of rows dropped as late; None if they were not counted.
         exact: False if `lost` is an upper bound.
-        dropped: The operators' own counts.
+        operators: Number of rows that each stateful operator has dropped, by its own count.
+        repeated: As in `StateOperator`.
         ran: Whether a batch has run.
         seen: Whether the query's watermarks are on the event time that alignment uses.
     """
-    operators, told = dropped.by_operator, sum(dropped.by_operator.values())
+    told = sum(operators.values())
     if not operators and (ran or lost == 0):
         return Loss(Basis.STATELESS, 0, 0)
     if lost is not None and exact:
         return Loss(Basis.ROWS, lost, lost)
     row_by_row = all(name in _ROW_BY_ROW for name in operators)
     most = lost if seen else None
-    if row_by_row and not dropped.repeated and (most is None or told <= most):
+    if row_by_row and not repeated and (most is None or told <= most):
         return Loss(Basis.OPERATORS, told, told)
     if row_by_row:
         most = told if most is None else min(told, most)
-    too_much = dropped.repeated or row_by_row or (most is not None and told > most)
+    too_much = repeated or row_by_row or (most is not None and told > most)
     return Loss(Basis.UNCOUNTED if lost is None else Basis.BETWEEN, 0 if too_much else told, most)

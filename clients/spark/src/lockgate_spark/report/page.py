@@ -8,7 +8,7 @@ from lockgate.duration import spoken
 from lockgate_spark.report import sentences
 from lockgate_spark.report.advice import advice
 from lockgate_spark.report.findings import Findings
-from lockgate_spark.report.pictures import MOST_BARS, apart_over_time, lost_over_time, partition_bars
+from lockgate_spark.report.pictures import apart_over_time, lost_over_time, partition_bars
 
 
 def page(found: Findings) -> str:
@@ -21,11 +21,13 @@ def page(found: Findings) -> str:
         saving=escape(sentences.saving(found)),
         state=escape(sentences.state(found)),
         figures=_figures(found),
-        lost=lost_over_time(found.moments) if any(each.lost for each in found.moments) else _nothing(found),
+        lost=lost_over_time(found.moments)
+        if any(each.lost for each in found.moments)
+        else f'<p class="nothing">{"Lost rows were not counted." if found.uncounted else "No row was lost."}</p>',
         where=escape(f"{sentences.where(found)} {sentences.table(found)}".strip()),
         apart=apart_over_time(found.moments, found.delay_ms),
         why=escape(sentences.why(found)),
-        partitions=_partitions(found),
+        partitions=partition_bars(found),
         advice=_advice(found),
         unknown="".join(f"<li>{escape(each)}</li>" for each in sentences.unknown(found)),
         plans=escape(sentences.plans(found)),
@@ -40,21 +42,6 @@ def _figures(found: Findings) -> str:
         ("the watermark waits", "–" if delay is None else spoken(delay)),
     ]
     return "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in named)
-
-
-def _nothing(found: Findings) -> str:
-    said = "Lost rows were not counted." if found.uncounted else "No row was lost."
-    return f'<p class="nothing">{said}</p>'
-
-
-def _partitions(found: Findings) -> str:
-    ahead = sorted(found.partitions, key=lambda s: (-s.lost, -s.ahead_ms, s.source, s.partition))
-    more = f"<p>{len(ahead) - MOST_BARS:,} more partitions are in the JSON.</p>" if len(ahead) > MOST_BARS else ""
-    return (
-        '<div class="wide"><table><thead><tr><th>partition</th><th class="bar">lost</th>'
-        "<th>rows</th><th>offsets read</th><th>most ahead by</th></tr></thead><tbody>"
-        f"{partition_bars(ahead)}</tbody></table></div>{more}"
-    )
 
 
 def _advice(found: Findings) -> str:

@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from html import escape
 
 from lockgate.duration import spoken
-from lockgate_spark.logs.names import names
-from lockgate_spark.report.findings import Moment, PartitionFindings
-from lockgate_spark.report.sentences import clock
+from lockgate_spark.report.findings import Findings, Moment
+from lockgate_spark.report.sentences import clock, names_of
 
 _WIDE, _HIGH = 720, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 16, 14, 26
-MOST_BARS = 40
+_MOST_BARS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The axes of a picture. The horizontal axis has `count` moments, and the vertical axis ends at
-    `top`.
-    """
+    """The axes of a picture, of `count` moments and of values up to `top`."""
 
     count: int
     top: float
@@ -34,15 +31,14 @@ class _Frame:
 
 def lost_over_time(moments: Sequence[Moment]) -> str:
     """Return an SVG bar chart of the number of rows lost in each moment."""
-    values = [moment.lost for moment in moments]
-    frame = _Frame(len(moments), _nice(max(values, default=0)))
+    frame = _Frame(len(moments), _nice(max((moment.lost for moment in moments), default=0)))
     width = max(1.5, (_WIDE - _LEFT - _RIGHT) / max(1, len(moments)) - 2)
     bars = "".join(
-        f'<rect class="lost" x="{frame.x(n) + 1:.1f}" y="{frame.y(value):.1f}" width="{min(width, 48):.1f}" '
-        f'height="{frame.y(0) - frame.y(value):.1f}" rx="1.5">'
-        f"<title>{clock(moment.at)} UTC: {value:,} rows lost</title></rect>"
-        for n, (moment, value) in enumerate(zip(moments, values, strict=True))
-        if value
+        f'<rect class="lost" x="{frame.x(n) + 1:.1f}" y="{frame.y(moment.lost):.1f}" width="{min(width, 48):.1f}" '
+        f'height="{frame.y(0) - frame.y(moment.lost):.1f}" rx="1.5">'
+        f"<title>{clock(moment.at)} UTC: {moment.lost:,} rows lost</title></rect>"
+        for n, moment in enumerate(moments)
+        if moment.lost
     )
     ticks = [(value, f"{value:,.0f}") for value in (0, frame.top / 2, frame.top)]
     return _picture("Rows lost, batch by batch", frame, ticks, _times(moments, frame) + bars)
@@ -60,10 +56,9 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
     )
     drawn = ""
     if known:
-        ends = frame.x(known[-1][0] + 1), frame.x(known[0][0])
-        bottom = frame.y(0)
+        bottom, last, first = frame.y(0), frame.x(known[-1][0] + 1), frame.x(known[0][0])
         drawn = (
-            f'<polygon class="apart-area" points="{steps} {ends[0]:.1f},{bottom:.1f} {ends[1]:.1f},{bottom:.1f}"/>'
+            f'<polygon class="apart-area" points="{steps} {last:.1f},{bottom:.1f} {first:.1f},{bottom:.1f}"/>'
             f'<polyline class="apart" points="{steps}"/>'
         )
         drawn += "".join(
@@ -83,20 +78,24 @@ def apart_over_time(moments: Sequence[Moment], delay_ms: int | None) -> str:
     return _picture("Distance between the partitions, batch by batch", frame, ticks, _times(moments, frame) + drawn)
 
 
-def partition_bars(partitions: Sequence[PartitionFindings]) -> str:
-    """Return the rows of an HTML table. Each row has the figures of one partition, and a bar for
-    the number of rows lost. Partitions after the first `MOST_BARS` are left out.
+def partition_bars(found: Findings) -> str:
+    """Return an HTML table of the partitions, those with the most lost rows first, each with a bar
+    for the number of rows lost. Partitions after the first 40 are only counted.
     """
-    most = max((partition.lost for partition in partitions), default=0) or 1
-    keys, rows = [(partition.source, partition.partition) for partition in partitions], []
-    called = names(keys, keys)
-    for partition in partitions[:MOST_BARS]:
-        rows.append(
-            f'<tr><th scope="row">{escape(called[partition.source, partition.partition])}</th>'
-            f'<td class="bar"><span style="width:{100 * partition.lost / most:.1f}%"></span></td>'
-            f"<td>{partition.lost:,}</td><td>{partition.offsets:,}</td><td>{spoken(partition.ahead_ms)}</td></tr>"
-        )
-    return "".join(rows)
+    partitions = sorted(found.partitions, key=lambda each: (-each.lost, -each.ahead_ms, each.source, each.partition))
+    most, called = max((each.lost for each in partitions), default=0) or 1, names_of(found)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(called[each.source, each.partition])}</th>'
+        f'<td class="bar"><span style="width:{100 * each.lost / most:.1f}%"></span></td>'
+        f"<td>{each.lost:,}</td><td>{each.offsets:,}</td><td>{spoken(each.ahead_ms)}</td></tr>"
+        for each in partitions[:_MOST_BARS]
+    )
+    more = len(partitions) - _MOST_BARS
+    return (
+        '<div class="wide"><table><thead><tr><th>partition</th><th class="bar">lost</th>'
+        "<th>rows</th><th>offsets read</th><th>most ahead by</th></tr></thead><tbody>"
+        f"{rows}</tbody></table></div>{f'<p>{more:,} more partitions are in the JSON.</p>' if more > 0 else ''}"
+    )
 
 
 def _picture(title: str, frame: _Frame, ticks: Sequence[tuple[float, str]], drawn: str) -> str:
@@ -119,9 +118,7 @@ def _times(moments: Sequence[Moment], frame: _Frame) -> str:
 
 
 def _nice(most: int) -> float:
-    """Return the top of an axis, an even number with at most two significant digits that is not
-    below `most`.
-    """
+    """Return the top of an axis: an even number of two significant digits, `most` or above."""
     if most <= 10:
         return max(2, most + most % 2)
     step = int("1" + "0" * (len(str(most)) - 2))

@@ -20,9 +20,7 @@ log = logging.getLogger("lockgate")
 
 
 class ReportedRun(SparkRun, Protocol):
-    """A run that also gives the counts of Spark's stateful operators, and the delay of the query's
-    watermarks.
-    """
+    """A run with the counts of its stateful operators, and the delay of its watermarks."""
 
     def operators(self) -> tuple[object, Iterable[StateOperator]] | None:
         """Return a key that identifies Spark's last progress report, and the report's stateful

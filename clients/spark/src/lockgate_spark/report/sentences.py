@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 
 from lockgate.duration import spoken
 from lockgate_spark.logs.names import names
-from lockgate_spark.report.advice import Advice, Kept, advice, kept
+from lockgate_spark.report.advice import advice, kept
 from lockgate_spark.report.findings import Basis, Findings, RunState
 
 _STATES = {
@@ -51,7 +51,7 @@ def meaning(found: Findings) -> str:
 
 def saving(found: Findings) -> str:
     """Return a sentence that says how many of the lost rows alignment would have kept."""
-    would: Kept = kept(found)
+    would = kept(found)
     if found.loss.most == 0:
         return "Alignment would have kept the same rows."
     if would.least is None:
@@ -62,9 +62,7 @@ def saving(found: Findings) -> str:
 
 
 def why(found: Findings) -> str:
-    """Return sentences on how far apart the partitions were, which explains why rows came late. The
-    text is empty if no plan was made.
-    """
+    """Return sentences on how far apart the partitions were; empty if no plan was made."""
     apart, delay = found.apart_ms, found.delay_ms
     if apart is None:
         return ""
@@ -80,9 +78,7 @@ def why(found: Findings) -> str:
 
 
 def where(found: Findings) -> str:
-    """Return a sentence that says which partitions the lost rows came from, and when; empty if
-    there were none.
-    """
+    """Return a sentence on the partitions and times of the lost rows; empty without any."""
     worst = sorted((s for s in found.partitions if s.lost), key=lambda s: (-s.lost, s.source, s.partition))
     if not worst or found.loss.basis is Basis.STATELESS:
         return ""
@@ -94,19 +90,15 @@ def where(found: Findings) -> str:
     return f"{who} came from {named}{more}, in batches of {span(min(times), max(times))}."
 
 
-def options(found: Findings) -> str:
-    """Return the advised options as text, in one line. `withWatermark` is left out, and so are
-    options without a value.
-    """
-    given = [each for each in advice(found) if each.value is not None and each.option != "withWatermark"]
-    return "; ".join(_set(each) for each in given)
-
-
 def paragraph(found: Findings) -> str:
     """Return all sentences as one paragraph, for the log."""
-    do = options(found)
+    given = [each for each in advice(found) if each.value is not None and each.option != "withWatermark"]
     parts = [headline(found), meaning(found), where(found), why(found), saving(found)]
-    if found.loss.most != 0 and do:
+    if found.loss.most != 0 and given:
+        do = "; ".join(
+            f"max_drift={each.value!r}" if each.option == "max_drift" else f"{each.option} {each.value}"
+            for each in given
+        )
         parts.append(f'To keep them: mode="align" with {do}.')
     parts += [plans(found), table(found)]
     return " ".join(part for part in parts if part)
@@ -121,9 +113,7 @@ def plans(found: Findings) -> str:
 
 
 def table(found: Findings) -> str:
-    """Return a sentence that says how to read the table of late rows; empty if there is no
-    table.
-    """
+    """Return a sentence that says how to read the table of late rows; empty without one."""
     if found.late_rows_path is None:
         return ""
     return f'The lost rows are in a table: lockgate_spark.late_rows("{found.late_rows_path}") reads it.'
@@ -161,17 +151,13 @@ def state(found: Findings) -> str:
 
 
 def names_of(found: Findings) -> dict[tuple[int, str], str]:
-    """Return the names of the partitions, by source and partition. If partitions of several sources
-    have the same name, the number of the source is added.
-    """
+    """Return the names of the partitions, by source and partition."""
     keys = [(partition.source, partition.partition) for partition in found.partitions]
     return names(keys, keys)
 
 
 def percent(part: int, whole: int) -> str:
-    """Return `part` of `whole` as a percentage, with one decimal if needed. A share below 0.1 % is
-    given as `under 0.1 %`.
-    """
+    """Return `part` of `whole` as a percentage, with one decimal if needed."""
     share = 100 * part / whole
     return "under 0.1 %" if 0 < share < 0.1 else f"{share:.1f} %".replace(".0 %", " %")
 
@@ -182,17 +168,11 @@ def clock(at: float) -> str:
 
 
 def span(start: float, end: float) -> str:
-    """Return a period as text, such as `2026-01-01 10:00:00 to 10:05:00 UTC`. Both times are in
-    seconds since 1970.
-    """
+    """Return a period as text, such as `2026-01-01 10:00:00 to 10:05:00 UTC`."""
     first, last = clock(start), clock(end)
     if first == last:
         return f"{first} UTC"
     return f"{first} to {last[11:] if first[:10] == last[:10] else last} UTC"
-
-
-def _set(one: Advice) -> str:
-    return f"max_drift={one.value!r}" if one.option == "max_drift" else f"{one.option} {one.value}"
 
 
 def _between(found: Findings) -> list[str]:
