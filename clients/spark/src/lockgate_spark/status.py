@@ -15,7 +15,7 @@ from lockgate_spark.running import running
 from lockgate_spark.spark_lines import is_connect
 from lockgate_spark.telemetry import card, waits
 from lockgate_spark.telemetry.json_views import from_json
-from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment, is_unread
 from lockgate_spark.telemetry.waits import Waits
 
 
@@ -64,13 +64,10 @@ class AlignmentStatus:
         return () if self.view is None else self.view.partitions
 
     def __str__(self) -> str:
-        return card.text(self.query, self.sentence, self._bars(), self.max_drift)
+        return card.text(self.query, self.sentence, self.view, self.max_drift)
 
     def _repr_html_(self) -> str:
-        return card.html(self.query, self.sentence, self._bars(), self.max_drift)
-
-    def _bars(self) -> list[card.Bar]:
-        return [] if self.view is None else card.bars(self.view)
+        return card.html(self.query, self.sentence, self.view, self.max_drift)
 
 
 def status(query: Any) -> AlignmentStatus:
@@ -125,7 +122,7 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
         would = f"read up to {_target(view)} and pause {len(view.paused)} partitions"
         said = f"Spark reads what it would read without lockgate; alignment would {would}."
         state = QueryState.OBSERVING
-    elif any(split.end > split.position or split.next_event_time is not None for split in view.partitions):
+    elif any(is_unread(each) for each in view.partitions):
         paused = f"{len(view.paused)} of {len(view.partitions)} partitions are paused"
         state, said = QueryState.READING, f"The query reads up to {_target(view)}; {paused}."
     else:

@@ -163,7 +163,7 @@ class AlignedRun:
             self.planner.observer.read_natively(index, start, native, planned)
             view = self.view
         except Exception as error:
-            self.planner.observer.dry_run.failed(error)
+            self.planner.observer.plan_failed(error)
         self._serve(index, native)
         self._tell_report(lambda report: report.read(index, start, native, view, budget))
 
@@ -254,11 +254,11 @@ class AlignedRun:
         observer = self.planner.observer
         return replace(
             found,
-            ahead=observer.dry_run.ahead,
-            offsets_ahead=observer.dry_run.offsets_ahead,
-            left_out=observer.left_out.records.total(),
+            ahead=observer.ahead,
+            offsets_ahead=observer.offsets_ahead,
+            left_out=observer.records.left_out.total(),
             max_drift_ms=self.max_drift or 0,
-            failed_plans=observer.dry_run.has_failed,
+            failed_plans=observer.failed_plans,
             seen=observer.sees_watermark,
         )
 

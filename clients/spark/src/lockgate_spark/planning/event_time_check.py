@@ -7,7 +7,7 @@ time among the unread records. If there is none, the last `LOOKED` records of up
 splits are inspected. The query is ended if at least one of these has a value, and none has an event
 time. So a query is not ended by an empty topic, by records without a value, or by one partition
 without times if others have times. Once a source has shown an event time, it is not checked again:
-later records without a time are left out with a warning (`left_out`).
+later records without a time are left out with a warning (`record_warnings`).
 """
 
 import json

@@ -23,7 +23,7 @@ from lockgate_spark.report.findings import (
     SourceFindings,
     StateOperator,
 )
-from lockgate_spark.telemetry.view import BatchAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, is_unread
 
 AddFigures = Callable[[Findings], Findings]
 
@@ -124,7 +124,7 @@ class Observation:
             out_of_orderness_ms=max([self._found.out_of_orderness_ms, *(p.out_of_orderness for p in view.partitions)]),
             too_late=max(self._found.too_late, view.rows_too_late),
         )
-        unread = [p for p in view.partitions if p.end > p.position or p.next_event_time is not None]
+        unread = [each for each in view.partitions if is_unread(each)]
         lowest = min((each.watermark for each in unread), default=0)
         for each in unread:
             mine = self._splits[each.source, each.partition]

@@ -6,13 +6,13 @@ dark themes. All styles are inline, because notebooks keep no style sheets.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
-from lockgate.duration import spoken
+from lockgate.duration import spoken, spoken_s
 from lockgate.plan.model import PlannedState
 from lockgate_spark.logs.names import names
-from lockgate_spark.telemetry.view import BatchAlignment, PartitionAlignment
+from lockgate_spark.telemetry.view import BatchAlignment, is_unread
 
 MOST_ROWS = 40
 _BAR = 24  # letters of a bar in plain text
@@ -28,49 +28,24 @@ _COLOURS = {PlannedState.PAUSED: "#d97706"}
 _COLOUR = "#3b82c4"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class _Bar(NamedTuple):
     """The row of one partition in the table. `drift_ms` is how far the partition's first unread
-    record is above the lowest one of the query; None if nothing is left to read. `paused_s` is how
-    long the partition has been paused; None if it is not paused.
+    record is above the lowest one of the query; None if nothing is left to read.
     """
 
     partition: str
     drift_ms: int | None
-    state: PlannedState
-    paused_s: float | None = None
-
-    @property
-    def note(self) -> str:
-        """The state of the partition, in words."""
-        lasts = "" if self.paused_s is None else f" for {spoken(round(self.paused_s * 1000))}"
-        return f"{_STATES[self.state]}{lasts}"
+    colour: str
+    note: str
 
 
-def bars(view: BatchAlignment) -> list[Bar]:
-    """Return a bar for each partition of a view, beginning with the one that is furthest ahead."""
-    unread = [partition.watermark for partition in view.partitions if _is_unread(partition)]
-    lowest = min(unread, default=0)
-    keys = [(partition.source, partition.partition) for partition in view.partitions]
-    called = names(keys, keys)
-    found = [
-        Bar(
-            called[partition.source, partition.partition],
-            partition.watermark - lowest if _is_unread(partition) else None,
-            partition.state,
-            None if partition.paused_since is None else max(0.0, view.planned_at - partition.paused_since),
-        )
-        for partition in view.partitions
-    ]
-    return sorted(found, key=lambda bar: (bar.drift_ms is None, -(bar.drift_ms or 0), bar.partition))
-
-
-def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
+def html(title: str, sentence: str, view: BatchAlignment | None, max_drift_ms: int | None) -> str:
     """Return the table as HTML without scripts.
 
-    `title` and `sentence` are plain text. The table shows the first `MOST_ROWS` bars of `drawn`. A
-    line on the bars marks `max_drift_ms`.
+    `title` and `sentence` are plain text. The table shows the `MOST_ROWS` partitions that are
+    furthest ahead in `view`. A line on the bars marks `max_drift_ms`.
     """
+    drawn = _bars(view)
     top = _top(drawn, max_drift_ms)
     rows = "".join(_row(bar, top, max_drift_ms) for bar in drawn[:MOST_ROWS])
     legend = "" if max_drift_ms is None else f"The dashed line is max_drift, {spoken(max_drift_ms)}. "
@@ -84,8 +59,9 @@ def html(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
     )
 
 
-def text(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | None) -> str:
+def text(title: str, sentence: str, view: BatchAlignment | None, max_drift_ms: int | None) -> str:
     """Return the table as plain text. The arguments are those of `html`."""
+    drawn = _bars(view)
     top, wide = _top(drawn, max_drift_ms), max((len(bar.partition) for bar in drawn[:MOST_ROWS]), default=0)
     lines = [f"{title}: {sentence}"]
     for bar in drawn[:MOST_ROWS]:
@@ -97,7 +73,21 @@ def text(title: str, sentence: str, drawn: Sequence[Bar], max_drift_ms: int | No
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _row(bar: Bar, top: int, max_drift_ms: int | None) -> str:
+def _bars(view: BatchAlignment | None) -> list[_Bar]:
+    if view is None:
+        return []
+    keys = [(each.source, each.partition) for each in view.partitions]
+    called, unread = names(keys, keys), [each for each in view.partitions if is_unread(each)]
+    lowest, found = min((each.watermark for each in unread), default=0), []
+    for key, each in zip(keys, view.partitions, strict=True):
+        note, drift = _STATES[each.state], each.watermark - lowest if is_unread(each) else None
+        if each.paused_since is not None:
+            note += f" for {spoken_s(max(0.0, view.planned_at - each.paused_since))}"
+        found.append(_Bar(called[key], drift, _COLOURS.get(each.state, _COLOUR), note))
+    return sorted(found, key=lambda bar: (bar.drift_ms is None, -(bar.drift_ms or 0), bar.partition))
+
+
+def _row(bar: _Bar, top: int, max_drift_ms: int | None) -> str:
     share = 100 * (bar.drift_ms or 0) / top
     mark = ""
     if max_drift_ms is not None:
@@ -105,7 +95,7 @@ def _row(bar: Bar, top: int, max_drift_ms: int | None) -> str:
         mark = f'<span style="position:absolute;left:{at:.1f}%;top:-2px;bottom:-2px;border-left:1px dashed"></span>'
     drawn = (
         f'<span style="display:block;height:100%;width:{share:.1f}%;border-radius:2px;'
-        f'background:{_COLOURS.get(bar.state, _COLOUR)}"></span>{mark}'
+        f'background:{bar.colour}"></span>{mark}'
     )
     return (
         f'<tr style="background:none"><td style="{_CELL}">{escape(bar.partition)}</td><td style="{_CELL}">'
@@ -116,9 +106,5 @@ def _row(bar: Bar, top: int, max_drift_ms: int | None) -> str:
     )
 
 
-def _top(drawn: Sequence[Bar], max_drift_ms: int | None) -> int:
+def _top(drawn: Sequence[_Bar], max_drift_ms: int | None) -> int:
     return max([bar.drift_ms or 0 for bar in drawn] + [round(1.1 * (max_drift_ms or 0)), 1])
-
-
-def _is_unread(partition: PartitionAlignment) -> bool:
-    return partition.end > partition.position or partition.next_event_time is not None

@@ -4,18 +4,18 @@ dataclass becomes an object with the names of its fields, and an Enum its value.
 
 import types
 import typing
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from enum import Enum
 from typing import Any
 
 
 def to_json(value: Any) -> Any:
-    """Return `value` in a form that `json.dumps` accepts."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    return [to_json(each) for each in value] if isinstance(value, tuple | list) else value
+    """Return a dataclass or None in a form that `json.dumps` accepts."""
+    return None if value is None else asdict(value, dict_factory=_values)
+
+
+def _values(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value.value if isinstance(value, Enum) else value for name, value in pairs}
 
 
 def from_json(kind: Any, value: Any) -> Any:

@@ -3,6 +3,7 @@ foreachBatch functions. It does not influence the plans.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
@@ -13,10 +14,8 @@ from lockgate_spark.config import Alignment
 from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.query_watermark import Checkpointed
-from lockgate_spark.telemetry.dry_run import DryRun
-from lockgate_spark.telemetry.left_out import LeftOut
-from lockgate_spark.telemetry.out_of_order import OutOfOrder, seen
 from lockgate_spark.telemetry.progress_metrics import Behind, ChangeLog, source_metrics
+from lockgate_spark.telemetry.record_warnings import RecordWarnings, seen
 from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
@@ -28,8 +27,11 @@ class Observer:
 
     Attributes:
         view: The view of the last plan; None before the first one.
-        left_out: The count of records without a credible event time.
-        dry_run: The comparison with Spark's own batches, in observe mode.
+        records: The warnings about records, with the count of those left out.
+        ahead: In observe mode, the number of Spark's batches that went beyond the plan. A batch of
+            two sources counts twice if both do.
+        offsets_ahead: The number of offsets that these batches read beyond their plans.
+        failed_plans: Whether a plan could not be made in observe mode.
         sees_watermark: Whether the query's watermarks use the aligned event times; True for a query
             without watermarks.
     """
@@ -37,8 +39,9 @@ class Observer:
     def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
         self.view: BatchAlignment | None = None
         self._alignment, self._sources = alignment, sources
-        self.left_out, self.dry_run, self._out_of_order = LeftOut(), DryRun(), OutOfOrder()
-        self._changes, self._behind = ChangeLog(), Behind()
+        self.records, self._changes, self._behind = RecordWarnings(), ChangeLog(), Behind()
+        self.ahead = self.offsets_ahead = 0
+        self.failed_plans = False
         self._rows_saved: RowsSaved | None = None
         self.sees_watermark = True
 
@@ -52,12 +55,9 @@ class Observer:
         if operators is not None and self._alignment.mode != "observe":
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
-    def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int] | None = None) -> None:
-        """Log warnings about unread records that are left out, or that are further out of order
-        than plans allow for. The arguments are those of `OutOfOrder.warn`.
-        """
-        self.left_out.warn(self._sources, self._alignment)
-        self._out_of_order.warn(self._sources, allowed, learned, steps)
+    def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int]) -> None:
+        """Log the warnings of `RecordWarnings.warn`, which explains the arguments."""
+        self.records.warn(self._sources, self._alignment, allowed, learned, steps)
 
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
         """Set `view` to the view of `plan`, a plan that is carried out. The view shows `context`
@@ -65,13 +65,13 @@ class Observer:
         """
         applied = self._alignment.mode != "observe"
         left_out = {key: self._incredible(key, made.position, made.end) for key, made in plan.splits.items()}
-        for key, records in left_out.items() if applied else ():
-            self.left_out.count(key, records)
+        if applied:
+            self.records.left_out += Counter(left_out)
         context = replace(
             context,
             before=self.view,
             left_out=left_out,
-            left_out_so_far={key: self.left_out.records[key] for key in left_out},
+            left_out_so_far={key: self.records.left_out[key] for key in left_out},
             disorder=seen(self._sources),
             rows_saved=self._estimate(plan, unread, draft),
             applied=applied,
@@ -100,13 +100,27 @@ class Observer:
         records of the batch. The batch begins at `start`, Spark ends it at `native`, and the plan
         would end it at `planned`.
         """
-        self.dry_run.compare(start, native, planned)
+        if any(start.get(split) != end for split, end in native.items()):
+            ends = [(start.get(split, 0), planned[split], end) for split, end in native.items() if split in planned]
+            ahead = sum(max(0, end - max(plan, first)) for first, plan, end in ends)
+            self.ahead += ahead > 0
+            self.offsets_ahead += ahead
         for split, end in native.items():
-            self.left_out.count((index, split), self._incredible((index, split), start.get(split, end), end))
+            if records := self._incredible((index, split), start.get(split, end), end):
+                self.records.left_out[index, split] += records
+
+    def plan_failed(self, error: Exception) -> None:
+        """Log that no plan could be made in observe mode, as a warning only the first time."""
+        log.log(
+            logging.DEBUG if self.failed_plans else logging.WARNING,
+            "mode observe: no plan could be made, and the query runs on unchanged: %s",
+            error,
+        )
+        self.failed_plans = True
 
     def sum_up(self) -> None:
         """Log the number of records left out and of rows saved, at the end of the run."""
-        self.left_out.sum_up()
+        self.records.sum_up()
         if self._rows_saved is not None:
             self._rows_saved.finish()
             log.info(

@@ -44,15 +44,11 @@ class Operator:
         watermarks, or if one of them uses an event time that plans do not see. `in_payload` says
         for each source whether its aligned event time is in the payload.
         """
-        for origin in (origin for each in found for origin in each.origins):
-            if origin.source is None or in_payload.get(origin.source) != (origin.column != KAFKAS):
-                return None
-        return (
-            tuple(
-                cls(frozenset(o.source for o in each.origins if o.source is not None), each.delay_ms) for each in found
-            )
-            or None
-        )
+        origins = [origin for each in found for origin in each.origins]
+        if any(o.source is None or in_payload.get(o.source) != (o.column != KAFKAS) for o in origins):
+            return None
+        fed = [frozenset(o.source for o in each.origins if o.source is not None) for each in found]
+        return tuple(cls(sources, each.delay_ms) for sources, each in zip(fed, found, strict=True)) or None
 
 
 def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offsets:

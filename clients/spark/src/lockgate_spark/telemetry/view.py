@@ -225,6 +225,11 @@ class PlanContext:
     applied: bool = True
 
 
+def is_unread(partition: PartitionAlignment) -> bool:
+    """Return whether the partition had unread records before the batch."""
+    return partition.end > partition.position or partition.next_event_time is not None
+
+
 def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
     """Return the view of `plan`, with the values in `context`."""
     group, slowest = context.group, context.slowest
