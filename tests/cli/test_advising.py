@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from lockgate_cli import advising
 from lockgate_cli.__main__ import cli
-from lockgate_cli.faults import Fault
+from lockgate_cli.client import Fault
 from lockgate_cli.group_loads import Given, GroupLook, load_of, paces_of
 from lockgate_testbed.coordinator import CoordinatorProcess
 from support.http_readers import HttpReader

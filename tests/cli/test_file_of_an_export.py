@@ -2,7 +2,7 @@
 
 import pytest
 
-from lockgate_cli.faults import Fault
+from lockgate_cli.client import Fault
 from lockgate_cli.transfer import read
 
 VALID = '{"lockgate_export": 1, "groups": {"a": {"max_drift_ms": 7}, "b": {"lease_ms": 30000}}}'

@@ -14,8 +14,7 @@ from lockgate.errors import InvalidValue
 from lockgate.simulate.fleet import RunOutcome
 from lockgate.simulate.sweep import Sweep, default_drifts, sweep
 from lockgate.simulate.workload import Workload
-from lockgate_cli.client import OperatorClient
-from lockgate_cli.faults import Fault
+from lockgate_cli.client import Fault, OperatorClient
 from lockgate_cli.group_loads import Given, GroupLook, load_of, paces_of
 from lockgate_cli.options import GroupArgument, connected, milliseconds
 from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, progress, say

@@ -1,23 +1,20 @@
-"""The client of the operator's commands, with one method for each route and one-line errors.
+"""The client of the operator's commands, with one method for each route, and its errors.
 
-It uses the connection that all clients share (`lockgate_http.calls`). If the connection breaks, the
-client repeats the request with the same `Idempotency-Key`. After the status 429, it first waits for
-the time in `Retry-After`.
+If the connection breaks, the client repeats the request with the same `Idempotency-Key`. After the
+status 429, it first waits for the time in `Retry-After`.
 """
 
 import difflib
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lockgate import __version__
 from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.fields import Json
-from lockgate_cli.faults import Fault, NotFound
-from lockgate_http.calls.answers import PASSING, Answer, Problem, Unreachable, Untrusted
+from lockgate_http.calls.answers import PASSING, Answer, NotRegistered, Problem, Unreachable, Untrusted
 from lockgate_http.calls.connection import Connection
 from lockgate_http.calls.credentials import Access
 from lockgate_http.calls.retry import Pace, until_answered
@@ -39,6 +36,20 @@ HINTS: Mapping[int, str] = {
 }
 
 
+class Fault(AlignmentError):
+    """Raised if a command fails. The text is one line with a remedy, and contains no secret."""
+
+
+class NotFound(Fault, NotRegistered):
+    """Raised for an unknown group, source or reader. `kind` is the problem type, such as
+    `unknown-group`.
+    """
+
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
 class Flags(Access):
     """Connection options that error messages name as on the command line, such as `--ca`."""
 
@@ -53,8 +64,7 @@ class Flags(Access):
         return " ".join(f"{self.option(name)} {getattr(self, name)}" for name in names if getattr(self, name))
 
 
-@dataclass(frozen=True, slots=True)
-class FoundConfig:
+class FoundConfig(NamedTuple):
     """A group's configuration and its `ETag`."""
 
     config: GroupConfig
@@ -105,10 +115,10 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` readers. They start after the reader `after`
-        (SOURCE/SUBTASK), or at the first reader if `after` is None.
+        """Return the group with up to `limit` readers, which start after the reader `after`
+        (SOURCE/SUBTASK).
         """
-        return self._json(f"/v1/groups/{group}", limit=limit, **({} if after is None else {"after": after}))
+        return self._json(f"/v1/groups/{group}", limit=limit, after=after)
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
         """Return the group, and all of its readers by source."""
@@ -120,11 +130,10 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` readers and their splits. They start after the
-        subtask `after`, or at the first reader if `after` is None.
+        """Return one source with up to `limit` readers and their splits. The readers start after
+        the subtask `after`.
         """
-        path = f"/v1/groups/{group}/sources/{source}"
-        return self._json(path, limit=limit, **({} if after is None else {"after": after}))
+        return self._json(f"/v1/groups/{group}/sources/{source}", limit=limit, after=after)
 
     def whole_source(self, group: str, source: str) -> Json:
         """Return one source with all of its readers and their splits."""
@@ -185,7 +194,7 @@ class OperatorClient(Connection):
             return fault
 
     def _json(self, path: str, **params: Any) -> Json:
-        answer = self._send("GET", path, **params)
+        answer = self._send("GET", path, **{name: value for name, value in params.items() if value is not None})
         try:
             body = answer.json()
         except ValueError:

@@ -1,10 +1,8 @@
 """The command `wait`, with which schedulers wait for all data before an event time."""
 
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -14,6 +12,7 @@ from lockgate.sentences import moment
 from lockgate_cli.client import OperatorClient
 from lockgate_cli.options import GroupArgument, connected, milliseconds
 from lockgate_cli.output import Terminal, say
+from lockgate_cli.watching import interruptible
 from lockgate_http.calls.client import CoordinatorClient
 from lockgate_http.config import Coordinator
 from lockgate_http.errors import ConfigurationError
@@ -53,7 +52,11 @@ def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Ti
     not found.
     """
     bound, within_ms = event_time(until), milliseconds(timeout)
-    with _interrupted(), CoordinatorClient(_listening(client, group)) as listener, _shown(group, bound) as show:
+    with (
+        interruptible(),
+        CoordinatorClient(_listening(client, group)) as listener,
+        _shown(group, bound) as show,
+    ):
         found = wait_for(listener, lambda: look(client.pages, group, bound), bound, within_ms / 1000, show)
     if not found.passed:
         say(f"lockgate: {group} has not passed {moment(bound)} within {spoken(within_ms)}: {found}", err=True)
@@ -79,18 +82,3 @@ def _shown(group: str, bound: int) -> Iterator[Callable[[str], None]]:
         return
     with console.status(f"{group}: {moment(bound)}") as status:
         yield lambda why: status.update(f"{group} has not passed {moment(bound)}: {why}")
-
-
-@contextmanager
-def _interrupted() -> Iterator[None]:
-    """Exit with 130 on Ctrl-C and with 143 on SIGTERM during the `with` block."""
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        raise typer.Exit(128 + number)
-
-    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

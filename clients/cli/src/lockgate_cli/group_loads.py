@@ -15,7 +15,7 @@ from lockgate.duration import spoken
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
 from lockgate.watermark import MAX, MIN
 from lockgate.wire.fields import Json
-from lockgate_cli.faults import Fault
+from lockgate_cli.client import Fault
 
 LIVE_MS = 3_600_000
 """How long producers continue to append in the simulation."""

@@ -11,8 +11,7 @@ import typer
 from lockgate.duration import written
 from lockgate.watermark import MAX
 from lockgate.wire.fields import NAME, NAME_RULE
-from lockgate_cli.client import Flags, OperatorClient
-from lockgate_cli.faults import NotFound
+from lockgate_cli.client import Flags, NotFound, OperatorClient
 from lockgate_cli.output import say
 from lockgate_http.config import TOKEN, is_address
 from lockgate_http.errors import AlignmentError, ConfigurationError

@@ -26,8 +26,7 @@ from lockgate.errors import InvalidMessage
 from lockgate.wire.codec import from_json, to_json
 from lockgate.wire.events import GroupConfig
 from lockgate.wire.fields import NAME, NAME_RULE, Name
-from lockgate_cli.client import OperatorClient
-from lockgate_cli.faults import Fault, NotFound
+from lockgate_cli.client import Fault, NotFound, OperatorClient
 from lockgate_cli.options import Patterns, connected
 from lockgate_cli.output import progress, say, say_lines
 from lockgate_http.errors import AlignmentError

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from lockgate_cli.client import Fault
 from lockgate_cli.output import Output, OutputOption, Terminal, print_answer, progress, say
 from lockgate_cli.verify.lines import Entry, Verdict
 from lockgate_cli.verify.rules import RULES, verify
@@ -22,15 +23,8 @@ KINDS = frozenset(
 )
 
 
-class Unreadable(Exception):
-    """Raised for a file that is not a history. The text names the file and the line."""
-
-
 def verify_command(
-    history: Annotated[
-        list[Path],
-        typer.Argument(metavar="HISTORY", help="A folder of *.jsonl files, or a file."),
-    ],
+    history: Annotated[list[Path], typer.Argument(metavar="HISTORY", help="A folder of *.jsonl files, or a file.")],
     gaps: Annotated[
         bool, typer.Option("--gaps", help="Offsets may be missing: a topic is compacted, or has transactions.")
     ] = False,
@@ -44,15 +38,13 @@ def verify_command(
     files = [file for path in history for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
     try:
         if missing := [str(file) for file in files if not file.exists()]:
-            raise Unreadable(f"{missing[0]} does not exist")
+            raise Fault(f"{missing[0]} does not exist")
         with progress("reading", shown=output is Output.TABLE) as show:
             entries = list(read(files, show))
         if not entries:
-            raise Unreadable(
-                f"there is no history in {', '.join(map(str, history))}: set LOCKGATE_HISTORY to record one"
-            )
+            raise Fault(f"there is no history in {', '.join(map(str, history))}: set LOCKGATE_HISTORY to record one")
         verdict = verify(entries, gaps=gaps)
-    except Unreadable as error:
+    except Fault as error:
         say(f"lockgate: {error}", err=True)
         raise typer.Exit(UNREADABLE) from error
     except (KeyError, TypeError, ValueError) as error:
@@ -70,8 +62,8 @@ def verify_command(
 def read(files: list[Path], show: Callable[[float], None] = lambda share: None) -> Iterator[Entry]:
     """Yield the lines of the files. `show` is called with the share read so far, from 0 to 1.
 
-    An incomplete line at the end of a file or before a gap is skipped. Raises `Unreadable` for any
-    other invalid line.
+    An incomplete line at the end of a file or before a gap is skipped. Raises `Fault` for any other
+    invalid line.
     """
     total, done = sum(file.stat().st_size for file in files) or 1, 0
     for file in files:
@@ -86,7 +78,7 @@ def read(files: list[Path], show: Callable[[float], None] = lambda share: None) 
             if body is not None:
                 yield Entry(str(file), number, body)
             elif number < len(lines) and lines[number] and b'"k":"gap"' not in lines[number]:
-                raise Unreadable(f"{file}:{number}: not a line of a history")
+                raise Fault(f"{file}:{number}: not a line of a history")
 
 
 def _object(line: bytes) -> dict[str, Any] | None:

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from time import sleep, strftime
 from types import FrameType
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from lockgate.sentences import moment, span
 from lockgate.wire.fields import Json
-from lockgate_cli.faults import NotFound
+from lockgate_cli.client import NotFound
 from lockgate_cli.output import Output, print_item, say
 from lockgate_http.calls.answers import Unreachable
 
@@ -34,7 +35,7 @@ def live(console: Console, view: Callable[[int], RenderableType]) -> None:
     `view` takes the width of the terminal, and is called again every `EVERY_S` seconds. An error
     from the first call is raised. Later errors in `PASSING` are shown above the last view.
     """
-    with _ending():
+    with interruptible(status=0):
         shown = view(console.width)
         screen = Live(shown, console=console, auto_refresh=False, screen=True)
         try:  # a signal amid the start has to leave the screen too, and a with statement would not
@@ -56,7 +57,7 @@ def follow(look: Callable[[], Json], output: Output) -> None:
 
     An error from the first call is raised. Later errors in `PASSING` are printed on standard error.
     """
-    with _ending():
+    with interruptible(status=0):
         found, told, away = look(), None, False
         while True:
             if (news := line(found)) != told:
@@ -88,16 +89,22 @@ def line(group: Json) -> str:
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
-    """End the `with` block on Ctrl-C or SIGTERM, and let it restore the terminal."""
+def interruptible(status: int | None = None) -> Iterator[None]:
+    """End the `with` block on Ctrl-C or SIGTERM, and let it restore the terminal. Then exit with
+    `status`, or with 128 plus the signal's number.
+    """
+    caught = 0
 
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        nonlocal caught
+        caught = number
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     except KeyboardInterrupt:
-        return
+        raise typer.Exit(128 + caught if status is None else status) from None
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -12,7 +12,7 @@ from typer import BadParameter
 
 from lockgate.errors import InvalidValue
 from lockgate.simulate.workload import QueryLoad, SplitLoad, Stretch, Workload
-from lockgate_cli.faults import Fault
+from lockgate_cli.client import Fault
 from lockgate_cli.options import milliseconds
 
 OBSERVED = "lockgate-observed"

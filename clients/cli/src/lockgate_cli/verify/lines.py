@@ -19,9 +19,6 @@ def instant(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-Key = tuple[str, int]
-
-
 class Entry(NamedTuple):
     """A line of a history: its file, its line number, and its decoded JSON object."""
 

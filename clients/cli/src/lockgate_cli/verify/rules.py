@@ -7,12 +7,10 @@
     heard          each live reader receives each new limit within two update intervals
     rows           rows are read once: ranges of offsets neither overlap nor leave holes
 
-This module does no I/O. It is written from docs/internals/protocol.md alone, and uses none of the
-code that it checks.
-
-The `model` computes the read limit anew from all readers at each turn. The announced limit may be
-lower than the model's, but not higher. During an outage, readers may receive new limits later. A
-loss of stored data that a coordinator noticed is a notice, not a violation.
+The rules are written from docs/internals/protocol.md alone, and use none of the code that they
+check. An announced limit may be lower than the model's, but not higher. During an outage, readers
+may receive new limits later. A loss of stored data that a coordinator noticed is a notice, not a
+violation.
 """
 
 from bisect import bisect_left, bisect_right
@@ -141,12 +139,8 @@ def _judge_clients(
             known = highest[place - 1] if place else MIN
             alone = limit == MAX and any(a <= each.body["t"] <= b for a, b in outages)  # on_outage="proceed"
             if limit > known and not alone:
-                verdict.breach(
-                    "read limit",
-                    each,
-                    each.body["source"],
-                    f"it went by {instant(limit)}, expected {instant(known)} at most",
-                )
+                text = f"it went by {instant(limit)}, expected {instant(known)} at most"
+                verdict.breach("read limit", each, each.body["source"], text)
             elif each.body.get("latest", each.body.get("target", MIN)) > limit:
                 verdict.breach("read limit", each, each.body["source"], f"it read rows above {instant(limit)}")
 
