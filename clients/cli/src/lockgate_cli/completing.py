@@ -52,11 +52,7 @@ def wait(client: OperatorClient, group: GroupArgument, until: Until, timeout: Ti
     not found.
     """
     bound, within_ms = event_time(until), milliseconds(timeout)
-    with (
-        interruptible(),
-        CoordinatorClient(_listening(client, group)) as listener,
-        _shown(group, bound) as show,
-    ):
+    with interruptible(), CoordinatorClient(_listening(client, group)) as listener, _shown(group, bound) as show:
         found = wait_for(listener, lambda: look(client.pages, group, bound), bound, within_ms / 1000, show)
     if not found.passed:
         say(f"lockgate: {group} has not passed {moment(bound)} within {spoken(within_ms)}: {found}", err=True)
