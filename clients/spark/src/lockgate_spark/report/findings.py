@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+_ROW_BY_ROW = ("dedupe", "dedupeWithinWatermark", "symmetricHashJoin", "transformWithStateExec", "globalLimit")
+"""Operators that drop row by row. All others may count after a partial aggregation."""
+
 
 class Basis(Enum):
     """How the number of lost rows was found."""
@@ -175,7 +178,7 @@ class Findings:
     run_id: str
     state: RunState = RunState.RUNNING
     began: float
-    until: float
+    until: float = 0.0
     rows: int = 0
     batches: int = 0
     loss: Loss = Loss(Basis.STATELESS)
@@ -203,3 +206,32 @@ class Findings:
     def apart_ms(self) -> int | None:
         """The largest `apart_ms` of the moments; None if no plan was made."""
         return max((each.apart_ms for each in self.moments if each.apart_ms is not None), default=None)
+
+
+def loss_of(lost: int | None, exact: bool, operators: Mapping[str, int], repeated: bool, ran: bool, seen: bool) -> Loss:
+    """Return the bounds on the number of rows lost.
+
+    An operator's count may exceed the number of late rows: it counts a row each time that a batch
+    is computed, and counts every copy of a row that the query has multiplied.
+
+    Args:
+        lost: Number of rows dropped as late; None if they were not counted.
+        exact: False if `lost` is an upper bound.
+        operators: Number of rows that each stateful operator has dropped, by its own count.
+        repeated: As in `StateOperator`.
+        ran: Whether a batch has run.
+        seen: Whether the query's watermarks are on the event time that alignment uses.
+    """
+    told = sum(operators.values())
+    if not operators and (ran or lost == 0):
+        return Loss(Basis.STATELESS, 0, 0)
+    if lost is not None and exact:
+        return Loss(Basis.ROWS, lost, lost)
+    row_by_row = all(name in _ROW_BY_ROW for name in operators)
+    most = lost if seen else None
+    if row_by_row and not repeated and (most is None or told <= most):
+        return Loss(Basis.OPERATORS, told, told)
+    if row_by_row:
+        most = told if most is None else min(told, most)
+    too_much = repeated or row_by_row or (most is not None and told > most)
+    return Loss(Basis.UNCOUNTED if lost is None else Basis.BETWEEN, 0 if too_much else told, most)

@@ -1,27 +1,39 @@
 """What an observed run has lost, from the figures of its batches."""
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.plan.model import Limit, PlannedState
-from lockgate_spark import BatchAlignment, PartitionAlignment
-from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, StateOperator
-from lockgate_spark.report.observation import MOST_MOMENTS, Observation, loss_of
+from lockgate_spark import Alignment, BatchAlignment, PartitionAlignment
+from lockgate_spark.report.findings import Basis, BatchLoss, Findings, Loss, RunState, StateOperator, loss_of
+from lockgate_spark.report.run_report import MOST_MOMENTS, RunReport
 
 HOUR = 3_600_000
 SAVE, JOIN, DEDUPE = "stateStoreSave", "symmetricHashJoin", "dedupe"
 
 
-def observation() -> Observation:
-    return Observation("orders", "id", "run", began=100.0)
+class Observed:
+    """A run in observe mode whose report goes by the time `at`."""
 
+    name, query_id, run_id = "orders", "id", "run"
+    told: tuple[object, list[StateOperator]] | None = None
+    at = 100.0
 
-def found_in(one: Observation, **beside: Any) -> Findings:
-    return one.findings(RunState.RUNNING, 200.0, lambda found: replace(found, **beside))
+    def __init__(self) -> None:
+        self.report = RunReport(cast(Any, self), Alignment(mode="observe"), lambda: self.at)
+
+    def operators(self) -> tuple[object, list[StateOperator]] | None:
+        return self.told
+
+    def delay_ms(self) -> int:
+        return 0
+
+    @property
+    def found(self) -> Findings:
+        return self.report.findings(RunState.RUNNING)
 
 
 def split(source: int, name: str, watermark: int, position: int = 0, end: int = 1) -> PartitionAlignment:
@@ -92,12 +104,12 @@ def test_no_more_rows_are_lost_than_were_counted(
 
 
 def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
-    one, plan = observation(), view(split(0, "a-0", HOUR), split(1, "b-0", 3 * HOUR))
-    one.read(0, {"a-0": 0}, {"a-0": 5}, plan, 100, at=101.0)
-    one.read(1, {"b-0": 2}, {"b-0": 5}, plan, None, at=101.0)
-    one.lose(0, batch({"a-0": 3}), at=102.0)
-    one.lose(1, batch({}), at=102.0)
-    found = found_in(one)
+    one, plan = Observed(), view(split(0, "a-0", HOUR), split(1, "b-0", 3 * HOUR))
+    one.report.read(0, {"a-0": 0}, {"a-0": 5}, plan, 100)
+    one.report.read(1, {"b-0": 2}, {"b-0": 5}, plan, None)
+    one.report.after_batch(0, batch({"a-0": 3}))
+    one.report.after_batch(1, batch({}))
+    found = one.found
     assert [(s.partition, s.offsets, s.lost, s.ahead_ms) for s in found.partitions] == [
         ("a-0", 5, 3, 0),
         ("b-0", 3, 0, 2 * HOUR),
@@ -108,47 +120,51 @@ def test_sources_of_one_plan_are_one_batch_with_figures_by_split() -> None:
 
 
 def test_a_split_that_has_nothing_to_read_is_not_far_from_any() -> None:
-    one = observation()
-    one.read(0, {"a-0": 0}, {"a-0": 5}, view(split(0, "a-0", HOUR), split(0, "a-1", 9 * HOUR, 1, 1)), 100, at=101.0)
-    assert found_in(one).apart_ms == 0
+    one = Observed()
+    one.report.read(0, {"a-0": 0}, {"a-0": 5}, view(split(0, "a-0", HOUR), split(0, "a-1", 9 * HOUR, 1, 1)), 100)
+    assert one.found.apart_ms == 0
 
 
 def test_the_time_between_batches_is_not_time_that_they_took() -> None:
-    one = observation()
+    one = Observed()
     for began in (100.0, 1_000.0):
-        one.read(0, {"a-0": 0}, {"a-0": 5}, None, 100, at=began)
+        one.at = began
+        one.report.read(0, {"a-0": 0}, {"a-0": 5}, None, 100)
         for later in (2.0, 500.0):  # a progress report of an idle trigger, too
-            one.done(began + later)
-    assert found_in(one).busy_s == 4.0
+            one.at = began + later
+            one.report.after_batch(0, None)
+    assert one.found.busy_s == 4.0
 
 
 def test_a_trigger_that_reads_nothing_is_no_batch() -> None:
-    one = observation()
-    one.read(0, {"a-0": 5}, {"a-0": 5}, view(split(0, "a-0", 0)), 100, at=101.0)
-    assert (found_in(one).batches, found_in(one).moments) == (0, ())
+    one = Observed()
+    one.report.read(0, {"a-0": 5}, {"a-0": 5}, view(split(0, "a-0", 0)), 100)
+    assert (one.found.batches, one.found.moments) == (0, ())
 
 
 def test_batch_whose_rows_are_not_followed_makes_the_loss_inexact() -> None:
-    one = observation()
-    one.operate(1, [StateOperator(SAVE, 2)])
-    one.lose(0, batch({"a-0": 4}, exact=False), at=102.0)
-    assert found_in(one).loss == Loss(Basis.BETWEEN, 2, 4)
+    one = Observed()
+    one.told = 1, [StateOperator(SAVE, 2)]
+    one.report.after_batch(0, batch({"a-0": 4}, exact=False))
+    assert one.found.loss == Loss(Basis.BETWEEN, 2, 4)
 
 
 def test_a_progress_report_that_is_seen_twice_counts_once() -> None:
-    one = observation()
+    one = Observed()
     for progress in (1, 1, 2):
-        one.operate(progress, [StateOperator(DEDUPE, 5)])
-    assert found_in(one).operators == {DEDUPE: 10}
+        one.told = progress, [StateOperator(DEDUPE, 5)]
+        one.report.after_batch(0, None)
+    assert one.found.operators == {DEDUPE: 10}
 
 
 @given(count=st.integers(0, 5 * MOST_MOMENTS))
 def test_a_long_timeline_is_merged_and_loses_no_row_and_no_batch(count: int) -> None:
-    one, lost = observation(), [n * n % 7 for n in range(count)]
+    one, lost = Observed(), [n * n % 7 for n in range(count)]
     for n, rows in enumerate(lost):
-        one.read(0, {"a-0": n}, {"a-0": n + 1}, view(split(0, "a-0", n)), None, at=float(n))
-        one.lose(0, batch({"a-0": rows}), at=float(n))
-    found = found_in(one)
+        one.at = float(n)
+        one.report.read(0, {"a-0": n}, {"a-0": n + 1}, view(split(0, "a-0", n)), None)
+        one.report.after_batch(0, batch({"a-0": rows}))
+    found = one.found
     assert len(found.moments) <= MOST_MOMENTS
     assert sum(moment.batches for moment in found.moments) == len(lost)
     assert sum(moment.lost for moment in found.moments) == sum(lost)
