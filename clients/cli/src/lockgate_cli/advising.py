@@ -95,7 +95,9 @@ def advise(
     configured = client.journal(group, limit=1, kind="group_configured", order="newest")
 
     def look() -> GroupLook:
-        return GroupLook.of([client.whole_source(group, source) for source in readers])
+        sources = [client.whole_source(group, source) for source in readers]
+        now = max((each["now"] for each in sources), default=0)
+        return GroupLook(now, {each["source"]: each["readers"] for each in sources})
 
     first = look()
     with progress(f"watching {group}", shown=output is Output.TABLE) as advance:

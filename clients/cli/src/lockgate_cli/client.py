@@ -90,9 +90,7 @@ class OperatorClient(Connection):
         self._headers["X-Request-Id"] = request_id
 
     def configuration(self, group: str) -> FoundConfig:
-        """Return the group's configuration. Raises `NotFound` if there is no such group, and
-        `Fault` if this client cannot read the configuration.
-        """
+        """Return the group's configuration. Raises `Fault` if this client cannot read it."""
         answer = self._send("GET", f"/v1/groups/{group}", limit=1)
         try:
             return FoundConfig(from_json(GroupConfig, answer.json()["config"]), answer.headers["etag"])
@@ -100,9 +98,8 @@ class OperatorClient(Connection):
             raise Fault(f"group {group} cannot be read: {self._version_text()}") from error
 
     def configure(self, group: str, config: Json, etag: str | None) -> None:
-        """Create a group. With an `etag`, replace the configuration of an existing group instead.
-
-        Raises `Fault` if the group to create exists already, or if the `etag` is no longer valid.
+        """Create a group, or replace the configuration with this `etag`. Raises `Fault` if the
+        group to create exists already, or if the `etag` is no longer valid.
         """
         condition = {"If-None-Match": "*"} if etag is None else {"If-Match": etag}
         self._send("PUT", f"/v1/groups/{group}", condition, config)
@@ -163,9 +160,7 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Return up to `limit` journal entries. `params` are the other query parameters of the
-        route, such as `kind` and `order`.
-        """
+        """Return up to `limit` journal entries, by the route's query parameters `params`."""
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
@@ -213,10 +208,8 @@ class OperatorClient(Connection):
         return answer
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
-        """Send a request, repeat it after temporary failures, and return the first final answer.
-
-        The statuses in `PASSING` are temporary failures. Raises `Unreachable` if there is no final
-        answer within `TIMEOUT_S` or `ATTEMPTS` attempts.
+        """Send a request, and repeat it after temporary failures, which the statuses in `PASSING`
+        are too. Raises `Unreachable` without an answer in `TIMEOUT_S` or `ATTEMPTS` attempts.
         """
 
         async def answered() -> Answer:

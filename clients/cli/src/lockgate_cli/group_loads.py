@@ -1,9 +1,8 @@
 """Estimates of a running group's workload, from two inspections (*looks*) and from its samples.
 
-A coordinator stores the positions of splits, but not the records in their logs. Two looks show how
-many records of a split were read and appended in between, and how far its watermark rose. The
-samples show how fast a source reads when it does not wait for others. The assumptions are returned
-as sentences.
+Two looks show how many records of a split were read and appended in between, and how far its
+watermark rose. The samples show how fast a source reads when it does not wait for others. The
+assumptions are returned as sentences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,13 +32,6 @@ class GroupLook:
 
     now: int
     readers: dict[str, list[Json]]
-
-    @staticmethod
-    def of(sources: Sequence[Json]) -> "GroupLook":
-        """Build a look from `sources`, the service's answers about all sources of a group."""
-        return GroupLook(
-            max((each["now"] for each in sources), default=0), {s["source"]: s["readers"] for s in sources}
-        )
 
     def splits(self, source: str) -> dict[str, Json]:
         """Return the splits of a source that report a position, an end and a watermark."""
@@ -144,9 +136,7 @@ def _query(
 
 
 def _densities(before: dict[str, Json], after: dict[str, Json]) -> dict[str, float]:
-    """Return the records per ms of event time of each split that was read between the looks.
-    `before` and `after` are the splits in the first and in the second look.
-    """
+    """Return the records per ms of event time of each split that was read between the looks."""
     rows = {each: after[each]["position"] - before[each]["position"] for each in after if each in before}
     risen = {each: after[each]["watermark"] - before[each]["watermark"] for each in rows}
     return {each: rows[each] / risen[each] for each in rows if rows[each] > 0 and risen[each] > 0}
@@ -157,14 +147,8 @@ def _split(
 ) -> SplitLoad | None:
     """Return a split with its unread and future records, or None if there are neither.
 
-    Args:
-        name: The name of the split.
-        before: The split in the first look, or None if it was not there.
-        after: The split in the second look.
-        density: The split's records per ms of event time, or None if unknown.
-        lag: The lag of the split's producer (ms).
-        then: The time of the first look (ms).
-        now: The time of the second look (ms).
+    `before` and `after` are the split in the looks at the times `then` and `now` (ms). `density` is
+    in records per ms of event time, and `lag` is that of the split's producer (ms).
     """
     unread = max(0, after["end"] - after["position"])
     begin = after["watermark"] + 1

@@ -54,7 +54,8 @@ def line(entry: Json) -> str:
     whose = f" {entry['source']}" if "source" in entry else ""
     whose += f"/{entry['subtask']}" if "subtask" in entry else ""
     by = f" by {entry['by']}" if entry["by"] else ""
-    details = ", ".join(f"{key} {_shown(key, value)}" for key, value in entry["details"].items() if _is_told(value))
+    told = [(key, value) for key, value in entry["details"].items() if value not in (None, "", [], {})]
+    details = ", ".join(f"{key} {_shown(key, value)}" for key, value in told)
     return f"{moment(entry['at'])} {entry['kind'].replace('_', ' ')}{whose}{by}: {entry['reason']}" + (
         f" ({details})" if details else ""
     )
@@ -111,10 +112,6 @@ def findings(group: Json, readers: list[Json], max_drift: int | None, stuck_for:
         elif stuck_for is not None and name in blockers and age is not None and age > stuck_for:
             reasons.append(f"the group waits for reader {name}, which has made no progress for {spoken(age)}")
     return reasons
-
-
-def _is_told(value: object) -> bool:
-    return value not in (None, "", [], {})
 
 
 def _shown(key: str, value: object) -> str:

@@ -2,10 +2,10 @@
 
     {"lockgate_export": 1, "made_at": "2026-11-23T12:00:00Z", "groups": {"checkout": {…}, …}}
 
-Readers are not in the file, because they register again themselves. An import reads the whole file
-and looks at every group before it writes anything. Each write names the configuration that it
-replaces, so no other operator's change is lost. An interrupted import can be repeated, because it
-skips groups that already have the configuration in the file.
+Readers are not in the file, because they register again themselves. An import looks at every group
+before it writes anything. Each write names the configuration that it replaces, so no other
+operator's change is lost. An interrupted import can be repeated, because it skips groups that
+already have the configuration in the file.
 """
 
 import json
@@ -101,8 +101,8 @@ def import_command(client: OperatorClient, file: File, replace: Replace = False,
 
 
 def read(text: str, where: str) -> Mapping[str, GroupConfig]:
-    """Return the configurations in an exported `text`, by group. `where` names the file in errors.
-    Raises `Fault` if the text cannot be imported.
+    """Return the configurations in an exported `text`, by group, or raise `Fault`. `where` names
+    the file in errors.
     """
     try:
         found = json.loads(text)
@@ -130,9 +130,7 @@ def _replaced(client: OperatorClient, name: str, config: GroupConfig) -> str | N
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """Return the names that match a pattern. Raises `Fault` if a pattern other than `*` matches
-    none.
-    """
+    """Return the names that match a pattern. Raises `Fault` if one other than `*` matches none."""
     for pattern in patterns:
         if pattern != "*" and not any(fnmatchcase(name, pattern) for name in names):
             raise Fault(f"no group fits {pattern}; there are {_some(names) if names else 'none'}")

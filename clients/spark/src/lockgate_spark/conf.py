@@ -52,9 +52,8 @@ def _camel(name: str) -> str:
 
 
 def _keys(of: type, prefix: str) -> dict[str, str]:
-    """Return the field names of the dataclass `of`, by the key that sets the field. The keys begin
-    with `prefix`. The field `coordinator` is left out, because the fields of `Coordinator` have
-    keys of their own.
+    """Return the field names of the dataclass `of` by the keys that set them, which begin with
+    `prefix`. The fields of `coordinator` have keys of their own.
     """
     return {prefix + _camel(field.name): field.name for field in fields(of) if field.name not in ("_", "coordinator")}
 
@@ -118,9 +117,8 @@ def refuse_options(options: Mapping[str, str]) -> None:
 
 
 def _with_token(given: dict[str, str], conf: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a stream, with the token in place of the token's name. Raises
-    `ConfigurationError` if the options contain a token itself, or if the conf has no token of this
-    name.
+    """Return a stream's options, with the token in place of its name. Raises `ConfigurationError`
+    if they contain a token itself, or if the conf has no token of this name.
     """
     if _TOKEN in given:
         raise ConfigurationError(
@@ -219,9 +217,7 @@ def _warn_of_unknown(conf: Mapping[str, str]) -> None:
 
 
 def _near(key: str, known: Sequence[str]) -> str:
-    """Return a hint with the known names that resemble `key`, or with all known names if none
-    does.
-    """
+    """Return a hint with the known names that resemble `key`, or else with all known names."""
     near = get_close_matches(_last(key), [_last(one) for one in known], n=2, cutoff=0.7)
     meant = [one for one in known if _last(one) in near]
     return f"did you mean {' or '.join(meant)}?" if meant else f"the known names are {', '.join(known)}"

@@ -124,9 +124,7 @@ class Alignment(Named):
 
 
 def credible_at(alignment: Alignment, now: int) -> Credible:
-    """Return the range of credible event times for a plan that is made at `now` (wall clock in
-    ms).
-    """
+    """Return the range of credible event times for a plan made at `now` (wall clock, ms)."""
     future, past = alignment.future_bound, alignment.past_bound
     ahead = None if future is None else milliseconds("Alignment(future_bound)", future)
     behind = None if past is None else milliseconds("Alignment(past_bound)", past)
@@ -180,8 +178,6 @@ def _check_slice(window: Duration | None, zone: object) -> None:
     if zone != EPOCH and not fits(size):
         raise ConfigurationError(
             f"Alignment(slice={window!r}): such windows do not begin with days, and so fit the clocks of no time "
-            "zone. Take what divides a"
-            f' day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or slice_zone="{EPOCH}": '
-            "windows of any size, counted"
-            " from 1970-01-01T00:00Z on as Spark's window() does"
+            'zone. Take what divides a day (such as "6 hours"), "1 day", or "1 week", which begins on Monday; or '
+            f'slice_zone="{EPOCH}": windows of any size, counted from 1970-01-01T00:00Z on as Spark\'s window() does'
         )

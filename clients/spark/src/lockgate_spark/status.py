@@ -118,20 +118,20 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
         return waiting
     if view is None:
         return _before_the_first_plan(name, run)
+    upto = watermark.instant(view.target, "nothing yet", "the end of the data")
     if run.alignment.mode == "observe":
-        would = f"read up to {_target(view)} and pause {len(view.paused)} partitions"
+        would = f"read up to {upto} and pause {len(view.paused)} partitions"
         said = f"Spark reads what it would read without lockgate; alignment would {would}."
         state = QueryState.OBSERVING
     elif any(is_unread(each) for each in view.partitions):
         paused = f"{len(view.paused)} of {len(view.partitions)} partitions are paused"
-        state, said = QueryState.READING, f"The query reads up to {_target(view)}; {paused}."
+        state, said = QueryState.READING, f"The query reads up to {upto}; {paused}."
     else:
         state, said = QueryState.CAUGHT_UP, "All partitions are read to their end."
     return AlignmentStatus(name, state, said, max_drift=run.max_drift, view=view)
 
 
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
-    """Return the status of a query that waits; None if the query does not wait."""
     present = of.present
     if present is None:
         return None
@@ -144,9 +144,4 @@ def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
     if run.planner.looker.last is None or run.membership is None or run.membership.last is not None:
         return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
     wait = waits.for_coordinator(None)
-    said = waits.sentence("The query", wait, 0.0)
-    return AlignmentStatus(name, QueryState.WAITING, said, wait.names)
-
-
-def _target(view: BatchAlignment) -> str:
-    return watermark.instant(view.target, "nothing yet", "the end of the data")
+    return AlignmentStatus(name, QueryState.WAITING, waits.sentence("The query", wait, 0.0), wait.names)

@@ -4,12 +4,9 @@
     joint     the same or, if it is higher, the lowest max(watermark, proposed target)
 
 A *turn* is one stored change of the group, and contains the commands that the coordinator accepted.
-The model is written from docs/internals/protocol.md. It computes the limit anew from all readers at
-each turn.
-
-The model is lenient where the history shows too little. After an outage, or while a partition
-moves, the coordinator may count a reader for longer than the model does, but not for a shorter
-time.
+The model computes the limit anew from all readers at each turn. It is lenient where the history
+shows too little. After an outage, or while a partition moves, the coordinator may count a reader
+for longer than the model does, but not for a shorter time.
 """
 
 from bisect import insort
@@ -59,9 +56,7 @@ class Model:
         self._cap, self._grace, self._started, self._partial = MAX, MIN, False, True
 
     def take(self, entry: Entry) -> None:
-        """Apply the commands of the turn in `entry`, and check the read limit and the watermark
-        that the turn announced.
-        """
+        """Apply the commands of the turn in `entry`, and check the limits that it announced."""
         turn = entry.body
         self.verdict.counts["turns"] += 1
         self._follow(entry)
@@ -87,10 +82,8 @@ class Model:
         self._known.add(turn["version"])
 
     def _follow(self, entry: Entry) -> None:
-        """Check whether the turn in `entry` continues the last one.
-
-        If the store has lost the group's state, or if turns were not recorded, discard the state
-        that is no longer certain.
+        """Check whether the turn in `entry` continues the last one. If not, because the store has
+        lost the group's state or turns were not recorded, discard what is no longer certain.
         """
         turn, last = entry.body, self._last
         if last is None or turn["was"] == self._version:

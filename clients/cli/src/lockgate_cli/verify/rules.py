@@ -66,10 +66,9 @@ def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
 
 
 def _in_order(turns: Sequence[Entry]) -> Iterator[Entry]:
-    """Return the turns in the order in which the store carried them out.
-
-    Versions may fall if the store loses data while its clock is put back. So turns that continue
-    each other stay together, and turns stored after a loss follow it.
+    """Return the turns in the order in which the store carried them out. Versions may fall if the
+    store loses data while its clock is put back. So turns that continue each other stay together,
+    and turns stored after a loss follow it.
     """
     losses = sorted(each.body["t"] for each in turns if each.body["new"] or each.body["lost"])
     runs, ends = list[list[Entry]](), defaultdict[int, list[list[Entry]]](list)
@@ -147,7 +146,6 @@ def _judge_clients(
 
 def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
     """Return a client's outages, each from the last answer before a failed call to the next answer.
-
     `own` contains all lines of the client, and `heard` those of its answers.
     """
     times = [each.body["t"] for each in heard]

@@ -1,10 +1,9 @@
 """The numbers of a run as gauges, for Spark's metrics system.
 
-The numbers that `progress_metrics` lists are gauges with nearly the same name: `alignmentPausedMs`
-in lastProgress becomes `pausedMs`. `gauges` adds a few more. If a query has several sources, counts
-that each source has for itself are summed, and for other numbers the largest value is shown. Event
-times are in ms since 1970. Yes is 1 and no is 0. A value that is unknown or unbounded is None,
-which is a gauge without a value.
+The numbers of `progress_metrics` are gauges with nearly the same name: `alignmentPausedMs` in
+lastProgress becomes `pausedMs`. If a query has several sources, counts that each source has for
+itself are summed, and for other numbers the largest value is shown. A gauge whose value is unknown
+or unbounded is None.
 """
 
 from collections.abc import Mapping
@@ -50,16 +49,12 @@ class RunGauges:
         self._gauges.show(gauges(view))
 
     def show_held(self, plan: Plan[Key], context: PlanContext) -> None:
-        """Set the gauges to the values of a plan that is not carried out because the query waits.
-        Do nothing within a second of the last change.
-        """
+        """Set the gauges to the values of a plan on hold, at most once a second."""
         if self._shown is None or not 0 <= context.planned_at - self._shown.planned_at < _SHOW_S:
             self.show(describe(plan, replace(context, before=self._shown)))
 
     def show_late(self, source: int, total: int) -> None:
-        """Set the gauge of late rows. `total` is the number of late rows of this source in the run
-        so far.
-        """
+        """Set the gauge of late rows. `total` is the number of this source's in the run so far."""
         self._late[source] = total
         self._gauges.show({"lateRowsTotal": sum(self._late.values())})
 

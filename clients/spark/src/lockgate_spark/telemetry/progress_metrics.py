@@ -71,8 +71,8 @@ def late_metrics(late: Mapping[str, int], exact: bool) -> dict[str, str]:
 
 
 class ChangeLog:
-    """Logs a line when a query's plans have a new limit or blocker, when they begin to pause
-    partitions, and when they no longer pause any.
+    """Logs a line when the limit or the blocker of a query's plans has changed, and when pauses
+    have begun or ended. Lines are at least ten seconds apart.
     """
 
     def __init__(self) -> None:
@@ -80,18 +80,14 @@ class ChangeLog:
         self._logged_at = 0.0
 
     def log(self, view: BatchAlignment) -> None:
-        """Log a line about `view` if the limit or the blocker has changed since the last line, or
-        if pauses have begun or ended. Lines are at least ten seconds apart.
-        """
+        """Log a line about `view`, the view of the last plan, if it is due."""
         state = (view.limited_by, view.blocker, bool(view.paused))
         if state == self._logged or (self._logged is not None and view.planned_at - self._logged_at < _QUIET_S):
             return
         self._logged, self._logged_at = state, view.planned_at
         log.info(
-            (
-                "%s to %s, limited by %s%s; %d of %d partitions paused, the longest for %s; first unread records "
-                "%s apart; planned in %s"
-            ),
+            "%s to %s, limited by %s%s; %d of %d partitions paused, the longest for %s; first unread records "
+            "%s apart; planned in %s",
             "aligned" if view.applied else "mode observe: would be aligned",
             watermark.instant(view.target, "nothing", "the end of the data"),
             view.limited_by.value,
@@ -105,8 +101,8 @@ class ChangeLog:
 
 
 class Behind:
-    """Logs a line if one of the query's own partitions keeps the query behind the clock, and again
-    every ten minutes while this lasts.
+    """Logs which of the query's own partitions keeps the query behind the clock, and again every
+    ten minutes while this lasts.
     """
 
     def __init__(self) -> None:

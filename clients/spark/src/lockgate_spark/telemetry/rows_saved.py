@@ -67,9 +67,7 @@ def native_ends(positions: Offsets, ends: Offsets, budget: int | None) -> Offset
 
 @dataclass(slots=True)
 class EventTimes:
-    """The known event times (ms) of a split at some offsets. They never fall from one offset to the
-    next.
-    """
+    """The known event times (ms) of a split at some offsets, in rising order."""
 
     _offsets: list[int] = field(default_factory=list)
     _times: list[int] = field(default_factory=list)
@@ -87,8 +85,8 @@ class EventTimes:
         self._times.insert(at, max(lowest, min(head.event_time, highest)))
 
     def at(self, offset: int) -> int | None:
-        """Return the event time at an offset, by interpolation. Before the first known record and
-        after the last one, return the event time of that record. Return None if no record is known.
+        """Return the event time at an offset, by interpolation between the known records. Return
+        None if no record is known.
         """
         after = bisect_right(self._offsets, offset)
         if not 0 < after < len(self._offsets):
@@ -98,9 +96,7 @@ class EventTimes:
         return low + (high - low) * (offset - left) // (right - left)
 
     def upto(self, event_time: int, start: int, end: int) -> int:
-        """Estimate how many offsets from `start` to `end` (exclusive) are at or below `event_time`
-        (ms).
-        """
+        """Estimate how many offsets from `start` to `end` (exclusive) are up to `event_time`."""
         after = bisect_right(self._times, event_time)
         if after == 0:
             return 0
@@ -112,9 +108,7 @@ class EventTimes:
         return max(0, min(end, last + 1) - start)
 
     def forget_below(self, offset: int) -> None:
-        """Forget all records before the last one at or below `offset`. The remaining records are
-        needed to interpolate.
-        """
+        """Forget all records before the last one at or below `offset`."""
         before = max(0, bisect_right(self._offsets, offset) - 1)
         del self._offsets[:before], self._times[:before]
 
@@ -171,9 +165,7 @@ class RowsSaved:
         self._count(self._read if done and fixed else {key: made.position for key, made in plans.items()})
 
     def finish(self) -> None:
-        """Count the late rows of the simulated batches that the run has read completely. Call this
-        method at the end of the run.
-        """
+        """At the end of the run, count the batches that it has read completely."""
         self._count(self._read)
 
     def _start_again(self, positions: dict[Key, int]) -> None:
@@ -192,16 +184,14 @@ class RowsSaved:
         return any(position < logs[key] for key, position in self._played.items())
 
     def _play(self, logs: Mapping[Key, int], budgets: Mapping[int, int | None]) -> None:
-        """Simulate one batch of plain Spark. When no data is left, simulate one batch without data,
-        because Spark then runs one too. The newest watermark applies to the batches after this
-        empty one.
+        """Simulate one batch of plain Spark. When no data is left, Spark runs one batch without
+        data; the newest watermark applies to the batches after it.
         """
         batch = {}
         for i in self._sources:
             positions = {split: position for (source, split), position in self._played.items() if source == i}
-            for split, end in native_ends(
-                positions, {split: logs[i, split] for split in positions}, budgets.get(i)
-            ).items():
+            ends = native_ends(positions, {split: logs[i, split] for split in positions}, budgets.get(i))
+            for split, end in ends.items():
                 if end > positions[split]:
                     batch[i, split] = positions[split], end
                     self._played[i, split] = end

@@ -147,9 +147,7 @@ class BatchAlignment:
     @property
     def spread(self) -> int:
         """How far apart (ms) the event times of the partitions' first unread records were before
-        the batch.
-
-        If a partition has a gap in its event times, the gap is part of this distance.
+        the batch. A gap in a partition's event times is part of this distance.
         """
         watermarks = [
             each.watermark for each in self.partitions if each.state in (PlannedState.ACTIVE, PlannedState.PAUSED)
@@ -159,10 +157,8 @@ class BatchAlignment:
     @property
     def behind_ms(self) -> int:
         """How far (ms) the oldest unread record of the paused partitions was behind the clock when
-        the plan was made; 0 if no partition is paused.
-
-        For a partition that is stopped at a record ahead of the clock, the time since it stopped
-        counts instead.
+        the plan was made; 0 if no partition is paused. For a partition that is stopped at a record
+        ahead of the clock, the time since it stopped counts instead.
         """
         now = int(self.planned_at * 1000)
         paused = [each for each in self.partitions if each.paused_since is not None]
@@ -181,25 +177,20 @@ class BatchAlignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanContext:
-    """The values that a view shows besides the plan itself.
-
-    `coordinator`, `operator_pause`, `slice`, `rows_saved`, `rows_too_late`, `out_of_orderness` and
-    `applied` are as in `BatchAlignment`.
+    """The values that a view shows besides the plan itself. Those of single partitions are by
+    source and partition, where they are known or not 0. Names that `BatchAlignment` and
+    `PartitionAlignment` have too mean the same here.
 
     Attributes:
-        planned_at: Time (s since 1970) when the plan was made.
-        seconds: How long the plan took.
         before: View of the previous plan.
         group: The coordinator's last event.
         slowest: The partition that limits the plan or is stopped at a record ahead of the clock.
         why: Why `slowest` may still bring old records, as the end of a sentence.
-        lags: The lag (ms) of each partition's producer, where it is known.
+        lags: The lags (ms) of the producers.
         stopped: How long (ms) partitions have been stopped at records ahead of the clock.
         far_behind: Partitions that no other one waits for.
-        left_out: Number of records of each partition that are left out of the alignment.
-        left_out_so_far: The same number for the whole run, if it has changed.
-        read_early: Number of offsets that are read early, for partitions that have some.
-        disorder: How far out of order (ms) records were, for partitions in which some were.
+        left_out_so_far: As in `PartitionAlignment`, if it has changed.
+        disorder: How far out of order (ms) records were.
 
     """
 
@@ -288,11 +279,8 @@ def describe(plan: Plan[Key], context: PlanContext) -> BatchAlignment:
 
 def _stopped_ms(made: SplitPlan, known: int, context: PlanContext) -> int:
     """Return how long (ms) a paused partition has been stopped at a record stamped ahead of the
-    clock.
-
-    `known` is this duration if the partition was stopped before this plan, otherwise 0. If the
-    partition stops with this plan, the result is the time since the previous plan, because the
-    record at which it stops may have arrived right after that plan.
+    clock: `known` if it was stopped before this plan, or else the time since the previous plan,
+    because the record may have arrived right after that plan.
     """
     now = int(context.planned_at * 1000)
     if known or context.before is None or made.next is None or made.next.event_time <= now + AHEAD_MS:

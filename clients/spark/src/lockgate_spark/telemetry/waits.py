@@ -96,9 +96,8 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a group's member that has reached its read limit. The member waits for an
-    answer from the coordinator, for the operator (a person) who has paused it, or for its group.
-    `next_at` is the event time (ms) of the next record.
+    """Return the wait of a group's member that has reached its read limit. `next_at` is the event
+    time (ms) of the next record.
     """
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
@@ -108,9 +107,8 @@ def for_member(membership: Membership, next_at: int | None) -> Wait:
 
 
 def check_max_wait(alignment: Alignment, waited_s: float, what: str, event: WatermarkAlignmentEvent | None) -> None:
-    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. The error message begins with
-    `what`, and ends with the readers that the group waits for according to `event`, the
-    coordinator's last event.
+    """Raise `WaitedTooLong` if `waited_s` is above `max_wait`. The message begins with `what`, and
+    ends with the readers that the group waits for by the coordinator's last `event`.
     """
     allowed = None if alignment.max_wait is None else milliseconds("Alignment(max_wait)", alignment.max_wait)
     if allowed is not None and waited_s * 1000 > allowed:
@@ -123,10 +121,9 @@ def operator(pause: SourcePause) -> str:
 
 
 def for_split(split: str, why: str, horizon: int, *, brief: bool = False) -> Wait:
-    """Return the wait for a partition of the query that may still bring older records.
-
-    `why` completes a sentence that begins with `split`, the name of the partition. `horizon` is the
-    event time (ms) above which nothing is read meanwhile. `brief` is as in `Wait`.
+    """Return the wait for a partition of the query that may still bring older records. `why`
+    completes a sentence that begins with its name, `split`. Nothing above `horizon` (ms) is read
+    meanwhile. `brief` is as in `Wait`.
     """
     until = watermark.instant(horizon, "the first record")
     reason = f"{split} {why}. Records above {until} are read once no older one can come from it"
@@ -159,10 +156,8 @@ def _holder(held: Blocker) -> str:
 
 
 class Waits:
-    """Follows the waits of one query, and logs them.
-
-    Each log line begins with `name`, the query's name. `now` is a monotonic clock and `clock` the
-    wall clock, both in seconds.
+    """Follows the waits of the query `name`, and logs them. `now` is a monotonic clock and `clock`
+    the wall clock, both in seconds.
     """
 
     def __init__(
@@ -176,22 +171,19 @@ class Waits:
 
     @property
     def present(self) -> tuple[Wait, float] | None:
-        """The query's current wait, and the time (s since 1970) when it began; None if the query
-        does not wait.
-        """
+        """The current wait, and the time (s since 1970) when it began; None without a wait."""
         wait = self._present  # another thread may end it meanwhile
         return None if wait is None else (wait, self._clock() - self.lasted_s)
 
     @property
     def lasted_s(self) -> float:
-        """How long the current wait has lasted, in seconds; 0 if the query does not wait."""
+        """How long (s) the current wait has lasted; 0 if the query does not wait."""
         return 0.0 if self._present is None else max(0.0, self._now() - self._since)
 
     def seen(self, wait: Wait | None, target: int | None = None) -> None:
-        """Set the query's current wait. Log the wait once it has lasted long enough, and log the
-        end of a wait that was logged. Call this method with each plan.
-
-        `wait` is None if the query reads on, up to `target` (ms; None if nothing is left to read).
+        """Set the current wait, with each plan: None if the query reads on, up to `target` (ms;
+        None if nothing is left to read). Log a wait once it has lasted long enough, and the end of
+        a wait that was logged.
         """
         if self._present is not None and (wait is None or wait.kind is not self._present.kind):
             self._end(wait, target)
@@ -235,9 +227,7 @@ class Waits:
 
 
 def sentence(name: str, wait: Wait, lasted_s: float) -> str:
-    """Return a sentence that begins with `name` and says what `name` waits for, and why. The wait
-    has lasted `lasted_s` seconds so far.
-    """
+    """Return a sentence about a wait of `name` that has lasted `lasted_s` seconds so far."""
     lasts = f" (for {spoken_s(lasted_s)} so far)" if lasted_s >= 1 else ""
     return printable(f"{name} waits for {wait.what}{lasts}: {wait.why}.")
 
