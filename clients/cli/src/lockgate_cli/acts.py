@@ -98,7 +98,10 @@ def set_(
         )
     found = client.configuration(group)
     before = to_json(found.config)
-    after = to_json(_checked({**before, **wanted}))
+    try:
+        after = to_json(from_json(GroupConfig, {**before, **wanted}))
+    except InvalidMessage as error:
+        raise typer.BadParameter("; ".join(f"{field} {detail}" for field, detail in error.faults)) from error
     changed = [key for key in after if before[key] != after[key]]
     if not changed:
         say(f"group {group} already has this configuration")
@@ -109,13 +112,6 @@ def set_(
         typer.confirm(f"change group {group} at {client.url}?", abort=True)
     client.configure(group, after, found.etag)
     say(f"group {group} is changed; its queries apply it with their next report")
-
-
-def _checked(wanted: Json) -> Any:
-    try:
-        return from_json(GroupConfig, wanted)
-    except InvalidMessage as error:
-        raise typer.BadParameter("; ".join(f"{field} {detail}" for field, detail in error.faults)) from error
 
 
 def _said(key: str, value: object) -> str:

@@ -41,9 +41,7 @@ class Fault(AlignmentError):
 
 
 class NotFound(Fault, NotRegistered):
-    """Raised for an unknown group, source or reader. `kind` is the problem type, such as
-    `unknown-group`.
-    """
+    """Raised for an unknown group, source or reader. `kind` is such as `unknown-group`."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)
@@ -112,9 +110,7 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` readers, which start after the reader `after`
-        (SOURCE/SUBTASK).
-        """
+        """Return the group with up to `limit` readers, from after the reader SOURCE/SUBTASK."""
         return self._json(f"/v1/groups/{group}", limit=limit, after=after)
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
@@ -127,9 +123,7 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` readers and their splits. The readers start after
-        the subtask `after`.
-        """
+        """Return one source with up to `limit` readers, from after the one with this subtask."""
         return self._json(f"/v1/groups/{group}/sources/{source}", limit=limit, after=after)
 
     def whole_source(self, group: str, source: str) -> Json:

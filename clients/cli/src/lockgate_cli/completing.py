@@ -26,9 +26,7 @@ error, 130 for Ctrl-C, and 143 for SIGTERM.
 
 
 def event_time(value: str) -> int:
-    """Parse an ISO 8601 time with a time zone, and return it in ms since the Unix epoch. Raises
-    `BadParameter` for any other text.
-    """
+    """Return an ISO 8601 time with a zone in ms since 1970, or raise `BadParameter`."""
     try:
         # Python 3.10 does not read the Z.
         return event_time_ms(datetime.fromisoformat(value.strip().replace("Z", "+00:00")))

@@ -16,17 +16,11 @@ from rich.text import Text
 
 from lockgate.sentences import moment, span
 from lockgate.wire.fields import Json
-from lockgate_cli.client import NotFound
 from lockgate_cli.output import Output, print_item, say
-from lockgate_http.calls.answers import Unreachable
+from lockgate_http.waiting import PASSING
 
 EVERY_S = 2.0
 """The seconds between two requests of a view."""
-
-PASSING = (Unreachable, NotFound)
-"""The faults after which a view keeps trying. After a restart, an in-memory coordinator has no
-group until a reader registers again.
-"""
 
 
 def live(console: Console, view: Callable[[int], RenderableType]) -> None:

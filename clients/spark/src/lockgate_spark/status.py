@@ -117,7 +117,10 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
     if waiting is not None:
         return waiting
     if view is None:
-        return _before_the_first_plan(name, run)
+        if run.planner.looker.last is not None and run.membership is not None and run.membership.last is None:
+            wait = waits.for_coordinator(None)
+            return AlignmentStatus(name, QueryState.WAITING, waits.sentence("The query", wait, 0.0), wait.names)
+        return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
     upto = watermark.instant(view.target, "nothing yet", "the end of the data")
     if run.alignment.mode == "observe":
         would = f"read up to {upto} and pause {len(view.paused)} partitions"
@@ -138,10 +141,3 @@ def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment |
     wait, since = present
     said = waits.sentence("The query", wait, of.lasted_s)
     return AlignmentStatus(name, QueryState.WAITING, said, wait.names, since, max_drift, view)
-
-
-def _before_the_first_plan(name: str, run: AlignedRun) -> AlignmentStatus:
-    if run.planner.looker.last is None or run.membership is None or run.membership.last is not None:
-        return AlignmentStatus(name, QueryState.STARTING, "The first plan is being made; it waits for Kafka's answers.")
-    wait = waits.for_coordinator(None)
-    return AlignmentStatus(name, QueryState.WAITING, waits.sentence("The query", wait, 0.0), wait.names)

@@ -37,27 +37,22 @@ class Advice:
 
 
 def kept(found: Findings) -> Kept:
-    """Return how many of the lost rows alignment would have kept with a `max_drift` that is at most
-    the watermark's delay.
-    """
+    """Return how many lost rows a `max_drift` up to the watermark's delay would have kept."""
     loss, delay = found.loss, found.delay_ms
     if loss.most == 0:
         return Kept(0, 0)
     if not found.seen:
         return Kept(None, None, "the watermark uses another event time than the aligned one")
+    why = ""
     if found.left_out:
-        return Kept(
-            None,
-            loss.most,
-            f"at least {found.left_out:,} records have a time stamp outside the bounds, which moves Spark's watermark",
-        )
-    if delay is not None and found.out_of_orderness_ms > delay:
-        return Kept(
-            None,
-            loss.most,
+        why = f"at least {found.left_out:,} records have a time stamp outside the bounds, which moves Spark's watermark"
+    elif delay is not None and found.out_of_orderness_ms > delay:
+        why = (
             f"records within one partition are out of order by {spoken(found.out_of_orderness_ms)}, which is more than "
-            f"the watermark's delay of {spoken(delay)}",
+            f"the watermark's delay of {spoken(delay)}"
         )
+    if why:
+        return Kept(None, loss.most, why)
     if found.too_late:
         least = max(0, loss.least - found.too_late)
         return Kept(least, loss.most, f"{found.too_late:,} records came later than their producer was waited for")

@@ -14,9 +14,7 @@ SCHEMA, VERSION = "lockgate-observed", 1
 
 
 def text(found: Findings) -> str:
-    """Return the findings of one run as JSON text. Durations are in ms, times are ISO 8601 in
-    UTC.
-    """
+    """Return the findings of one run as JSON text, with durations in ms and times in ISO 8601."""
     document = {
         "schema": SCHEMA,
         "version": VERSION,

@@ -166,9 +166,7 @@ class BatchAlignment:
 
     @property
     def paused_ms(self) -> int:
-        """How long (ms) the longest-paused partition had been paused when the plan was made; 0 if
-        no partition is paused.
-        """
+        """How long (ms) the longest pause had lasted when the plan was made; 0 without a pause."""
         since = min(
             (each.paused_since for each in self.partitions if each.paused_since is not None), default=self.planned_at
         )

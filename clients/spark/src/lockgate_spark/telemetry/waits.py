@@ -96,9 +96,7 @@ def for_operator(group: str, pause: SourcePause) -> Wait:
 
 
 def for_member(membership: Membership, next_at: int | None) -> Wait:
-    """Return the wait of a group's member that has reached its read limit. `next_at` is the event
-    time (ms) of the next record.
-    """
+    """Return the wait of a member at its read limit. The next record is at `next_at` (ms)."""
     if membership.coordination is Coordination.HOLDING:
         return for_coordinator(membership.last)
     if membership.paused is not None:
@@ -186,7 +184,12 @@ class Waits:
         a wait that was logged.
         """
         if self._present is not None and (wait is None or wait.kind is not self._present.kind):
-            self._end(wait, target)
+            if wait is not None:
+                self._end(f"now waits for {wait.what}")
+            elif target is None:
+                self._end("has nothing left to read")
+            else:
+                self._end(f"reads on to {watermark.instant(target, unbounded='the end of the data')}")
         if wait is None:
             return
         if self._present is None:
@@ -200,22 +203,13 @@ class Waits:
     def close(self) -> None:
         """End the current wait, because the run ends."""
         if self._present is not None:
-            self._end_with("the run ends")
+            self._end("the run ends")
 
     def _logged_after(self, wait: Wait) -> float:
         ended = self._ended.get(wait.kind)
         return LOGGED_AFTER_S if ended is None or self._since - ended >= SOON_S else LOGGED_AGAIN_AFTER_S
 
-    def _end(self, wait: Wait | None, target: int | None) -> None:
-        self._end_with(
-            f"now waits for {wait.what}"
-            if wait is not None
-            else "has nothing left to read"
-            if target is None
-            else f"reads on to {watermark.instant(target, unbounded='the end of the data')}"
-        )
-
-    def _end_with(self, then: str) -> None:
+    def _end(self, then: str) -> None:
         assert self._present is not None
         ended, self._present = self._present, None
         now = self._now()
