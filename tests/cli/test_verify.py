@@ -239,7 +239,8 @@ def position_acknowledged(first_t: int, losses: list[Interval]) -> set[str]:
     """Judge two owners of a partition: the first one reads to 10 and hears at 900 that this is
     acknowledged; the second one begins at 6, at `first_t`.
     """
-    model, verdict = Model(Verdict(), "g"), Verdict()
+    verdict = Verdict()
+    model = Model("g", verdict)
     model.losses += losses
     lines = [
         {"k": "rows", "t": 100, "source": "s", "split": "p", "number": 1, "from": 0, "to": 10},
@@ -247,7 +248,7 @@ def position_acknowledged(first_t: int, losses: list[Interval]) -> set[str]:
         {"k": "rows", "t": first_t, "source": "s", "split": "p", "number": 2, "from": 6, "to": 10},
     ]
     entries = [Entry("f", n, {"group": "g", **body}) for n, body in enumerate(lines)]
-    judge_rows(sorted(entries, key=lambda each: each.body["t"]), model, {}, verdict, gaps=False)
+    judge_rows(sorted(entries, key=lambda each: each.body["t"]), model, {}, gaps=False)
     return {each.rule for each in verdict.violations}
 
 

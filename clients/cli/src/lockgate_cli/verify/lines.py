@@ -1,7 +1,7 @@
 """The lines of a history, and the verdict on them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
@@ -63,3 +63,7 @@ class Interval(NamedTuple):
 
     since: float
     until: float
+
+
+Stalls = Mapping[str, Sequence[Interval]]
+"""By file, the periods in which its process was suspended."""

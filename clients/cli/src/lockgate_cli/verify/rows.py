@@ -7,11 +7,11 @@ counted. If a row before an acknowledged position is read again, the rule is vio
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lockgate_cli.verify.lines import MAX, Entry, Interval, Verdict
+from lockgate_cli.verify.lines import MAX, Entry, Stalls, Verdict
 from lockgate_cli.verify.model import Model
 
 PIECE_MS = 250
@@ -36,12 +36,8 @@ class _Owned:
     restored: bool = False
 
 
-def judge_rows(
-    lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict, gaps: bool
-) -> None:
-    """Check the rows of all sources whose partitions the coordinator assigns.
-
-    `stalls` maps each file to the periods in which its process was suspended. With `gaps`, offsets
+def judge_rows(lines: Sequence[Entry], model: Model, stalls: Stalls, gaps: bool) -> None:
+    """Check the rows of all sources whose partitions the coordinator assigns. With `gaps`, offsets
     may be missing within an assignment.
     """
     owned = defaultdict[tuple[str, str], dict[int, _Owned]](dict)
@@ -63,17 +59,11 @@ def judge_rows(
     numbered = {source for _, source in exchanged}
     for (source, split), by_number in owned.items():
         if source in numbered:
-            _judge_owners(split, [by_number[each] for each in sorted(by_number)], model, stalls, verdict, gaps)
+            _judge_owners(split, [by_number[each] for each in sorted(by_number)], model, stalls, gaps)
 
 
-def _judge_owners(
-    split: str,
-    owners: Sequence[_Owned],
-    model: Model,
-    stalls: Mapping[str, Sequence[Interval]],
-    verdict: Verdict,
-    gaps: bool,
-) -> None:
+def _judge_owners(split: str, owners: Sequence[_Owned], model: Model, stalls: Stalls, gaps: bool) -> None:
+    verdict = model.verdict
     end, kept, read = -1, list[tuple[int, float]](), list[list[float]]()
     for owner in owners:
         verdict.counts["owners"] += bool(owner.rows)
@@ -82,7 +72,7 @@ def _judge_owners(
             first, to = each.body["from"], each.body["to"]
             verdict.counts["rows"] += to - first
             if position == -1:
-                _judge_start(each, owner, (end, kept, read), model, verdict)
+                _judge_start(each, owner, (end, kept, read), model)
             elif first < position:
                 verdict.breach("rows", each, split, f"its owner read {first} again, expected {position}")
             elif first > position and not gaps:
@@ -100,7 +90,6 @@ def _judge_start(
     owner: _Owned,
     before: tuple[int, Sequence[tuple[int, float]], Sequence[Sequence[float]]],
     model: Model,
-    verdict: Verdict,
 ) -> None:
     """Check at which offset an owner begins to read, and that earlier owners no longer read.
 
@@ -114,19 +103,18 @@ def _judge_start(
     # A store that has lost the handover may return the partition to the earlier owner.
     lost = min((a for a, b in between if b > t), default=MAX)
     if any(times[bisect_right(times, t)] < lost for times in read):
-        text = f"an earlier owner read on after number {owner.number} had begun"
-        verdict.breach("fenced", each, split, text)
+        model.verdict.breach("fenced", each, split, f"an earlier owner read on after number {owner.number} had begun")
     if end == -1 or owner.restored or (each.body.get("restores") and first > end):
         return  # the user's own positions
     # After a loss, a reader may claim positions again that were taken from it before.
     counted = [o for o, at in kept if not any(a <= max(t, at) and min(t, at) <= b for a, b in between)]
     if first > end:
-        verdict.breach("rows", each, split, f"{end} to {first} were left out between two owners")
+        model.verdict.breach("rows", each, split, f"{end} to {first} were left out between two owners")
     elif first < max(counted, default=-1):
         text = f"it was read again from {first}, though position {max(counted)} was acknowledged"
-        verdict.breach("acknowledged", each, split, text)
+        model.verdict.breach("acknowledged", each, split, text)
     else:
-        verdict.counts["rows again"] += end - first
+        model.verdict.counts["rows again"] += end - first
 
 
 def judge_plans(lines: Sequence[Entry], verdict: Verdict) -> None:

@@ -15,10 +15,10 @@ violation.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from lockgate_cli.verify.lines import MAX, MIN, Entry, Interval, Verdict, instant
+from lockgate_cli.verify.lines import MAX, MIN, Entry, Interval, Stalls, Verdict, instant
 from lockgate_cli.verify.model import Model, Report
 from lockgate_cli.verify.rows import judge_expected, judge_plans, judge_rows
 
@@ -57,9 +57,9 @@ def verify(entries: Iterable[Entry], *, gaps: bool = False) -> Verdict:
         model = Model(name, verdict)
         for turn in _in_order([each for each in lines if each.body["k"] == "turn"]):
             model.take(turn)
-        _judge_acknowledged(lines, model, verdict)
-        _judge_clients(lines, model, stalls, verdict)
-        judge_rows([each for each in lines if each.file not in limping], model, stalls, verdict, gaps)
+        _judge_acknowledged(lines, model)
+        _judge_clients(lines, model, stalls)
+        judge_rows([each for each in lines if each.file not in limping], model, stalls, gaps)
         judge_plans([each for each in lines if each.file not in limping], verdict)
         judge_expected(lines, verdict)
     return verdict
@@ -85,7 +85,7 @@ def _in_order(turns: Sequence[Entry]) -> Iterator[Entry]:
     return chain.from_iterable(runs)
 
 
-def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) -> None:
+def _judge_acknowledged(lines: Sequence[Entry], model: Model) -> None:
     """Check that each report for which a client received an answer was accepted by a turn. Equal
     reports must be accepted as often as they were answered.
     """
@@ -94,19 +94,17 @@ def _judge_acknowledged(lines: Sequence[Entry], model: Model, verdict: Verdict) 
     answered, since = Counter[Report](), dict[Report, float]()
     for each in lines:
         for source, subtask, epoch, watermark in each.body.get("taken", ()):
-            verdict.counts["answers"] += 1
+            model.verdict.counts["answers"] += 1
             report, t = (source, subtask, epoch, watermark), each.body["t"]
             answered[report] += 1
             first = since.setdefault(report, t)
             unseen = t < model.announced[0][0] or any(a <= t and first <= b + ANSWER_MS for a, b in model.unseen)
             if answered[report] > bisect_right(model.reports[report], t + SKEW_MS) and not unseen:
                 text = f"its report of {instant(watermark)} in epoch {epoch} was answered, and no turn has it"
-                verdict.breach("acknowledged", each, f"{source}/{subtask}", text)
+                model.verdict.breach("acknowledged", each, f"{source}/{subtask}", text)
 
 
-def _judge_clients(
-    lines: Sequence[Entry], model: Model, stalls: Mapping[str, Sequence[Interval]], verdict: Verdict
-) -> None:
+def _judge_clients(lines: Sequence[Entry], model: Model, stalls: Stalls) -> None:
     """Check that each client received the announced read limits in time, used no limit above those
     received, and read no row above the limit in use.
     """
@@ -118,15 +116,15 @@ def _judge_clients(
         heard = [each for each in own if "revision" in each.body]
         if not heard:
             continue
-        verdict.counts["clients"] += 1
+        model.verdict.counts["clients"] += 1
         outages = [*stalls.get(file, ()), *_silences(own, heard)]
         for each in heard:
-            verdict.counts["notices heard"] += 1
+            model.verdict.counts["notices heard"] += 1
             limits = model.limits.get(each.body["revision"])
             if limits and each.body["read_limit"] not in limits:
                 text = f"it heard {instant(each.body['read_limit'])}, expected {instant(max(limits))}"
-                verdict.breach("read limit", each, file, text)
-        _judge_hearing(own, heard, outages, model, verdict)
+                model.verdict.breach("read limit", each, file, text)
+        _judge_hearing(own, heard, outages, model)
         times, highest, most = [each.body["t"] for each in heard], list[int](), MIN
         for each in heard:
             most = max(most, each.body["read_limit"])
@@ -139,9 +137,9 @@ def _judge_clients(
             alone = limit == MAX and any(a <= each.body["t"] <= b for a, b in outages)  # on_outage="proceed"
             if limit > known and not alone:
                 text = f"it went by {instant(limit)}, expected {instant(known)} at most"
-                verdict.breach("read limit", each, each.body["source"], text)
+                model.verdict.breach("read limit", each, each.body["source"], text)
             elif each.body.get("latest", each.body.get("target", MIN)) > limit:
-                verdict.breach("read limit", each, each.body["source"], f"it read rows above {instant(limit)}")
+                model.verdict.breach("read limit", each, each.body["source"], f"it read rows above {instant(limit)}")
 
 
 def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
@@ -157,9 +155,7 @@ def _silences(own: Sequence[Entry], heard: Sequence[Entry]) -> list[Interval]:
     return sorted(found)
 
 
-def _judge_hearing(
-    own: Sequence[Entry], heard: Sequence[Entry], outages: Sequence[Interval], model: Model, verdict: Verdict
-) -> None:
+def _judge_hearing(own: Sequence[Entry], heard: Sequence[Entry], outages: Sequence[Interval], model: Model) -> None:
     times, revisions, most = [each.body["t"] for each in heard], list[int](), 0
     for each in heard:
         most = max(most, each.body["revision"])
@@ -180,4 +176,4 @@ def _judge_hearing(
             entry = heard[place] if place < len(heard) else own[-1]
             after = "never" if at == MAX else f"{at - t} ms after"
             text = f"it heard revision {revision} ({turn.file}:{turn.line}) {after}, expected {by - t} ms at most"
-            verdict.breach("heard", entry, entry.file, text)
+            model.verdict.breach("heard", entry, entry.file, text)
