@@ -199,12 +199,13 @@ def test_growing_out_of_orderness_is_logged_while_plans_allow_for_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, logger="lockgate")
-    source, said = SourceInMemory({"t-0": [5_000, 0]}), RecordWarnings()
+    source = SourceInMemory({"t-0": [5_000, 0]})
+    said = RecordWarnings({0: source}, Alignment())
     source.jvm.window = 2
     source.log.set_splits(source.records)
     source.log.sample({"t-0": 0}, {"t-0": 2})
     for learned in (0, 1_000, 1_900, 2_001):
-        said.warn({0: source}, Alignment(), 5_000, learned, (600_000, 600_000 - learned))
+        said.warn(5_000, learned, (600_000, 600_000 - learned))
     begin, end = (
         "t-0: records are out of order by at least",
         "max_out_of_orderness is not set, so the plans allow for this, and a batch reads up to",

@@ -135,8 +135,7 @@ def _of_run(name: str, run: AlignedRun) -> AlignmentStatus:
 
 
 def _waiting(name: str, of: Waits, max_drift: int | None, view: BatchAlignment | None) -> AlignmentStatus | None:
-    present = of.present
-    if present is None:
+    if (present := of.present) is None:
         return None
     wait, since = present
     said = waits.sentence("The query", wait, of.lasted_s)

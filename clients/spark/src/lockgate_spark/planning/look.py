@@ -160,5 +160,5 @@ class Looker:
         self._learned = answers.curve
         learned = None if self._bounds.are_promised else bounds.disorder
         steps = self._bounds.in_order().max_drift, bounds.max_drift - bounds.disorder
-        self._observer.drafted(self._bounds.most_disorder, learned, steps)
+        self._observer.records.warn(self._bounds.most_disorder, learned, steps)
         return Look(now, unread, bounds, answers.closed())

@@ -15,7 +15,7 @@ from lockgate_spark.logs.requests import Offsets
 from lockgate_spark.logs.unread import Key, Source, Unread
 from lockgate_spark.query_watermark import Checkpointed
 from lockgate_spark.telemetry.progress_metrics import Behind, ChangeLog, source_metrics
-from lockgate_spark.telemetry.record_warnings import RecordWarnings, seen
+from lockgate_spark.telemetry.record_warnings import RecordWarnings
 from lockgate_spark.telemetry.rows_saved import Operator, RowsSaved
 from lockgate_spark.telemetry.view import BatchAlignment, PlanContext, describe
 
@@ -39,7 +39,7 @@ class Observer:
     def __init__(self, alignment: Alignment, sources: Mapping[int, Source]) -> None:
         self.view: BatchAlignment | None = None
         self._alignment, self._sources = alignment, sources
-        self.records, self._changes, self._behind = RecordWarnings(), ChangeLog(), Behind()
+        self.records, self._changes, self._behind = RecordWarnings(sources, alignment), ChangeLog(), Behind()
         self.ahead = self.offsets_ahead = 0
         self.failed_plans = False
         self._rows_saved: RowsSaved | None = None
@@ -55,10 +55,6 @@ class Observer:
         if operators is not None and self._alignment.mode != "observe":
             self._rows_saved = RowsSaved(operators, highest=run.takes_highest(), stored=run.logged_watermark() or 0)
 
-    def drafted(self, allowed: int, learned: int | None, steps: tuple[int, int]) -> None:
-        """Log the warnings of `RecordWarnings.warn`, which explains the arguments."""
-        self.records.warn(self._sources, self._alignment, allowed, learned, steps)
-
     def planned(self, plan: Plan[Key], unread: Unread, draft: Draft[Key], context: PlanContext) -> None:
         """Set `view` to the view of `plan`, a plan that is carried out. The view shows `context`
         and the observer's own counts. Log a line if a partition keeps the query behind the clock.
@@ -72,7 +68,7 @@ class Observer:
             before=self.view,
             left_out=left_out,
             left_out_so_far={key: self.records.left_out[key] for key in left_out},
-            disorder=seen(self._sources),
+            disorder=self.records.disorder(),
             rows_saved=self._estimate(plan, unread, draft),
             applied=applied,
         )

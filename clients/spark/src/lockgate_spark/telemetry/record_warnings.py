@@ -23,20 +23,14 @@ class RecordWarnings:
     counted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Mapping[int, Source], alignment: Alignment) -> None:
+        self._sources, self._alignment = sources, alignment
         self.left_out: Counter[Key] = Counter()
         self._known: Collection[Key] = ()
         self._warned: set[tuple[str, Key]] = set()
         self._logged = 0
 
-    def warn(
-        self,
-        sources: Mapping[int, Source],
-        alignment: Alignment,
-        allowed: int,
-        learned: int | None,
-        steps: tuple[int, int],
-    ) -> None:
+    def warn(self, allowed: int, learned: int | None, steps: tuple[int, int]) -> None:
         """Log a warning about the first left-out record of each split, and about each split in
         which a record was older than an earlier one by more than `allowed` (ms).
 
@@ -44,9 +38,9 @@ class RecordWarnings:
         one. It is logged each time it has more than doubled. `steps` says how far (ms) a batch may
         go beyond the split with the lowest watermark, without this out-of-orderness and with it.
         """
-        self._known = [(i, split) for i, source in sources.items() for split in source.log.learned]
+        self._known = [(i, split) for i, source in self._sources.items() for split in source.log.learned]
         for key in self._known:
-            log_of_source = sources[key[0]].log
+            log_of_source = self._sources[key[0]].log
             record = log_of_source.learned[key[1]].points.first_met
             if record is not None and self._is_new("left out", key):
                 log.warning(
@@ -54,9 +48,9 @@ class RecordWarnings:
                     "still move Spark's own watermark. Filter them before withWatermark",
                     named(key, self._known),
                     record.offset,
-                    _reason(record.event_time, log_of_source.credible.latest, alignment),
+                    _reason(record.event_time, log_of_source.credible.latest, self._alignment),
                 )
-        disorder = seen(sources)
+        disorder = self.disorder()
         if learned is not None and learned > 2 * self._logged:
             self._logged = learned
             log.info(
@@ -78,6 +72,15 @@ class RecordWarnings:
                     spoken(allowed),
                 )
 
+    def disorder(self) -> dict[Key, int]:
+        """Return the measured out-of-orderness (ms) of each split that has some."""
+        return {
+            (i, split): ms
+            for i, source in self._sources.items()
+            for split, learned in source.log.learned.items()
+            if (ms := learned.points.disorder)
+        }
+
     def _is_new(self, reason: str, key: Key) -> bool:
         is_new = (reason, key) not in self._warned
         self._warned.add((reason, key))
@@ -94,16 +97,6 @@ class RecordWarnings:
                 "at least this many records were left out of the alignment, by partition: %s",
                 ", ".join(f"{called[key]} {n}" for key, n in sorted(self.left_out.items())),
             )
-
-
-def seen(sources: Mapping[int, Source]) -> dict[Key, int]:
-    """Return the measured out-of-orderness (ms) of each split that has some."""
-    return {
-        (i, split): ms
-        for i, source in sources.items()
-        for split, learned in source.log.learned.items()
-        if (ms := learned.points.disorder)
-    }
 
 
 def _reason(event_time: int, latest: int, alignment: Alignment) -> str:
