@@ -45,9 +45,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Query settings that readers do not report, from the command line. If `records_per_second` is
-    None, the observed rate of each query is used.
-    """
+    """Query settings from the command line. By default, each query's observed rate is used."""
 
     delay_ms: int
     window_ms: int
@@ -57,10 +55,8 @@ class Given:
 
 
 def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
-    """Return how fast each source reads without waiting for others, in ms of event time per ms.
-
-    This is the fastest rise of the source's watermark between two consecutive `samples`. Samples
-    from before `since` (ms) are ignored.
+    """Return how fast each source reads without waiting for others, in ms of event time per ms: the
+    fastest rise of its watermark between two consecutive `samples` from `since` (ms) on.
     """
     paces = dict[str, float]()
     for before, after in pairwise(each for each in samples if each["at"] >= since):
@@ -75,10 +71,8 @@ def paces_of(samples: Sequence[Json], since: int = 0) -> dict[str, float]:
 def load_of(
     group: str, config: Json, first: GroupLook, second: GroupLook, given: Given, paces: Mapping[str, float]
 ) -> tuple[Workload, list[str]]:
-    """Return the group's workload at the `second` look, and sentences on what was assumed.
-
-    `config` is the group's configuration, and `paces` is the result of `paces_of`. Raises `Fault`
-    if no reader reports positions.
+    """Return the group's workload at the `second` look, and sentences on what was assumed. `paces`
+    is the result of `paces_of`. Raises `Fault` if no reader reports positions.
     """
     queries, assumed = list[QueryLoad](), list[str]()
     for name in second.readers:

@@ -93,9 +93,8 @@ class Model:
         if turn["new"] or turn["was"] < self._version:
             self.losses.append(Interval(turn["t"], turn["t"]))
             self.verdict.counts["losses"] += 1
-            self.verdict.notices.append(
-                f"{self.name}: the store has lost the group's state at {entry.file}:{entry.line}"
-            )
+            place = f"{entry.file}:{entry.line}"
+            self.verdict.notices.append(f"{self.name}: the store has lost the group's state at {place}")
             if turn["was"] in self._known and not turn["lost"]:
                 lost = sum(version > turn["was"] for version in self._known)
                 text = f"{lost} stored turns were undone, and no coordinator has noticed"

@@ -32,10 +32,8 @@ _lock = threading.RLock()
 
 
 def folder_of(option: str | None) -> Path | None:
-    """Return the folder that `option` names, and create it if needed. Return None if `option` is
-    None.
-
-    Raises `ConfigurationError` if `option` is a URL, or if the folder cannot be created or written.
+    """Return the folder that `option` names, if any, and create it if needed. Raises
+    `ConfigurationError` if it is a URL, or if the folder cannot be created or written.
     """
     if option is None:
         return None
@@ -56,10 +54,9 @@ def folder_of(option: str | None) -> Path | None:
 class ReportFiles:
     """The two files of one run.
 
-    If several queries of a process write to one folder, the first query's files are
-    `lockgate-observed.html` and `lockgate-observed.json`. The file names of the others contain the
-    query's name or a part of its id. `path` is the HTML page. `make` returns the findings for a
-    state of the run, and `now` is a monotonic clock in seconds.
+    If several queries of a process write to one folder, the file names of all but the first one
+    contain the query's name or a part of its id. `path` is the HTML page. `make` returns the
+    findings for a state of the run, and `now` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -98,12 +95,8 @@ class ReportFiles:
                 _replace(self.path.with_suffix(".json"), text(found))
                 _replace(self.path, page(found))
             except Exception as error:
-                log.log(
-                    logging.DEBUG if self._failed else logging.WARNING,
-                    "cannot write the report to %s: %s",
-                    self.path,
-                    error,
-                )
+                level = logging.DEBUG if self._failed else logging.WARNING
+                log.log(level, "cannot write the report to %s: %s", self.path, error)
                 self._failed = True
 
 

@@ -48,14 +48,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class BatchLoss:
-    """Counts of the late rows of one batch of one source.
-
-    Attributes:
-        lost: The number of rows that Spark has dropped, by partition.
-        oldest: The lowest event time (ms) of these rows; None if it is not known.
-        watermark: Spark's watermark (ms) for this batch.
-        exact: False if the counts are upper bounds.
-
+    """The late rows of one batch of one source: their number by partition (upper bounds if they
+    are not `exact`), the lowest of their event times (ms; None if it is not known), and Spark's
+    watermark (ms) for the batch.
     """
 
     lost: Mapping[str, int]
@@ -68,9 +63,9 @@ class BatchLoss:
 class StateOperator:
     """A stateful operator of a batch, as in Spark's progress.
 
-    `dropped` counts the rows below the watermark, after a partial aggregation if there is one.
-    `repeated` is true if a partition was computed more than once, for example by several actions in
-    foreachBatch. Then `dropped` counts the partition's rows each time.
+    `dropped` counts the rows below the watermark, after a partial aggregation if there is one. If
+    a partition was computed more than once, for example by several actions in foreachBatch,
+    `repeated` is true and `dropped` counts its rows each time.
     """
 
     name: str
@@ -132,15 +127,10 @@ class Moment:
     watermark: int = 0
 
     def with_next(self, other: "Moment") -> "Moment":
-        """Merge this moment with `other`, the next one, and return the result."""
-        apart = [each.apart_ms for each in (self, other) if each.apart_ms is not None]
-        return Moment(
-            self.at,
-            self.batches + other.batches,
-            self.lost + other.lost,
-            max(apart, default=None),
-            max(self.watermark, other.watermark),
-        )
+        """Return this moment merged with `other`, the next one."""
+        apart = max((each.apart_ms for each in (self, other) if each.apart_ms is not None), default=None)
+        watermark = max(self.watermark, other.watermark)
+        return Moment(self.at, self.batches + other.batches, self.lost + other.lost, apart, watermark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,9 +81,8 @@ class ReportedRun(SparkRun, Protocol):
 
 
 class RunReport:
-    """The report of one run. Thread-safe. It writes files if `alignment` names a folder for them.
-    Raises `ConfigurationError` if that folder cannot be written. `clock` is the wall clock, in
-    seconds.
+    """The report of one run. Thread-safe. Raises `ConfigurationError` if the folder for its files
+    cannot be written. `clock` is the wall clock, in seconds.
     """
 
     def __init__(self, run: ReportedRun, alignment: Alignment, clock: Callable[[], float] = time.time) -> None:

@@ -37,11 +37,10 @@ def meaning(found: Findings) -> str:
         return "This query keeps no state by event time, so Spark drops no row for being late."
     if loss.most == 0:
         return "Spark has dropped no row for being late."
-    lost = "Spark read them after its watermark had passed them, and dropped them without an error."
     if loss.most is None:
         return f"Spark drops rows that it reads too late, without an error. {_unknown(found)}"
     if loss.exact:
-        return lost
+        return "Spark read them after its watermark had passed them, and dropped them without an error."
     least = f"The operators dropped at least {loss.least:,}" if loss.least else "How many were dropped is not known"
     return (
         "Spark drops rows that it reads after its watermark has passed them, without an error. "

@@ -107,11 +107,8 @@ class Observer:
 
     def plan_failed(self, error: Exception) -> None:
         """Log that no plan could be made in observe mode, as a warning only the first time."""
-        log.log(
-            logging.DEBUG if self.failed_plans else logging.WARNING,
-            "mode observe: no plan could be made, and the query runs on unchanged: %s",
-            error,
-        )
+        level = logging.DEBUG if self.failed_plans else logging.WARNING
+        log.log(level, "mode observe: no plan could be made, and the query runs on unchanged: %s", error)
         self.failed_plans = True
 
     def sum_up(self) -> None:
