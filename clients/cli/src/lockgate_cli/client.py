@@ -41,7 +41,7 @@ class Fault(AlignmentError):
 
 
 class NotFound(Fault, NotRegistered):
-    """Raised for an unknown group, source or reader. `kind` is such as `unknown-group`."""
+    """Raised for an unknown group, source or reader. `kind` is the problem type."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text)
@@ -110,7 +110,7 @@ class OperatorClient(Connection):
         return {**found, "unreadable": unreadable} if unreadable else found
 
     def group(self, group: str, limit: int, after: str | None = None) -> Json:
-        """Return the group with up to `limit` readers, from after the reader SOURCE/SUBTASK."""
+        """Return the group with up to `limit` readers, beginning after SOURCE/SUBTASK."""
         return self._json(f"/v1/groups/{group}", limit=limit, after=after)
 
     def whole_group(self, group: str) -> tuple[Json, dict[str, list[Json]]]:
@@ -123,7 +123,7 @@ class OperatorClient(Connection):
         return first or {}, readers
 
     def source(self, group: str, source: str, limit: int, after: str | None = None) -> Json:
-        """Return one source with up to `limit` readers, from after the one with this subtask."""
+        """Return a source with up to `limit` readers and their splits, after a subtask."""
         return self._json(f"/v1/groups/{group}/sources/{source}", limit=limit, after=after)
 
     def whole_source(self, group: str, source: str) -> Json:
@@ -154,7 +154,7 @@ class OperatorClient(Connection):
         self._send("DELETE", f"/v1/groups/{group}/sources/{source}/pause")
 
     def journal(self, group: str, *, limit: int, **params: str) -> list[Json]:
-        """Return up to `limit` journal entries, by the route's query parameters `params`."""
+        """Return up to `limit` journal entries. `params` are further parameters, such as `kind`."""
         items: list[Json] = self._json(f"/v1/groups/{group}/journal", limit=limit, **params)["items"]
         return items
 
@@ -202,8 +202,8 @@ class OperatorClient(Connection):
         return answer
 
     def _answer(self, method: str, path: str, headers: Mapping[str, str], **request: Any) -> Answer:
-        """Send a request, and repeat it after temporary failures, which the statuses in `PASSING`
-        are too. Raises `Unreachable` without an answer in `TIMEOUT_S` or `ATTEMPTS` attempts.
+        """Send a request, and repeat it after a temporary failure, such as a status in `PASSING`.
+        Raises `Unreachable` if `TIMEOUT_S` or `ATTEMPTS` attempts bring no other answer.
         """
 
         async def answered() -> Answer:

@@ -45,7 +45,7 @@ class GroupLook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Query settings from the command line. By default, each query's observed rate is used."""
+    """Query settings from the command line. Without a rate, each query's observed one counts."""
 
     delay_ms: int
     window_ms: int
