@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition, Uuid
 from confluent_kafka.admin import AdminClient
 
 from lockgate_reader import AlignedConsumer, ConfigurationError, NoStartingOffset
-from lockgate_reader.reading.lost_positions import TopicIds
+from lockgate_reader.reading.lost_positions import LostPositions
 from lockgate_testbed import topics
 from lockgate_testbed.coordinator import CoordinatorProcess
 from lockgate_testbed.kafka import KafkaBroker
@@ -152,10 +152,9 @@ def test_a_group_reads_a_topic_that_was_made_anew_from_its_first_record(kafka: K
 
 
 def test_a_broker_without_ids_of_topics_tells_of_no_topic_made_anew() -> None:
-    answers = iter([0, 0, 7, 0, 7, 8])
-    ids = TopicIds(lambda topics: {"t": described(next(answers))}, ["t"], lambda: 0, 0)
-    ids.begin()
-    assert [ids.is_another("t") for _ in range(5)] == [False, False, False, False, True]
+    positions = LostPositions(None, ["t"], 0)  # type: ignore[arg-type]
+    found = [positions.changed({"t": described(number)}) for number in (0, 0, 7, 0, 7, 8)]
+    assert found == [[], [], [], [], [], ["t"]]
 
 
 def test_another_word_for_a_reset_is_refused(consumer_of: Consumers) -> None:

@@ -207,7 +207,7 @@ def test_a_consumer_that_is_told_to_end_while_it_opens_ends_at_once(topic: str, 
 
     def place() -> Place:
         consumer.stop()  # as a SIGTERM does at any moment
-        return Alone(lambda: 0, discovery_ms=0)
+        return Alone(discovery_ms=0)
 
     consumer._place = place  # type: ignore[method-assign]
     assert list(consumer) == []

@@ -1,20 +1,41 @@
 """The one decision of a reader: how far it reads, and what Kafka's client pauses meanwhile."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lockgate.watermark import MAX, MIN
-from lockgate_reader.reading.admission import LEAST_KEPT, MOST_KEPT, Admission, Key, Position
+from lockgate_reader.place import Key
+from lockgate_reader.reading.admission import LEAST_KEPT, MOST_KEPT, Admission
+
+
+@dataclass
+class Position:
+    """A split, as far as the decision needs it."""
+
+    value: int = MIN
+    next_time: int | None = None
+    kept: int = 0
+    paused: bool = False
+    idle: bool = False
+
+    @property
+    def watermark(self) -> "Position":
+        return self
+
 
 A, B = ("t", 0), ("t", 1)
 DRIFT = 10
+decide: Any = Admission.decide
 TIMES = st.integers(0, 5_000)
 POSITIONS = st.dictionaries(
     st.tuples(st.just("t"), st.integers(0, 9)),
     st.builds(
         Position,
-        watermark=st.just(MIN) | TIMES,
+        value=st.just(MIN) | TIMES,
         next_time=st.none() | st.just(MIN) | TIMES,
         kept=st.integers(0, MOST_KEPT),
         paused=st.booleans(),
@@ -40,20 +61,20 @@ def test_limit_is_a_drift_above_the_lowest_watermark(
     watermark: int, next_times: tuple[int | None, int | None], limit: int
 ) -> None:
     positions = {A: Position(watermark, next_times[0]), B: Position(900, next_times[1])}
-    assert Admission.decide(positions, MAX, DRIFT).limit == limit
-    assert Admission.decide(positions, 50, DRIFT).limit == min(50, limit)
+    assert decide(positions, MAX, DRIFT).limit == limit
+    assert decide(positions, 50, DRIFT).limit == min(50, limit)
 
 
 def test_idle_split_limits_nobody() -> None:
     positions = {A: Position(idle=True), B: Position(900)}
-    assert Admission.decide(positions, MAX, DRIFT).limit == 910
+    assert decide(positions, MAX, DRIFT).limit == 910
 
 
 @given(POSITIONS, st.just(MAX) | TIMES, st.integers(1, 1_000))
 def test_limit_is_never_above_the_ceiling_and_lets_the_lowest_read(
     positions: dict[Key, Position], ceiling: int, drift: int
 ) -> None:
-    found = Admission.decide(positions, ceiling, drift)
+    found = decide(positions, ceiling, drift)
     assert found.limit <= ceiling
     counting = [each for each in positions.values() if not each.idle]
     if counting and all(each.next_time is not None for each in counting):
@@ -62,7 +83,7 @@ def test_limit_is_never_above_the_ceiling_and_lets_the_lowest_read(
 
 @given(POSITIONS, st.just(MAX) | TIMES)
 def test_splits_pause_when_full_and_resume_half_empty(positions: dict[Key, Position], ceiling: int) -> None:
-    found = Admission.decide(positions, ceiling, DRIFT)
+    found = decide(positions, ceiling, DRIFT)
     most = max(LEAST_KEPT, MOST_KEPT // len(positions))
     for key, each in positions.items():
         assert (key in found.pause) == (not each.paused and each.kept > most)
@@ -71,12 +92,12 @@ def test_splits_pause_when_full_and_resume_half_empty(positions: dict[Key, Posit
 
 @given(POSITIONS, st.just(MAX) | TIMES)
 def test_decision_that_was_obeyed_pauses_and_resumes_nothing_more(positions: dict[Key, Position], ceiling: int) -> None:
-    found = Admission.decide(positions, ceiling, DRIFT)
+    found = decide(positions, ceiling, DRIFT)
     obeyed = {
-        key: Position(each.watermark, each.next_time, each.kept, _paused(found, key, each), each.idle)
+        key: Position(each.value, each.next_time, each.kept, _paused(found, key, each), each.idle)
         for key, each in positions.items()
     }
-    assert Admission.decide(obeyed, ceiling, DRIFT) == Admission(found.limit, most=found.most)
+    assert decide(obeyed, ceiling, DRIFT) == Admission(found.limit, most=found.most)
 
 
 def _paused(found: Admission, key: Key, position: Position) -> bool:

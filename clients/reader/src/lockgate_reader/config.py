@@ -1,6 +1,5 @@
-"""The options of `AlignedConsumer`, which are immutable and checked when they are created. An
-option that exists in `lockgate_spark` too has the same name and default there. The option `kafka`
-has the settings of librdkafka.
+"""The options of `AlignedConsumer`. An option that exists in `lockgate_spark` too has the same name
+and default there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +14,7 @@ from lockgate_http.config import Coordinator
 from lockgate_http.duration import Duration as Length
 from lockgate_http.duration import milliseconds
 from lockgate_http.errors import ConfigurationError
+from lockgate_http.group.agreement import source_name
 from lockgate_reader.place import AssignedSplit, Key, ReaderSplit
 
 if TYPE_CHECKING:
@@ -24,15 +24,15 @@ DEFAULT_MAX_DRIFT = "5 minutes"
 DEFAULT_IDLE_TIMEOUT = "1 minute"
 STRATEGY = "partition.assignment.strategy"
 COMMIT, COMMIT_MS, REFRESH_MS = "enable.auto.commit", "auto.commit.interval.ms", "topic.metadata.refresh.interval.ms"
-_WORDS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
+STARTS = {"committed": COMMITTED_OFFSET, "earliest": EARLIEST_OFFSET, "latest": LATEST_OFFSET}
 # Settings that the reader controls itself.
 _NOT_OURS = {
     "enable.auto.offset.store": "the reader keeps the positions itself",
     "enable.partition.eof": "the reader sets it",
     "on_commit": "commit() says whether it succeeded, and what failed between is committed again",
 }
-# Accepted values of auto.offset.reset: librdkafka's, but only one word for an error.
-_RESETS = ("earliest", "smallest", "beginning", "latest", "largest", "end", "error")
+# Values of auto.offset.reset. Of librdkafka's words for an error, only "error" is accepted.
+EARLIEST, LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,31 +74,10 @@ class Options:
         _check_partitions(self)
 
     @property
-    def name(self) -> str:
-        """Return the default name of the consumer's source in the alignment group."""
-        return "-".join(self.topics)
-
-    @property
-    def start(self) -> int:
-        """Return the named offset, such as `EARLIEST_OFFSET`, at which splits without an offset
-        start.
-        """
-        return _WORDS[self.starting_offsets] if isinstance(self.starting_offsets, str) else COMMITTED_OFFSET
-
-    @property
-    def start_offsets(self) -> Mapping[Key, int]:
-        """Return the offsets at which splits start, by topic and partition; empty unless
-        `starting_offsets` is a mapping.
-        """
-        return self.starting_offsets if isinstance(self.starting_offsets, Mapping) else {}
-
-    @property
-    def start_ms(self) -> int | None:
-        """Return the Kafka timestamp (ms) to start at; None unless `starting_offsets` is a
-        datetime.
-        """
-        at = self.starting_offsets
-        return round(at.timestamp() * 1000) if isinstance(at, datetime) else None
+    def source(self) -> str:
+        """Return the name of the consumer's source in the alignment group."""
+        chosen = self.coordinator.source if self.coordinator else None
+        return source_name(chosen, None, "-".join(self.topics))
 
     @property
     def max_drift_ms(self) -> int:
@@ -108,9 +87,7 @@ class Options:
 
     @property
     def disorder_ms(self) -> int:
-        """Return `max_out_of_orderness` in ms; 0 if it is a `WatermarkStrategy`, which has its own
-        bound.
-        """
+        """Return `max_out_of_orderness` in ms; 0 for a `WatermarkStrategy`, which has its own."""
         delay = self.max_out_of_orderness
         if delay is None or isinstance(delay, WatermarkStrategy):
             return 0
@@ -118,9 +95,7 @@ class Options:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Return how late (ms) a live producer may be; None if the `WatermarkStrategy` has no idle
-        timeout.
-        """
+        """Return how late (ms) a live producer may be; None if the `WatermarkStrategy` lacks it."""
         if isinstance(self.max_out_of_orderness, WatermarkStrategy):
             timeout = self.max_out_of_orderness.idle_timeout
             return None if timeout is None else timeout.to_millis("idle_timeout")
@@ -136,17 +111,13 @@ class Options:
 
     @property
     def commit_interval_ms(self) -> int | None:
-        """Return the time (ms) between automatic commits; None if automatic commits are
-        disabled.
-        """
+        """Return the time (ms) between automatic commits; None without automatic commits."""
         commits = self.kafka.get(COMMIT, self.partitions == "kafka")
         return int(self.kafka.get(COMMIT_MS, 5_000)) if _is_true(commits) else None
 
     @property
     def discovery_ms(self) -> int:
-        """Return the time (ms) between two searches for new partitions; 0 if there are no such
-        searches.
-        """
+        """Return the time (ms) between two searches for new partitions; 0 to search only once."""
         return max(0, int(self.kafka.get(REFRESH_MS, 60_000)))
 
 
@@ -169,7 +140,7 @@ def _check_kafka(kafka: object) -> None:
         if key in kafka:
             raise _wrong("kafka", f"{key} cannot be set, for {instead}")
     reset = kafka.get("auto.offset.reset", "error")
-    if reset not in _RESETS:
+    if reset not in (*EARLIEST, *LATEST, "error"):
         raise _wrong("kafka", f"auto.offset.reset is {reset!r}: expected 'earliest', 'latest' or 'error'")
     for key in (COMMIT_MS, REFRESH_MS):
         if not str(kafka.get(key, 0)).lstrip("-").isdecimal():
@@ -185,17 +156,13 @@ def _check_start(options: Options) -> None:
             raise _wrong(f"starting_offsets={start!r}", "expected a datetime with its time zone")
     elif isinstance(start, Mapping):
         for key, offset in start.items():
-            if not (_is_partition(key) and type(offset) is int and offset >= 0):
-                raise _wrong(
-                    f"starting_offsets={{{key!r}: {offset!r}}}",
-                    "expected an offset of 0 or more for each partition; write {('TOPIC', 0): 100}",
-                )
+            option = f"starting_offsets={{{key!r}: {offset!r}}}"
+            is_key = isinstance(key, tuple) and [type(part) for part in key] == [str, int]
+            if not (is_key and type(offset) is int and offset >= 0):
+                raise _wrong(option, "expected an offset of 0 or more for each partition; write {('TOPIC', 0): 100}")
             if key[0] not in options.topics:
-                raise _wrong(
-                    f"starting_offsets={{{key!r}: {offset!r}}}",
-                    f"topic {key[0]!r} is not read; the topics are {', '.join(options.topics)}",
-                )
-    elif not isinstance(start, str) or start not in _WORDS:
+                raise _wrong(option, f"topic {key[0]!r} is not read; the topics are {', '.join(options.topics)}")
+    elif not isinstance(start, str) or start not in STARTS:
         raise _wrong(
             f"starting_offsets={start!r}",
             "expected 'committed', 'earliest', 'latest', a datetime, or an offset for each partition",
@@ -206,10 +173,6 @@ def _check_start(options: Options) -> None:
             "'committed' needs a group.id in kafka=; set one, or write "
             "starting_offsets='earliest' or 'latest', or a datetime",
         )
-
-
-def _is_partition(key: object) -> bool:
-    return isinstance(key, tuple) and len(key) == 2 and isinstance(key[0], str) and type(key[1]) is int
 
 
 def _check_partitions(options: Options) -> None:

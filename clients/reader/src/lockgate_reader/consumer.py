@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import chain
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from lockgate.errors import WrongState
@@ -22,9 +21,8 @@ from lockgate.wire.split_codec import check_source_event
 from lockgate_http.config import Coordinator
 from lockgate_http.duration import Duration as Length
 from lockgate_http.errors import ConfigurationError
-from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.config import Options
-from lockgate_reader.group import JoinedPlace, ReportingPlace
+from lockgate_reader.group.joined import JoinedPlace
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.place import Alone, AssignedSplit, Key, Place, ReaderSplit
 from lockgate_reader.reading.reader import RunningReader
@@ -193,14 +191,12 @@ class AlignedConsumer:
         """
         if self._reader is not None:
             raise WrongState("the consumer is already reading: call restore() before the first record")
-        if self._options.partitions or self._options.coordinator:
-            option, by = (
-                ("partitions", "Kafka's group") if self._options.partitions else ("coordinator", "the coordinator")
-            )
-            raise ConfigurationError(
-                f"AlignedConsumer({option}): {by} assigns splits and stores their positions, so restore() cannot be "
-                "used; return positions of your own from on_assigned="
-            )
+        for option, by in (("partitions", "Kafka's group"), ("coordinator", "the coordinator")):
+            if getattr(self._options, option):
+                raise ConfigurationError(
+                    f"AlignedConsumer({option}): {by} assigns splits and stores their positions, so restore() cannot "
+                    "be used; return positions of your own from on_assigned="
+                )
         self._restored = read_splits(state, KafkaPartitionSplitSerializer())
 
     def positions(self) -> dict[Key, int]:
@@ -319,19 +315,14 @@ class AlignedConsumer:
         self._handle_sigterm(True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._close(failed=error is not None)
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        self._close(failed=kind is not None)
 
     async def __aenter__(self) -> "Self":
-        self._handle_sigterm(True)
-        return self
+        return self.__enter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.to_thread(self._close, failed=error is not None)
+    async def __aexit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        await asyncio.to_thread(self._close, failed=kind is not None)
 
     def _handle_sigterm(self, handles: bool) -> None:
         """Install a SIGTERM handler that ends the iteration or, without `handles`, remove it. A
@@ -353,7 +344,7 @@ class AlignedConsumer:
         if self._reader is None:
             options = self._options
             self._reader = RunningReader(options, KafkaClient(options.kafka), self._place())
-            self._dropped = weakref.finalize(self, _dropped, self._reader.place, options.name)
+            self._dropped = weakref.finalize(self, _dropped, self._reader.place, "-".join(options.topics))
             self._dropped.atexit = False  # the process ends, and with it all that reports
             if self._stopped is not None:  # before it began, or while it was made
                 self._reader.stop(drain=self._stopped)
@@ -363,16 +354,10 @@ class AlignedConsumer:
     def _place(self) -> Place:
         options = self._options
         if options.coordinator is not None:
-            place = ReportingPlace if options.partitions == "kafka" else JoinedPlace
-            return place(options.coordinator, options)
+            return JoinedPlace(options.coordinator, options)
         if options.partitions == "kafka":
             return Place()
-        return Alone(
-            monotonic_ms,
-            discovery_ms=options.discovery_ms,
-            bounded=options.ending_offsets is not None,
-            known=self._restored,
-        )
+        return Alone(discovery_ms=0 if options.ending_offsets else options.discovery_ms, known=self._restored)
 
     def _started(self, what: str) -> RunningReader:
         if self._reader is None:

@@ -30,6 +30,7 @@ from math import inf
 
 from lockgate.flink.splits import EARLIEST_OFFSET, KafkaPartitionSplit
 from lockgate.watermark import MAX, MIN
+from lockgate_reader.clock import monotonic_ms
 
 Key = tuple[str, int]
 """A topic and a partition."""
@@ -158,22 +159,14 @@ class Alone(Place):
 
     Splits that have no offset start at their first record if the first list of the topics does not
     have them. If `known` splits are restored from a snapshot, all others count as found later.
-    Topics are listed every `discovery_ms`, or only once if that is 0 or the reader is `bounded`.
+    Topics are listed every `discovery_ms`, or only once if that is 0.
     """
 
-    def __init__(
-        self,
-        now_ms: Callable[[], int],
-        *,
-        discovery_ms: int,
-        bounded: bool = False,
-        known: Sequence[KafkaPartitionSplit] = (),
-    ) -> None:
-        self._now_ms = now_ms
-        self._discovery_ms = 0 if bounded else discovery_ms
+    def __init__(self, *, discovery_ms: int, known: Sequence[KafkaPartitionSplit] = ()) -> None:
+        self._discovery_ms = discovery_ms
         self._assigned = {split.split_id: AssignedSplit(split, 1) for split in known}
         self._gone: set[str] = set()
-        self._asked, self._asked_at = 1, now_ms()
+        self._asked, self._asked_at = 1, monotonic_ms()
         self._seen: tuple[KafkaPartitionSplit, ...] | None = None
 
     def exchange(self, state: ReaderState) -> Orders:
@@ -182,19 +175,16 @@ class Alone(Place):
         """
         self._gone.update(held.split.split_id for held in state.finished)
         if state.discovered is not None and state.discovered is not self._seen:
-            self._add(state.discovered)
-        if self._seen is not None and self._discovery_ms and self._now_ms() >= self._asked_at + self._discovery_ms:
-            self._asked, self._asked_at = self._asked + 1, self._now_ms()
+            first = self._seen is None and not self._assigned
+            for split in state.discovered:
+                begins_at = split.starting_offset if first or split.starting_offset >= 0 else EARLIEST_OFFSET
+                new = AssignedSplit(replace(split, starting_offset=begins_at), 1)
+                self._assigned.setdefault(split.split_id, new)
+            self._seen = state.discovered
+        if self._seen is not None and 0 < self._discovery_ms <= monotonic_ms() - self._asked_at:
+            self._asked, self._asked_at = self._asked + 1, monotonic_ms()
         return Orders(
             assigned=tuple(each for name, each in self._assigned.items() if name not in self._gone),
             discover=self._asked,
             no_more_splits=self._seen is not None and not self._discovery_ms,
         )
-
-    def _add(self, discovered: tuple[KafkaPartitionSplit, ...]) -> None:
-        first = self._seen is None and not self._assigned
-        for split in discovered:
-            if split.split_id not in self._assigned:
-                begins_at = split.starting_offset if first or split.starting_offset >= 0 else EARLIEST_OFFSET
-                self._assigned[split.split_id] = AssignedSplit(replace(split, starting_offset=begins_at), 1)
-        self._seen = discovered

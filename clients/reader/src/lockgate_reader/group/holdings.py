@@ -45,12 +45,11 @@ class Holdings:
 
     def __init__(self, name: str, *, discovery_ms: int = 0, bounded: bool = False) -> None:
         self.assigned: dict[str, AssignedSplit] | None = None
-        self._news = 0.0
         self.give_back: frozenset[str] = frozenset()
-        self.no_more_splits = False
+        self.no_more_splits = self.settled = False
         self.discover = 0
-        self.settled = False
         self._name, self._discovery_ms, self._bounded = name, discovery_ms, bounded
+        self._news = 0.0  # the revision of the newest change that was announced
         self._offered: frozenset[Numbered] = frozenset()  # what the consumer may have opened
         self._resolved: frozenset[Numbered] = frozenset()
         self._seen: int | None = None
@@ -62,13 +61,10 @@ class Holdings:
         self._ids = count(1)
 
     def says(self, state: ReaderState) -> None:
-        """Queue the source events in `state` to be sent to the coordinator. Call this once for each
-        state.
-        """
+        """Queue the source events in `state` to be sent. Call this once for each state."""
         for event in state.source_events:
-            self._outgoing.append(
-                SourceEvent(id=f"{self._name}-{next(self._ids)}", event=cast(Mapping[str, Any], event))
-            )
+            fields = cast(Mapping[str, Any], event)
+            self._outgoing.append(SourceEvent(id=f"{self._name}-{next(self._ids)}", event=fields))
 
     def hears(self, revision: float) -> None:
         """Record that the coordinator's event stream announced a change. `revision` is infinity if
@@ -78,7 +74,7 @@ class Holdings:
 
     @property
     def has_news(self) -> bool:
-        """Return whether the event stream announced a change that no answer contains yet."""
+        """Return whether a change was announced that no answer contains yet."""
         return self._news > (self._seen or 0)
 
     @property
@@ -87,15 +83,14 @@ class Holdings:
         yet.
         """
         latest = (each for each in (self.assigned or {}).values() if each.split.starting_offset == LATEST_OFFSET)
-        return frozenset((each.split.split_id, each.number) for each in latest) - self._resolved
+        return frozenset(map(_numbered, latest)) - self._resolved
 
     def offers(self, assigned: Iterable[AssignedSplit], give_back: frozenset[str]) -> None:
         """Record that the reader gets orders with these splits. The reader may open all of them
         except those in `give_back`.
         """
-        level = {(each.split.split_id, each.number): each.split.split_id in give_back for each in assigned}
-        opened = {numbered for numbered, goes in level.items() if not goes}
-        self._offered = (self._offered & level.keys()) | opened
+        goes = {_numbered(each): each.split.split_id in give_back for each in assigned}
+        self._offered = (self._offered & goes.keys()) | {numbered for numbered in goes if not goes[numbered]}
 
     def events(self) -> tuple[Any, ...]:
         """Return the source events that have arrived for the program since the last call."""
@@ -107,13 +102,17 @@ class Holdings:
         given back.
         """
         unresolved = self.unresolved
-        resolves = bool(unresolved) and any(_numbered(each) in unresolved for each in state.held)
-        leaves = bool(self._leaving(state) or self._unopened())
-        return leaves or resolves or bool(self._outgoing) or self._discovered(state) is not None
+        return bool(
+            self._own((*state.returned, *state.finished))
+            or self._unopened()
+            or (unresolved and any(_numbered(each) in unresolved for each in state.held))
+            or self._outgoing
+            or self._discovered(state)
+        )
 
     def returning(self, state: ReaderState) -> list[ReaderSplit]:
         """Return the splits given back in `state` that the coordinator has not taken back yet."""
-        return [each for each in state.returned if self._is_own(each)]
+        return self._own(state.returned)
 
     def exchange(self, state: ReaderState, epoch: int) -> SplitExchange:
         """Return the request to send for `state`. Its answer will have all changes announced so
@@ -124,11 +123,10 @@ class Holdings:
             epoch=epoch,
             held=tuple(
                 wire.NumberedSplit(split=each.split, assignment=each.number, restored=self._is_restored(each))
-                for each in state.held
-                if self._is_own(each)
+                for each in self._own(state.held)
             ),
             given_back=(*_on_the_wire(self.returning(state)), *self._unopened()),
-            finished=_on_the_wire(each for each in state.finished if self._is_own(each)),
+            finished=_on_the_wire(self._own(state.finished)),
             request_split=not state.held,
             discovery_interval_ms=self._discovery_ms,
             discovered=self._discovered(state),
@@ -139,12 +137,10 @@ class Holdings:
 
     def farewell(self, state: ReaderState, epoch: int) -> SplitExchange:
         """Return the reader's last request, which gives back all its splits."""
-        given_back = [each for each in (*state.held, *state.returned) if self._is_own(each)]
-        finished = [each for each in state.finished if self._is_own(each)]
         return SplitExchange(
             epoch=epoch,
-            given_back=_on_the_wire(given_back),
-            finished=_on_the_wire(finished),
+            given_back=_on_the_wire(self._own((*state.held, *state.returned))),
+            finished=_on_the_wire(self._own(state.finished)),
             capacity=0,
             seen=self._seen,
         )
@@ -153,53 +149,47 @@ class Holdings:
         """Update the splits and source events from the `answer` to the request `sent`, which was
         composed from `state`.
         """
-        added = {each.split.split_id: AssignedSplit(each.split, each.assignment) for each in answer.add_splits}
         kept = {each.split.split_id: each.assignment for each in sent.held}
         for stopped in answer.stop:
             if kept.get(stopped.split) == stopped.assignment:
                 del kept[stopped.split]
-        before = self.assigned or {}
-        still = {name: each for name, each in before.items() if kept.get(name) == each.number}
-        # A split that was added before, and that the consumer has not opened yet, is named again.
-        self.assigned = still | {name: _same(before.get(name), each) for name, each in added.items()}
+        before = {_numbered(each): each for each in (self.assigned or {}).values()}
+        self.assigned = {name: each for (name, number), each in before.items() if kept.get(name) == number}
+        for each in answer.add_splits:
+            added = AssignedSplit(each.split, each.assignment)
+            # The reader may already have opened it at the starting offset of an earlier answer.
+            self.assigned[each.split.split_id] = before.get(_numbered(added), added)
         self.give_back = frozenset(answer.give_back) & self.assigned.keys()
         self.no_more_splits = answer.no_more_splits
         self.settled = answer.assigning_in_ms == 0
         resolved = self._resolved | {(each.split.split_id, each.assignment) for each in sent.held}
-        self._resolved = resolved & {(name, each.number) for name, each in self.assigned.items()}
+        self._resolved = resolved & set(map(_numbered, self.assigned.values()))
         self._seen = answer.revision
-        self._take_events(sent, answer)
-        if sent.discovered is not None:
-            self._listed, self._request = state.discovered, None
-        if answer.discover is not None and self._request is None:
-            self._request, self.discover = answer.discover, self.discover + 1
-
-    def _take_events(self, sent: SplitExchange, answer: SplitAnswer) -> None:
         taken = {event.id for event in sent.source_events}
         self._outgoing = [event for event in self._outgoing if event.id not in taken]
         for event in answer.source_events:
             if event.number > self._events_seen:
                 self._events_seen = event.number
                 self._incoming.append(event.event)
-
-    def _leaving(self, state: ReaderState) -> bool:
-        return any(self._is_own(each) for each in (*state.returned, *state.finished))
+        if sent.discovered is not None:
+            self._listed, self._request = state.discovered, None
+        if answer.discover is not None and self._request is None:
+            self._request, self.discover = answer.discover, self.discover + 1
 
     def _unopened(self) -> list[wire.NumberedSplit]:
         """Return the splits that must be given back, and that the reader was never ordered to
         open.
         """
-        splits = [each for name, each in (self.assigned or {}).items() if name in self.give_back]
         return [
             wire.NumberedSplit(split=each.split, assignment=each.number)
-            for each in splits
-            if (each.split.split_id, each.number) not in self._offered
+            for name, each in (self.assigned or {}).items()
+            if name in self.give_back and _numbered(each) not in self._offered
         ]
 
-    def _is_own(self, held: ReaderSplit) -> bool:
-        """Return whether the split still belongs to this reader, under the same number."""
-        own = (self.assigned or {}).get(held.split.split_id)
-        return own is not None and own.number == held.number
+    def _own(self, splits: Iterable[ReaderSplit]) -> list[ReaderSplit]:
+        """Return those `splits` that still belong to this reader, under the same number."""
+        own = self.assigned or {}
+        return [each for each in splits if (mine := own.get(each.split.split_id)) and mine.number == each.number]
 
     def _is_restored(self, held: ReaderSplit) -> bool:
         """Return whether the coordinator should accept the split's position even if it is below the
@@ -215,18 +205,11 @@ class Holdings:
         return DiscoveredSplits(splits=found, bounded=self._bounded, request=self._request)
 
 
-def _numbered(held: ReaderSplit) -> Numbered:
-    return held.split.split_id, held.number
+def _numbered(split: AssignedSplit | ReaderSplit) -> Numbered:
+    return split.split.split_id, split.number
 
 
 def _on_the_wire(splits: Iterable[ReaderSplit]) -> tuple[wire.NumberedSplit, ...]:
     return tuple(
         wire.NumberedSplit(split=each.split, assignment=each.number, restored=each.went_back) for each in splits
     )
-
-
-def _same(before: AssignedSplit | None, now: AssignedSplit) -> AssignedSplit:
-    """Return `before` if it has the same number as `now`, because the reader may already have
-    opened the split at the starting offset in `before`. Return `now` otherwise.
-    """
-    return before if before is not None and before.number == now.number else now

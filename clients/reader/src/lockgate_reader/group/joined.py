@@ -1,96 +1,263 @@
-"""The place (`lockgate_reader.place`) of a reader whose splits the coordinator assigns.
+"""The place (`lockgate_reader.place`) of a reader in an alignment group. It reports the reader's
+progress to the coordinator, and gets the read limit.
 
-In addition to the reports of the base class (`reports`), this place sends requests that are called
-*exchanges*. An exchange lists the splits that the reader has, with its position in each. The
-coordinator's answer lists the splits that the reader should have, and gives the length of the
-lease.
+**Threads.** The place calls the coordinator in its own thread, so that the thread that reads
+records does not wait for the network. A `Membership` sends the reports, as for a Spark query.
 
-**When exchanges are sent.** An exchange is sent every update interval. It is sent at once if a
-split was given back, read to its end or discovered, if the coordinator's event stream announces a
-change, or if the lease has ended.
+**Subtask numbers.** Each process is one reader of the source, under the lowest number that no other
+reader uses. If it was suspended for so long that another process now uses the number, it takes a
+different number.
 
-**After a crash.** If the process is killed, records that were returned since the last answered
-exchange are returned again.
+**Exchanges.** Unless Kafka's own group assigns the splits, the coordinator does so in answers to
+requests that are called *exchanges*. An exchange lists the splits that the reader has, with its
+position in each. The answer lists those that it should have, and gives the length of the lease. An
+exchange is sent every update interval, and at once if a split was given back, read to its end or
+discovered, if the coordinator's event stream announces a change, or if the lease has ended. If the
+process is killed, records that were returned since the last answered exchange are returned again.
 
 **Outages.** If the coordinator is unreachable, the lease keeps running. Once it has ended, no
 record is returned under any `on_outage` policy, because another reader may have the splits by then.
 """
 
 import logging
+import os
+import socket
 import threading
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from lockgate_http.calls.answers import Interrupted, NotRegistered, Stale, Unreachable
+from lockgate.watermark import MAX, MIN
+from lockgate.wire.events import CatchUp
+from lockgate_http.calls.answers import Busy, Interrupted, NotRegistered, Stale, Unreachable
 from lockgate_http.config import Coordinator
-from lockgate_http.errors import AlignmentError
-from lockgate_http.group.outage import ASK_AGAIN_S
+from lockgate_http.duration import milliseconds
+from lockgate_http.errors import AlignmentError, Fenced
+from lockgate_http.group.agreement import Agreement
+from lockgate_http.group.group_session import GroupSession
+from lockgate_http.group.joining import check_coordinator
+from lockgate_http.group.membership import Membership
+from lockgate_http.group.outage import ASK_AGAIN_S, Coordination
+from lockgate_reader.clock import now_s
 from lockgate_reader.config import Options
 from lockgate_reader.group.fencing import SplitLease
 from lockgate_reader.group.holdings import Holdings
 from lockgate_reader.group.news import SplitNews
-from lockgate_reader.group.reports import ReportingPlace
-from lockgate_reader.place import Orders, ReaderSplit, ReaderState
+from lockgate_reader.group.standing import UNKNOWN, standing
+from lockgate_reader.place import Orders, Place, ReaderState
 
 log = logging.getLogger("lockgate")
 
+_END_S = 5.0  # the wait for the thread's end: longer than a call and its retries
 _FAREWELL_S = 5.0  # for giving splits back while the coordinator is unreachable
 _LEAST_S = 0.02  # at least, between two rounds
 _OVER_S = 0.05  # between two exchanges while the lease is over
 
 
-class JoinedPlace(ReportingPlace):
-    """The place of a reader that gets its splits, read limit and lease from the coordinator."""
+class JoinedPlace(Place):
+    """The place of a reader that gets its read limit and, unless Kafka's group assigns them, its
+    splits and its lease from the coordinator.
+
+    Raises `ConfigurationError` if the group has a different `max_drift` or may not be created, and
+    `CoordinatorRefused` if the coordinator rejects the reader.
+    """
 
     def __init__(self, coordinator: Coordinator, options: Options) -> None:
-        super().__init__(coordinator, options)
+        self._agreement = Agreement(
+            group=coordinator.group,
+            max_drift=options.max_drift_ms,
+            chose_drift=options.max_drift is not None,
+            disorder=options.disorder_ms,
+            catch_up=CatchUp(coordinator.catch_up),
+            settings="AlignedConsumer",
+            asker="reader",
+        )
+        check_coordinator(coordinator, self._agreement)
+        self._coordinator, self._source = coordinator, options.source
+        self._run_name = f"{socket.gethostname()[:100]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+        self._subtask: int | None = None
+        self._session = GroupSession.joined(coordinator)
+        self._membership = self._member()
+        self._status = UNKNOWN
+        self._state, self._heard_at = ReaderState(), now_s()
+        most = coordinator.max_batch
+        self._silence_s = inf if most is None else milliseconds("Coordinator(max_batch)", most) / 1000
+        self._orders = Orders(ceiling=MIN, until=-inf, waits_for="the coordinator")
+        self._failed: Exception | None = None
+        self._poked = self._closed = self._abandoned = False
+        self._wake: Callable[[], None] = lambda: None
+        self._thread = threading.Thread(target=self._run, name=f"lockgate-{self._source}", daemon=True)
+        self._assigns = options.partitions != "kafka"
         bounded = options.ending_offsets is not None
         self._holdings = Holdings(self._run_name, discovery_ms=options.discovery_ms, bounded=bounded)
         self._lease = SplitLease()
         self._exchange_at, self._not_before, self._exchanged_epoch = -inf, -inf, 0
         self._news = SplitNews(self._session.client, self._source, self._hear_of_splits)
 
-    @property
-    def settled(self) -> bool:  # type: ignore[override]
-        """Return False while the coordinator delays the assignment of splits."""
-        return self._holdings.settled
+    # -- for the consumer, on the thread that reads --
 
-    def _given(self, state: ReaderState) -> Orders:
-        self._holdings.says(state)
-        orders, events = self._orders, self._holdings.events()
-        self._holdings.offers(orders.assigned or (), orders.give_back)
-        return replace(orders, source_events=events) if events else orders
+    def enter(self, wake: Callable[[], None]) -> None:
+        """Start a thread that joins the group, and that calls `wake` if it has new `Orders`."""
+        self._wake = wake
+        self._thread.start()
 
-    def _returning(self, state: ReaderState) -> Sequence[ReaderSplit]:
-        return self._holdings.returning(state)
+    def exchange(self, state: ReaderState) -> Orders:
+        """Store `state` for the next report, and return the newest `Orders`. If the background
+        thread has failed, raise its error.
+        """
+        with self._session.changed:
+            if self._failed is not None:
+                raise self._failed
+            self._state, self._heard_at, self._poked = state, now_s(), True
+            self._session.changed.notify_all()
+            orders = self._orders
+            if self._assigns:
+                self._holdings.says(state)
+                self._holdings.offers(orders.assigned or (), orders.give_back)
+                orders = replace(orders, source_events=self._holdings.events())
+            return orders
+
+    def leave(self, state: ReaderState) -> None:
+        """Stop the background thread, and leave the group."""
+        with self._session.changed:
+            if self._closed:
+                return
+            self._closed = True
+            self._session.changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(_END_S)
+        self._leave(state)
+
+    def abandon(self) -> None:
+        """Make the background thread leave the group."""
+        self._abandoned = True
+
+    # -- on the place's own thread --
+
+    def _run(self) -> None:
+        while True:
+            with self._session.changed:
+                self._session.changed.wait_for(self._has_work, self._pause_s())
+                if self._closed:
+                    return
+                state, silent_s, self._poked = self._state, now_s() - self._heard_at, False
+            if self._abandoned:
+                log.warning(
+                    "group %s: a consumer of %s was not closed, so its partitions are given back now; call "
+                    "close(), or use `with`",
+                    self._session.group,
+                    self._source,
+                )
+                self._leave(state)
+                return
+            if self._failed is not None or silent_s > self._silence_s:
+                continue  # it has failed; or the user's program takes too long over a record, and loses its lease
+            try:
+                self._round(state)
+            except Interrupted:
+                continue
+            except Exception as error:
+                self._failed = error
+                self._wake()
+
+    def _has_work(self) -> bool:
+        return self._closed or self._poked or self._membership.has_news
 
     def _pause_s(self) -> float:
-        pause_s = super()._pause_s()
-        return pause_s if self._session.outage.lasts else min(pause_s, max(_LEAST_S, self._exchange_at - self._now()))
+        if self._session.outage.lasts:
+            return ASK_AGAIN_S
+        due_s = self._exchange_at - now_s() if self._assigns else inf
+        return min(self._session.update_interval_s, max(_LEAST_S, due_s))
 
-    def _exchange(self, state: ReaderState, orders: Orders) -> Orders:
-        if self._splits_are_due(state):
-            self._exchange_splits(state)
-        held = self._holdings
-        return replace(
-            orders,
-            until=-inf if held.unresolved else self._lease.until,
-            assigned=None if held.assigned is None else tuple(held.assigned.values()),
-            give_back=held.give_back,
-            no_more_splits=held.no_more_splits,
-            discover=held.discover,
+    def _round(self, state: ReaderState) -> None:
+        """Report, exchange the splits if due, and wake the reader if it has new orders."""
+        before, held = self._orders, self._holdings
+        self._status = standing(
+            state,
+            self._status,
+            returning=held.returning(state),
+            settled=held.settled or not self._assigns,
+            disorder=self._agreement.disorder,
+            joint=self._membership.joint,
         )
+        ceiling = self._report()
+        if self._status.watermark == MIN and not self._status.idle:
+            ceiling = MIN  # the group does not know yet where this reader is
+        orders = Orders(ceiling=ceiling, waits_for=self._waits_for())
+        if self._assigns:
+            if self._splits_are_due(state):
+                self._exchange_splits(state)
+            orders = replace(
+                orders,
+                until=-inf if held.unresolved else self._lease.until,
+                assigned=None if held.assigned is None else tuple(held.assigned.values()),
+                give_back=held.give_back,
+                no_more_splits=held.no_more_splits,
+                discover=held.discover,
+            )
+        with self._session.changed:
+            self._orders = orders
+        if orders != before:
+            self._wake()
+
+    def _report(self) -> int:
+        """Send a report, and return the group's read limit (ms). If another reader uses the subtask
+        number, report under a different number.
+        """
+        while True:
+            if self._subtask is None:
+                self._subtask = self._free_subtask()
+            try:
+                return self._membership.exchange({self._subtask: self._status})
+            except Busy:
+                self._subtask += 1  # another process was quicker
+            except Fenced as error:
+                log.info(
+                    "group %s: %s. This consumer joins the group again as another reader", self._session.group, error
+                )
+                self._session = GroupSession.joined(self._coordinator)
+                former, self._membership, self._subtask = self._membership, self._member(), None
+                former.close()
+
+    def _free_subtask(self) -> int:
+        """Return the lowest number that no reader of the source uses, apart from lost and finished
+        readers; 0 if the coordinator does not answer.
+        """
+        try:
+            readers = self._session.client.registered(self._source)
+        except (NotRegistered, Unreachable):
+            return 0
+        used = {subtask for subtask, reader in readers.items() if reader.state not in ("lost", "finished")}
+        return next(number for number in range(len(used) + 1) if number not in used)
+
+    def _member(self) -> Membership:
+        name = self._run_name
+        return Membership(self._session, self._coordinator, self._agreement, self._source, name, name)
+
+    def _waits_for(self) -> str:
+        event = self._membership.last
+        if self._membership.coordination is Coordination.HOLDING or event is None:
+            return "the coordinator"
+        if self._membership.paused is not None:
+            return "an operator"
+        if not event.blocked_by:
+            return "" if event.max_desired_watermark == MAX else "the group"
+        blocker = event.blocked_by[0]
+        reader = f"reader {blocker.source}/{blocker.subtask}"
+        return reader if blocker.split is None else f"partition {blocker.split} of {reader}"
+
+    # -- splits --
 
     def _splits_are_due(self, state: ReaderState) -> bool:
         epoch = self._epoch()
-        if epoch is None or not self._session.outage.asks_now or self._now() < self._not_before:
+        if epoch is None or not self._session.outage.asks_now or now_s() < self._not_before:
             return False
         return (
             epoch != self._exchanged_epoch
-            or self._now() >= self._exchange_at
+            or now_s() >= self._exchange_at
             or self._holdings.has_news
-            or (bool(self._holdings.assigned) and self._lease.is_over(self._now()))
+            or (bool(self._holdings.assigned) and self._lease.is_over(now_s()))
             or self._holdings.is_urgent(state)
         )
 
@@ -98,7 +265,7 @@ class JoinedPlace(ReportingPlace):
         subtask, epoch = self._subtask, self._epoch()
         assert subtask is not None
         assert epoch is not None
-        sent, sent_at = self._holdings.exchange(state, epoch), self._now()
+        sent, sent_at = self._holdings.exchange(state, epoch), now_s()
         try:
             answer = self._session.client.exchange_splits(self._source, subtask, sent)
         except Interrupted:
@@ -107,51 +274,22 @@ class JoinedPlace(ReportingPlace):
             self._membership.invalidate()  # the next report finds out, and registers
             return
         except Unreachable as error:
-            self._not_before = self._now() + ASK_AGAIN_S
+            self._not_before = now_s() + ASK_AGAIN_S
             held = f"{self._source} keeps reading until the lease of its partitions expires"
             self._session.outage.begins(error, held)
             return
         with self._session.changed:
             self._holdings.answered(sent, answer, state)
             settled = self._holdings.settled
-            self._lease = self._lease.renewed(sent_at, answer.lease_ms, self._now(), settled=settled)
+            self._lease = self._lease.renewed(sent_at, answer.lease_ms, now_s(), settled=settled)
         self._exchange_at, self._exchanged_epoch = sent_at + self._session.update_interval_s, epoch
-        if self._lease.is_over(self._now()):
-            self._not_before = self._now() + _OVER_S
+        if self._lease.is_over(now_s()):
+            self._not_before = now_s() + _OVER_S
         self._session.tell(answer.alignment)
         self._news.follow(subtask, epoch)
 
     def _epoch(self) -> int | None:
         return None if self._subtask is None else self._membership.epoch(self._subtask)
-
-    def _leave(self, state: ReaderState) -> None:
-        self._news.close()
-        self._say_farewell(state)
-        super()._leave(state)
-
-    def _say_farewell(self, state: ReaderState) -> None:
-        epoch = self._epoch()
-        if epoch is None or self._subtask is None or self._failed is not None:
-            return
-        sent = self._holdings.farewell(state, epoch)
-        gives_up, pause = self._now() + _FAREWELL_S, threading.Event()
-        while True:
-            try:
-                self._session.client.exchange_splits(self._source, self._subtask, sent)
-                return
-            except Unreachable as error:
-                if self._now() < min(gives_up, self._lease.until):
-                    pause.wait(ASK_AGAIN_S)
-                    continue
-                self._not_given_back(error)
-            except AlignmentError as error:
-                self._not_given_back(error)
-            return
-
-    def _not_given_back(self, error: AlignmentError) -> None:
-        name = self._source
-        why = f"the partitions of {name} were not given back, so other consumers get them only when the lease ends"
-        log.warning("group %s: %s: %s", self._session.group, why, error)
 
     def _hear_of_splits(self, revision: float) -> None:
         with self._session.changed:
@@ -159,3 +297,37 @@ class JoinedPlace(ReportingPlace):
             if self._holdings.has_news:
                 self._poked = True
                 self._session.changed.notify_all()
+
+    # -- the end --
+
+    def _leave(self, state: ReaderState) -> None:
+        self._news.close()
+        if self._assigns:
+            self._say_farewell(state)
+        if state.ended and not state.held and self._subtask is not None:
+            self._membership.close({self._subtask: self._status})
+        else:
+            self._membership.leave()
+
+    def _say_farewell(self, state: ReaderState) -> None:
+        """Give all splits back. Retry while the coordinator is unreachable and the lease runs."""
+        epoch = self._epoch()
+        if epoch is None or self._subtask is None or self._failed is not None:
+            return
+        sent = self._holdings.farewell(state, epoch)
+        gives_up, pause = min(now_s() + _FAREWELL_S, self._lease.until), threading.Event()
+        while True:
+            try:
+                self._session.client.exchange_splits(self._source, self._subtask, sent)
+            except AlignmentError as error:
+                if isinstance(error, Unreachable) and now_s() < gives_up:
+                    pause.wait(ASK_AGAIN_S)
+                    continue
+                log.warning(
+                    "group %s: the partitions of %s were not given back, so other consumers get them only when the "
+                    "lease ends: %s",
+                    self._session.group,
+                    self._source,
+                    error,
+                )
+            return

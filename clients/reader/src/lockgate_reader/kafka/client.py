@@ -14,8 +14,9 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from lockgate_http.errors import KafkaFailed
+from lockgate_reader.config import EARLIEST, LATEST
 from lockgate_reader.errors import NoStartingOffset
-from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, said
+from lockgate_reader.kafka.logs import AGAIN_S, CALL_S, QUIET, KafkaLogs, failed, said, some
 from lockgate_reader.kafka.messages import Collections
 from lockgate_reader.place import Key
 
@@ -36,7 +37,6 @@ _OURS: Mapping[str, Any] = {
 _IN_A_GROUP = {"partition.assignment.strategy": "cooperative-sticky", "topic.metadata.refresh.interval.ms": 60_000}
 _INCREMENTAL = {"assign": "incremental_assign", "unassign": "incremental_unassign"}
 _LOST = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)
-_EARLIEST, _LATEST = ("earliest", "smallest", "beginning"), ("latest", "largest", "end")
 # How much librdkafka fetches ahead of a partition. It drops these records if the partition is
 # paused and fetches them again, so this is less than the default of 100,000. It also checks
 # earlier than after 1 s whether there is room again: with 10 ms, a fast program had to wait for
@@ -61,7 +61,8 @@ class KafkaClient:
 
     def __init__(self, kafka: Mapping[str, Any]) -> None:
         self._where = str(kafka["bootstrap.servers"])
-        self.reset = _word(kafka.get("auto.offset.reset"))
+        reset = kafka.get("auto.offset.reset")
+        self.reset = "earliest" if reset in EARLIEST else "latest" if reset in LATEST else None
         self._failure: KafkaError | None = None
         self._troubled = False
         self.subscribed = False
@@ -100,10 +101,9 @@ class KafkaClient:
             return {}
         if self.reset is not None:
             return self.logs.offsets(keys, latest=self.reset == "latest")
-        names = ", ".join(f"{topic}-{partition}" for topic, partition in list(keys)[:5])
         lacks = f"group.id {self._group!r} has committed nothing" if self._group else "starting_offsets has nothing"
         raise NoStartingOffset(
-            f"{lacks} for {names}{' and more' if len(keys) > 5 else ''}: set "
+            f"{lacks} for {some(f'{topic}-{partition}' for topic, partition in keys)}: set "
             '"auto.offset.reset" in kafka= to "earliest" or "latest", or starting_offsets='
         )
 
@@ -208,9 +208,9 @@ class KafkaClient:
         failure; without it, a failure is only logged. The next call tries failed positions again.
         """
         news = {key: at for key, at in positions.items() if at >= 0 and self.committed_last.get(key) != at}
-        if not news:
-            return
         offsets = [TopicPartition(*key, offset) for key, offset in news.items()]
+        if not offsets:
+            return
         self.committed_last.update(news)
         try:
             if not wait:
@@ -250,7 +250,7 @@ class KafkaClient:
         try:
             getattr(self._consumer, _INCREMENTAL.get(what, what))(partitions)
         except KafkaException as error:
-            names = ", ".join(f"{each.topic}-{each.partition}" for each in partitions[:5])
+            names = some(f"{each.topic}-{each.partition}" for each in partitions)
             raise failed(self._where, f"did not {what} {names}", error) from error
 
     def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
@@ -269,7 +269,3 @@ class KafkaClient:
         elif not self._troubled:
             self._troubled = True
             log.warning("Kafka at %s: %s", self._where, error.str())
-
-
-def _word(reset: object) -> str | None:
-    return "earliest" if reset in _EARLIEST else "latest" if reset in _LATEST else None

@@ -25,6 +25,9 @@ _LATER = (
     KafkaError._NO_OFFSET,
 )
 
+_SPEC: Any = OffsetSpec
+_NAMED = 5
+
 
 class Unanswered(KafkaFailed):
     """Raised if Kafka did not answer a query about its topics. A later query may succeed."""
@@ -67,15 +70,14 @@ class KafkaLogs:
         """Return the first offset of each partition or, with `latest`, the offset after its last
         record.
         """
-        return self._answered(lambda: self.ask_offsets(keys, latest=latest))
+        return self._answered(keys, _SPEC.latest() if latest else _SPEC.earliest())
 
     def offsets_at(self, keys: Sequence[Key], at_ms: int) -> dict[Key, int]:
         """Return the offset of each partition's first record with the timestamp `at_ms` or a later
         one, or the end of the partition if there is no such record.
         """
-        spec: Any = OffsetSpec
         ends = self.offsets(keys, latest=True)  # first, so that records that arrive meanwhile are not skipped
-        found = self._answered(lambda: self._ask(keys, spec.for_timestamp(at_ms)))
+        found = self._answered(keys, _SPEC.for_timestamp(at_ms))
         return {key: offset if offset >= 0 else ends[key] for key, offset in found.items()}
 
     def spans(self, keys: Sequence[Key]) -> dict[Key, tuple[int, int]]:
@@ -83,29 +85,27 @@ class KafkaLogs:
         firsts, ends = self.offsets(keys, latest=False), self.offsets(keys, latest=True)
         return {key: (first, ends[key]) for key, first in firsts.items()}
 
+    def ask_ends(self, keys: Sequence[Key]) -> dict[Key, Any]:
+        """Query the ends of partitions without waiting. Return a future for each partition, whose
+        result has the `offset` after the last record.
+        """
+        return self._ask(keys, _SPEC.latest())
+
     def ask_topics(self, topics: Iterable[str]) -> dict[str, Any]:
         """Ask Kafka to describe these topics, and return a future for each topic. Pass a future to
         `id_of` to get the topic's id.
         """
         return dict(self._admin.describe_topics(TopicCollection(list(topics)), request_timeout=CALL_S))
 
-    def _answered(self, ask: Callable[[], dict[Key, Any]]) -> dict[Key, int]:
+    def _answered(self, keys: Sequence[Key], spec: Any) -> dict[Key, int]:
         gives_up = time.monotonic() + CALL_S
         while True:
-            found = ask()
             try:
-                return {key: future.result(CALL_S).offset for key, future in found.items()}
+                return {key: future.result(CALL_S).offset for key, future in self._ask(keys, spec).items()}
             except (KafkaException, Late) as error:
                 if not _is_for_now(error) or time.monotonic() >= gives_up:
                     raise failed(self._where, "did not list offsets", error) from error
             time.sleep(AGAIN_S)
-
-    def ask_offsets(self, keys: Sequence[Key], *, latest: bool) -> dict[Key, Any]:
-        """Query offsets as `offsets` does, but return a future for each partition instead of
-        waiting.
-        """
-        spec: Any = OffsetSpec
-        return self._ask(keys, spec.latest() if latest else spec.earliest())
 
     def _ask(self, keys: Sequence[Key], spec: Any) -> dict[Key, Any]:
         if not keys:
@@ -131,6 +131,12 @@ def failed(where: str, what: str, error: BaseException) -> KafkaFailed:
     cause.
     """
     return KafkaFailed(f"Kafka at {where} {what}: {said(error)}; see the brokers, and kafka=")
+
+
+def some(names: Iterable[str]) -> str:
+    """Return the first five `names` for a message, which says whether there are more."""
+    every = list(names)
+    return ", ".join(every[:_NAMED]) + (" and more" if len(every) > _NAMED else "")
 
 
 def partitions_of(metadata: TopicMetadata, *, led: bool) -> list[int]:

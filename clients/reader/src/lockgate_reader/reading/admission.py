@@ -20,31 +20,15 @@ when a partition is paused, which halves the rate (docs/internals/benchmarks.md)
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from lockgate.watermark import MAX, MIN, add
 from lockgate_reader.place import Key
+from lockgate_reader.reading.split import OpenSplit
 
 MOST_KEPT = 100_000
 """How many fetched records of all partitions may wait before partitions are paused."""
 LEAST_KEPT = 500
 """The smallest share of `MOST_KEPT` that a partition gets if there are many partitions."""
-
-
-class Position(NamedTuple):
-    """The state of one partition, as far as the read limit depends on it.
-
-    `watermark` (ms) is computed from the records that were returned. `next_time` is the event time
-    (ms) of the next record: None if no record is fetched, MIN if the next one has no event time.
-    `kept` counts records that are fetched but not returned. Kafka's client does not fetch a
-    `paused` partition. Other partitions do not wait for an `idle` one.
-    """
-
-    watermark: int = MIN
-    next_time: int | None = None
-    kept: int = 0
-    paused: bool = False
-    idle: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +43,16 @@ class Admission:
     most: int = LEAST_KEPT
 
     @classmethod
-    def decide(cls, positions: Mapping[Key, Position], ceiling: int, max_drift_ms: int) -> "Admission":
-        """Return the read limit and the partitions to pause and resume, for these `positions` and
-        the group's read limit `ceiling` (ms).
+    def decide(cls, splits: Mapping[Key, OpenSplit], ceiling: int, max_drift_ms: int) -> "Admission":
+        """Return the read limit and the partitions to pause and resume. `ceiling` is the group's
+        read limit (ms).
         """
-        counting = [each for each in positions.values() if not each.idle]
-        limit = min(ceiling, _own_limit(counting, max_drift_ms))
-        most = max(LEAST_KEPT, MOST_KEPT // max(1, len(positions)))
-        pause, resume = [], []
-        for key, each in positions.items():
-            if each.paused and each.kept <= most // 2:
-                resume.append(key)
-            elif not each.paused and each.kept > most:
-                pause.append(key)
-        return cls(limit, tuple(pause), tuple(resume), most)
-
-
-def _own_limit(counting: list[Position], max_drift_ms: int) -> int:
-    limit = add(min((each.watermark for each in counting), default=MAX), max_drift_ms)
-    times = [each.next_time for each in counting if each.next_time is not None]
-    if counting and len(times) == len(counting):
-        return max(limit, min(times))
-    return limit
+        counting = [split for split in splits.values() if not split.watermark.idle]
+        own = add(min((split.watermark.value for split in counting), default=MAX), max_drift_ms)
+        times = [time for split in counting if (time := split.next_time) is not None]
+        if times and len(times) == len(counting):
+            own = max(own, min(times))
+        most = max(LEAST_KEPT, MOST_KEPT // max(1, len(splits)))
+        pause = tuple(key for key, split in splits.items() if not split.paused and split.kept > most)
+        resume = tuple(key for key, split in splits.items() if split.paused and split.kept <= most // 2)
+        return cls(min(ceiling, own), pause, resume, most)

@@ -2,10 +2,11 @@
 such as the end of a partition.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
+from lockgate_reader.clock import wall_clock_ms
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.messages import runs_of, timestamps
@@ -20,12 +21,10 @@ class Arrivals:
     does not have are added to `lost`, each with that offset.
     """
 
-    def __init__(
-        self, options: Options, client: KafkaClient, wall_ms: Callable[[], int], lost: list[tuple[OpenSplit, int]]
-    ) -> None:
+    def __init__(self, options: Options, client: KafkaClient, lost: list[tuple[OpenSplit, int]]) -> None:
         self._event_time = options.event_time
         self._topic = options.topics[0] if len(options.topics) == 1 else None
-        self._client, self._wall_ms, self._lost = client, wall_ms, lost
+        self._client, self._lost = client, lost
         self.left_out = self.fetched = 0
 
     def take(self, messages: list[Any], splits: Mapping[Key, OpenSplit]) -> list[OpenSplit]:
@@ -68,7 +67,7 @@ class Arrivals:
         return changed
 
     def _keep(self, split: OpenSplit, messages: list[Any], times: list[int], ordered: list[int]) -> None:
-        records, left_out = credible(messages, times, ordered, self._wall_ms())
+        records, left_out = credible(messages, times, ordered, wall_clock_ms())
         self.left_out += left_out
         self.fetched += len(messages)
         split.take(records)

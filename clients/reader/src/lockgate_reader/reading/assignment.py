@@ -2,24 +2,25 @@
 
 Orders contain all splits that the reader should have (`lockgate_reader.place`). They are compared
 with the splits that the reader has, and the differences are carried out.
+
+**Kafka's own consumer group** may assign the partitions instead. Each then starts at its committed
+offset, so records that were returned but not committed are returned again. This reader numbers the
+assignments itself. The numbers are not fencing tokens, because Kafka provides none with its
+records. An alignment group does not wait for a partition that moves from one reader to another,
+because neither of them reports it during that time.
 """
 
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import count
 
-from lockgate.flink.splits import (
-    COMMITTED_OFFSET,
-    EARLIEST_OFFSET,
-    LATEST_OFFSET,
-    NO_STOPPING_OFFSET,
-    KafkaPartitionSplit,
-)
-from lockgate_reader.config import Options
+from lockgate.flink.splits import COMMITTED_OFFSET, LATEST_OFFSET, NO_STOPPING_OFFSET, KafkaPartitionSplit
+from lockgate_reader.config import STARTS, Options
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.kafka.logs import Unanswered
 from lockgate_reader.place import AssignedSplit, Key, Orders, Place, ReaderSplit, ReaderState
-from lockgate_reader.reading.from_kafka import FromKafka
 from lockgate_reader.reading.split import OpenSplit
 from lockgate_reader.reading.watermarks import SplitWatermark
 
@@ -30,13 +31,13 @@ class Assignment:
     """The splits of one reader, with the read limit `limit` (ms).
 
     `has_more_to_say` is set if splits were opened or given back since the `Place` last got the
-    reader's state. `events_in` has source events for the program, and `events_out` those that the
+    reader's state. `last_positions` has the positions of splits that are finished or still being
+    given back. `events_in` has source events for the program, and `events_out` those that the
     program has sent. `read_out` has the splits that were read to their stopping offset.
     """
 
     def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
         self._options, self._client, self._place = options, client, place
-        self.from_kafka = FromKafka()
         self.splits: dict[Key, OpenSplit] = {}
         self.last_positions: dict[Key, int] = {}
         self.read_out: dict[str, KafkaPartitionSplit] = {}
@@ -49,21 +50,16 @@ class Assignment:
         self._finished: dict[str, ReaderSplit] = {}
         self._discovered: tuple[KafkaPartitionSplit, ...] | None = None
         self._discovery = 0
+        self._numbers = count(1)
 
     @property
     def exhausted(self) -> bool:
         """Return whether nothing is left to read, now or later."""
         return self._no_more_splits and not self.splits
 
-    # -- the place --
-
     def exchange(self, state: ReaderState) -> Orders:
-        """Add the splits to `state`, pass it to the reader's `Place`, carry out the orders that the
-        place returns, and return the orders.
-        """
+        """Pass `state` and the splits to the `Place`, and carry out and return its orders."""
         orders = self._place.exchange(self.state(state))
-        if self._client.subscribed:
-            orders = self.from_kafka.orders(orders)
         self.events_out.clear()
         self.events_in += orders.source_events
         self.has_more_to_say = False
@@ -75,9 +71,7 @@ class Assignment:
         return orders
 
     def state(self, state: ReaderState) -> ReaderState:
-        """Return the reader's whole state: a copy of `state` with the splits and source events
-        added.
-        """
+        """Return a copy of `state` with the splits and source events added."""
         return replace(
             state,
             held=tuple(self.held()),
@@ -95,7 +89,22 @@ class Assignment:
         """Return the next offset of each split that is open, finished or still being given back."""
         return {**self.last_positions, **{split.key: split.position for split in self.splits.values()}}
 
-    # -- splits --
+    # -- changes --
+
+    def kafka_assigned(self, keys: Sequence[Key]) -> None:
+        """Open partitions that Kafka's group has assigned."""
+        splits = [KafkaPartitionSplit(*key, COMMITTED_OFFSET) for key in keys]
+        self._open([AssignedSplit(split, next(self._numbers)) for split in splits])
+
+    def kafka_revoked(self, keys: Sequence[Key], *, lost: bool) -> None:
+        """Close partitions that Kafka's group has revoked, or that another member has (`lost`)."""
+        splits = [self.splits[key] for key in keys if key in self.splits]
+        if lost:
+            self._drop(splits)
+        else:
+            self._give_back(splits)
+            for split in splits:
+                del self._returned[split.name], self.last_positions[split.key]
 
     def finish(self, split: OpenSplit) -> None:
         """Close a split that was read to its stopping offset, and list it as finished."""
@@ -128,28 +137,23 @@ class Assignment:
     # -- within --
 
     def _obey(self, assigned: Sequence[AssignedSplit], give_back: frozenset[str]) -> None:
-        named = {each.split.split_id: each for each in assigned}
-        for done in (self._returned, self._finished):
-            for name in [name for name, held in done.items() if name not in named or named[name].number != held.number]:
-                if name not in give_back or done is self._finished or name not in named:
-                    held = done.pop(name)
-                    if done is self._returned:
-                        self.last_positions.pop(_key(held.split), None)
-        gone = []
-        for split in self.splits.values():
-            order = named.get(split.name)
-            if order is None or order.number != split.number:
-                log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
-                gone.append(split)
-        self._close(gone)
-        for split in gone:
-            del self.last_positions[split.key]
+        numbers = {each.split.split_id: each.number for each in assigned}
+        for name, held in list(self._returned.items()):
+            if numbers.get(name) != held.number:
+                del self._returned[name]
+                self.last_positions.pop(_key(held.split), None)
+        self._finished = {name: held for name, held in self._finished.items() if numbers.get(name) == held.number}
+        self._drop([split for split in self.splits.values() if numbers.get(split.name) != split.number])
         self._give_back([split for split in self.splits.values() if split.name in give_back])
-        self._open([each for name, each in named.items() if self._is_new(each) and name not in give_back])
+        here = give_back | self._returned.keys() | self._finished.keys() | {each.name for each in self.splits.values()}
+        self._open([each for each in assigned if each.split.split_id not in here])
 
-    def _is_new(self, each: AssignedSplit) -> bool:
-        name = each.split.split_id
-        return not (_key(each.split) in self.splits or name in self._returned or name in self._finished)
+    def _drop(self, splits: Sequence[OpenSplit]) -> None:
+        for split in splits:
+            log.warning("stopped reading partition %s, because it is now assigned to another reader", split.name)
+        self._close(splits)
+        for split in splits:
+            del self.last_positions[split.key]
 
     def _give_back(self, splits: Sequence[OpenSplit]) -> None:
         if not splits:
@@ -165,16 +169,17 @@ class Assignment:
         """Open the assigned splits, each at its starting offset, and start to fetch them."""
         if not assigned:
             return
-        starts, stops = self._starts(assigned), self._stops([each.split for each in assigned])
-        opened = []
+        starts, opened = self._starts(assigned), list[OpenSplit]()
+        stops = {_key(each.split): each.split.stopping_offset for each in assigned}
+        latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
+        stops |= self._client.logs.offsets(latest, latest=True)
         for each in assigned:
             key = _key(each.split)
-            watermark = SplitWatermark(self._options.strategy)
-            split = OpenSplit(each.split, each.number, starts[key], stops[key], watermark)
+            split = OpenSplit(each.split, each.number, starts[key], stops[key], SplitWatermark(self._options.strategy))
             self.splits[key] = split
             self.last_positions.pop(key, None)
             opened.append(split)
-            if each.split.stopping_offset == LATEST_OFFSET and split.position > (split.stop or 0):
+            if key in latest and split.position > (split.stop or 0):
                 self.lost.append((split, split.position))
         self._client.assign(starts)
         lost = {split.name for split, _ in self.lost}
@@ -208,40 +213,30 @@ class Assignment:
         list only: if they were missing there, they would count as new later, and start at their
         first record.
         """
-        stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
         keys = self._client.logs.partitions(self._options.topics, led=self._discovered is not None)
-        at = self._options.start_ms
-        starts = self._options.start_offsets if at is None else self._client.logs.offsets_at(keys, at)
-        return tuple(KafkaPartitionSplit(*key, starts.get(key, self._options.start), stop) for key in keys)
+        stop = NO_STOPPING_OFFSET if self._options.ending_offsets is None else LATEST_OFFSET
+        start = self._options.starting_offsets
+        if isinstance(start, datetime):
+            start = self._client.logs.offsets_at(keys, round(start.timestamp() * 1000))
+        starts = dict.fromkeys(keys, STARTS[start]) if isinstance(start, str) else start
+        return tuple(KafkaPartitionSplit(*key, starts.get(key, COMMITTED_OFFSET), stop) for key in keys)
 
     def _starts(self, assigned: Sequence[AssignedSplit]) -> dict[Key, int]:
-        splits = [each.split for each in assigned]
-        own = None if self._options.on_assigned is None else self._options.on_assigned(assigned)
-        found = {key: at for key, at in (own or {}).items() if key in {_key(split) for split in splits}}
-        left = [split for split in splits if _key(split) not in found]
-        found.update({_key(split): split.starting_offset for split in left if split.starting_offset >= 0})
-        # Kafka's client has the same constant for the beginning. The end is resolved to an offset
-        # now.
-        found.update(dict.fromkeys(_keys(left, EARLIEST_OFFSET), EARLIEST_OFFSET))
-        found.update(self._client.logs.offsets(_keys(left, LATEST_OFFSET), latest=True))
-        committed = _keys(left, COMMITTED_OFFSET)
+        """Return the starting offset of each split. Kafka's client has the same constant for the
+        beginning of a partition; the end is resolved to an offset now.
+        """
+        starts = {_key(each.split): each.split.starting_offset for each in assigned}
+        if self._options.on_assigned is not None:
+            own = self._options.on_assigned(assigned) or {}
+            starts |= {key: at for key, at in own.items() if key in starts}
+        latest = [key for key, at in starts.items() if at == LATEST_OFFSET]
+        committed = [key for key, at in starts.items() if at == COMMITTED_OFFSET]
+        starts |= self._client.logs.offsets(latest, latest=True)
         if committed:
             there = self._client.committed(committed)
-            found.update(there)
-            missing = [key for key in committed if key not in there]
-            found.update(self._client.reset_offsets(missing))
-        return found
-
-    def _stops(self, splits: Sequence[KafkaPartitionSplit]) -> dict[Key, int | None]:
-        stops: dict[Key, int | None] = {_key(split): split.stopping_offset for split in splits}
-        latest = [key for key, stop in stops.items() if stop == LATEST_OFFSET]
-        stops.update(self._client.logs.offsets(latest, latest=True))
-        return stops
+            starts |= there | self._client.reset_offsets([key for key in committed if key not in there])
+        return starts
 
 
 def _key(split: KafkaPartitionSplit) -> Key:
     return split.topic, split.partition
-
-
-def _keys(splits: Sequence[KafkaPartitionSplit], word: int) -> list[Key]:
-    return [_key(split) for split in splits if split.starting_offset == word]

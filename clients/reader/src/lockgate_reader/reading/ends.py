@@ -15,11 +15,13 @@ behind others.
 """
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 from lockgate.duration import spoken_s
+from lockgate_reader.clock import monotonic_ms, wall_clock_ms
 from lockgate_reader.kafka.client import KafkaClient
+from lockgate_reader.kafka.logs import KafkaLogs, some
 from lockgate_reader.place import Key
 from lockgate_reader.reading.split import OpenSplit
 
@@ -28,30 +30,22 @@ log = logging.getLogger("lockgate")
 ASK_AGAIN_MS = 500
 QUIET_MS = 30_000
 OFTEN_MS = 5_000
-_NAMED = 5
 
 
 class Ends:
     """Asks Kafka for the ends of partitions, and raises the watermarks of those that are read to
-    their ends. `ask` returns a future for each partition. `now_ms` and `wall_ms` return the
-    monotonic and the wall-clock time (ms). A live producer may be `late_ms` late (None: any time).
+    their ends. A live producer may be `late_ms` late (None: any time).
     """
 
-    def __init__(
-        self,
-        ask: Callable[[list[Key]], dict[Key, Any]],
-        now_ms: Callable[[], int],
-        wall_ms: Callable[[], int],
-        late_ms: int | None,
-    ) -> None:
-        self._ask, self._now_ms, self._wall_ms, self._late_ms = ask, now_ms, wall_ms, late_ms
+    def __init__(self, logs: KafkaLogs, late_ms: int | None) -> None:
+        self._logs, self._late_ms = logs, late_ms
         self._asked: dict[Key, Any] = {}
         self._asked_at = (0, 0)
         self._next_ms = 0
 
     def look(self, splits: Collection[OpenSplit]) -> None:
         """Pass Kafka's answers to the splits once all have arrived, and ask Kafka again if due."""
-        now = self._now_ms()
+        now = monotonic_ms()
         if self._asked:
             if all(future.done() for future in self._asked.values()):
                 for split in splits:
@@ -61,8 +55,8 @@ class Ends:
                 self._asked = {}
                 self._next_ms = now + ASK_AGAIN_MS
         elif now >= self._next_ms and (keys := [split.key for split in splits if not split.fetched]):
-            self._asked_at = (now, self._wall_ms())
-            self._asked = self._ask(keys)
+            self._asked_at = (now, wall_clock_ms())
+            self._asked = self._logs.ask_ends(keys)
         for split in splits:
             until = split.silent_until(now)
             if until is not None:
@@ -96,13 +90,10 @@ class Quiet:
             self._since[split.key] = since, split.position
         if found:
             self._client.refetch({split.key: split.position for split in found})
-            names = ", ".join(f"{split.name} at offset {max(0, split.position)}" for split in found[:_NAMED])
-            more = " and more" if len(found) > _NAMED else ""
             log.warning(
-                "Kafka has sent nothing of %s%s for %s, and does not confirm the end there; fetching again. Check the "
+                "Kafka has sent nothing of %s for %s, and does not confirm the end there; fetching again. Check the "
                 "partition's leader, and look for an open transaction",
-                names,
-                more,
+                some(f"{split.name} at offset {max(0, split.position)}" for split in found),
                 spoken_s(QUIET_MS / 1000),
             )
         return found

@@ -14,89 +14,64 @@ an error is raised, so that a restart reads the new topic from its beginning.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.errors import NoStartingOffset
 from lockgate_reader.kafka.client import KafkaClient
-from lockgate_reader.kafka.logs import id_of
+from lockgate_reader.kafka.logs import id_of, some
 from lockgate_reader.reading.split import OpenSplit
 
 log = logging.getLogger("lockgate")
 
 EVERY_MS = 10_000
-_NAMED = 5
 _DELETED = "retention or delete_records deleted the earlier ones"
 _ANEW = "the topic was deleted and created again"
 _ANEW_OR_CUT = "the topic was created again, or its log was truncated"
 _CHOICE = 'set "auto.offset.reset" in kafka= to "earliest" or "latest" to read on where the log begins or ends'
 
 
-class TopicIds:
-    """The ids of `topics`, which show whether a topic was created again. `ask` queries Kafka for
-    the ids, and returns a future for each topic. `ask` is called every `EVERY_MS`, or more often
-    with a shorter `discovery_ms`.
+class LostPositions:
+    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`.
+
+    The ids of topics show whether a topic was created again. Kafka is asked for them every
+    `EVERY_MS`, or more often with a shorter `discovery_ms`.
     """
 
-    def __init__(
-        self,
-        ask: Callable[[Iterable[str]], dict[str, Any]],
-        topics: Sequence[str],
-        now_ms: Callable[[], int],
-        discovery_ms: int,
-    ) -> None:
-        self._ask, self._topics, self._now_ms = ask, topics, now_ms
+    def __init__(self, client: KafkaClient, topics: Sequence[str], discovery_ms: int) -> None:
+        self._client, self._topics = client, topics
         self._every_ms = min(EVERY_MS, discovery_ms or EVERY_MS)
         self._ids: dict[str, str] = {}
         self._asked: dict[str, Any] = {}
-        self._next_ms = now_ms() + self._every_ms
+        self._next_ms = monotonic_ms() + self._every_ms
 
     def begin(self) -> None:
         """Fetch the ids of all topics. Call this before any position is used. Ids that Kafka does
         not return now are requested again later.
         """
-        self._learn(self._ask(self._topics))
-
-    def look(self) -> list[str]:
-        """Ask Kafka for the ids if due, without waiting for the answers. Once all answers have
-        arrived, return the topics whose ids have changed. Return an empty list until then.
-        """
-        now = self._now_ms()
-        if not self._asked and now >= self._next_ms:
-            self._asked = self._ask(self._topics)
-        if not self._asked or not all(future.done() for future in self._asked.values()):
-            return []
-        asked, self._asked = self._asked, {}
-        self._next_ms = now + self._every_ms
-        return self._learn(asked)
-
-    def is_another(self, topic: str) -> bool:
-        """Ask Kafka for the topic's id now, and return whether the topic was created again."""
-        self._asked = {}  # an earlier answer would report it a second time
-        return bool(self._learn(self._ask([topic])))
-
-    def _learn(self, asked: dict[str, Any]) -> list[str]:
-        anew = []
-        for topic, future in asked.items():
-            found = id_of(future)
-            if found is not None:  # else it is asked again later
-                if self._ids.setdefault(topic, found) != found:
-                    anew.append(topic)
-                self._ids[topic] = found
-        return anew
-
-
-class LostPositions:
-    """Moves splits whose position Kafka no longer has, or raises `NoStartingOffset`."""
-
-    def __init__(self, client: KafkaClient, ids: TopicIds) -> None:
-        self._client, self._ids = client, ids
+        self.changed(self._client.logs.ask_topics(self._topics))
 
     def look(self, splits: Iterable[OpenSplit]) -> None:
-        """Move the splits of topics that were created again to the new logs."""
-        anew = self._ids.look()
-        if anew:
-            self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
+        """Ask Kafka for the ids if due, without waiting for the answers. Once all answers have
+        arrived, move the splits of topics that were created again to the new logs.
+        """
+        now = monotonic_ms()
+        if not self._asked and now >= self._next_ms:
+            self._asked = self._client.logs.ask_topics(self._topics)
+        if self._asked and all(future.done() for future in self._asked.values()):
+            asked, self._asked = self._asked, {}
+            self._next_ms = now + self._every_ms
+            if anew := self.changed(asked):
+                self._begin_again([split for split in splits if split.key[0] in anew], sure=True)
+
+    def changed(self, asked: Mapping[str, Any]) -> list[str]:
+        """Return the topics whose ids have changed, by Kafka's answers in `asked`."""
+        found = {topic: id_of(future) for topic, future in asked.items()}
+        known = {topic: name for topic, name in found.items() if name is not None}  # others are asked again later
+        anew = [topic for topic, name in known.items() if self._ids.get(topic, name) != name]
+        self._ids |= known
+        return anew
 
     def take(self, lost: list[tuple[OpenSplit, int]], splits: Sequence[OpenSplit]) -> None:
         """Move the splits in `lost` to offsets that Kafka has, and empty the list. In `lost`, each
@@ -105,7 +80,8 @@ class LostPositions:
         """
         while lost:
             split, offset = lost.pop()
-            if self._ids.is_another(split.key[0]):
+            self._asked = {}  # an earlier answer would report a new topic a second time
+            if self.changed(self._client.logs.ask_topics([split.key[0]])):
                 self._begin_again([each for each in splits if each.key[0] == split.key[0]], sure=True)
                 lost[:] = [each for each in lost if each[0].key[0] != split.key[0]]
                 continue
@@ -165,7 +141,6 @@ def _lost(splits: Sequence[tuple[str, int]], logs: Sequence[tuple[int, int]], wh
     """Return a message that the positions in `splits` no longer exist, for the reason `why`. `logs`
     has the first offset and the end of each split's log.
     """
-    was = ", ".join(f"{name} at offset {offset}" for name, offset in splits[:_NAMED])
-    now = ", ".join(f"{first} up to {end}" for first, end in logs[:_NAMED])
-    more = " and more" if len(splits) > _NAMED else ""
-    return f"Kafka no longer has {was}{more}: the log now has the offsets from {now}{more}, because {why}"
+    was = some(f"{name} at offset {offset}" for name, offset in splits)
+    now = some(f"{first} up to {end}" for first, end in logs)
+    return f"Kafka no longer has {was}: the log now has the offsets from {now}, because {why}"

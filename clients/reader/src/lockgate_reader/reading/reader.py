@@ -24,16 +24,14 @@ are fetched for a partition above the limit change nothing, and cost no decision
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from lockgate.flink.source.checkpoint import write_splits
 from lockgate.flink.split_serializer import KafkaPartitionSplitSerializer
 from lockgate.watermark import MAX, MIN
 from lockgate_http.errors import KafkaFailed
-from lockgate_http.group.agreement import source_name
 from lockgate_http.history import record
-from lockgate_reader.clock import monotonic_ms, now_s, wall_clock_ms
+from lockgate_reader.clock import monotonic_ms, now_s
 from lockgate_reader.config import Options
 from lockgate_reader.kafka.client import KafkaClient
 from lockgate_reader.place import Key, Orders, Place, ReaderState
@@ -41,7 +39,7 @@ from lockgate_reader.reading.admission import Admission
 from lockgate_reader.reading.arrivals import Arrivals
 from lockgate_reader.reading.assignment import Assignment
 from lockgate_reader.reading.ends import Ends, Quiet
-from lockgate_reader.reading.lost_positions import LostPositions, TopicIds
+from lockgate_reader.reading.lost_positions import LostPositions
 from lockgate_reader.reading.records import CHUNK, Piece, PieceSize
 from lockgate_reader.reading.split import OpenSplit
 
@@ -62,26 +60,14 @@ class RunningReader:
     returned.
     """
 
-    def __init__(
-        self,
-        options: Options,
-        client: KafkaClient,
-        place: Place,
-        *,
-        now_ms: Callable[[], int] = monotonic_ms,
-        wall_ms: Callable[[], int] = wall_clock_ms,
-        lease_s: Callable[[], float] = now_s,
-    ) -> None:
+    def __init__(self, options: Options, client: KafkaClient, place: Place) -> None:
         self.options, self.client, self.place = options, client, place
-        self.now_ms, self.lease_s = now_ms, lease_s
-        self._max_drift_ms, self._restores = options.max_drift_ms, options.on_assigned is not None
-        self._late_ms = options.idle_timeout_ms
-        self._ends = Ends(partial(client.logs.ask_offsets, latest=True), now_ms, wall_ms, self._late_ms)
+        self.lease_s = now_s
+        self._max_drift_ms, self._late_ms = options.max_drift_ms, options.idle_timeout_ms
+        self._ends, self._quiet = Ends(client.logs, self._late_ms), Quiet(client)
         self.assignment = Assignment(options, client, place)
-        self.arrivals = Arrivals(options, client, wall_ms, self.assignment.lost)
-        self._ids = TopicIds(client.logs.ask_topics, options.topics, now_ms, options.discovery_ms)
-        self._lost = LostPositions(client, self._ids)
-        self._quiet = Quiet(client)
+        self.arrivals = Arrivals(options, client, self.assignment.lost)
+        self._lost = LostPositions(client, options.topics, options.discovery_ms)
         self._size = PieceSize()
         self.orders = Orders(ceiling=MIN)
         self.limit = self._watermark = MIN
@@ -95,7 +81,7 @@ class RunningReader:
         self._blocked = False  # whether a split has been read up to the limit since then
         self._most_kept = 0
         self._next_turn = 0
-        self._committed_at = now_ms()
+        self._committed_at = monotonic_ms()
         self._left = False
         self._empty_at = 0  # when a fetch came back empty last
 
@@ -105,10 +91,10 @@ class RunningReader:
         """Start the reader's `Place`, join Kafka's consumer group if it assigns the splits, and
         call `turn` for the first time.
         """
-        self._ids.begin()  # before any position is used
+        self._lost.begin()  # before any position is used
         self.place.enter(self.wake)
         if self.options.partitions == "kafka":
-            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, self._on_gone)
+            self.client.subscribe(self.options.topics, self._on_assigned, self._on_revoked, self._on_lost)
         self.turn()
 
     def wake(self) -> None:
@@ -159,7 +145,7 @@ class RunningReader:
     @property
     def due(self) -> bool:
         """Return whether `turn` must be called before the next piece."""
-        return self.attention or self.now_ms() >= self._next_turn
+        return self.attention or monotonic_ms() >= self._next_turn
 
     def poll(self, most: int = CHUNK) -> Piece | None:
         """Wait for the next piece, of at most `most` records, and return it; None at the end."""
@@ -187,7 +173,7 @@ class RunningReader:
             piece = split.going = split.next_piece(self.limit, most)
             if piece is not None:
                 self._ready.rotate(-1)  # ready splits take turns
-                self._size.begins(self.now_ms())
+                self._size.begins(monotonic_ms())
                 self._going = split
                 return piece
             self._ready.popleft().queued = False
@@ -215,7 +201,7 @@ class RunningReader:
             return
         if self._moved and any(split.waits for split in self.assignment.splits.values()):
             self._decide()
-        due_ms = self._next_turn - self.now_ms()
+        due_ms = self._next_turn - monotonic_ms()
         if not self._ready and due_ms > 0:
             self._fetch(min(WAIT_S, due_ms / 1000))
 
@@ -239,18 +225,26 @@ class RunningReader:
         if split is None or split.going is None:
             return
         split.going.call_back()
-        count = max(0, split.going.returned - but_one)
+        piece, count = split.going, max(0, split.going.returned - but_one)
         if count and self.options.coordinator is not None:
-            source = source_name(self.options.coordinator.source, None, self.options.name)
-            known = {"source": source, "restores": self._restores, "read_limit": self.orders.ceiling}
-            record("rows", self.options.coordinator.group, lambda: {**known, **split.range_of(count)})
+            record("rows", self.options.coordinator.group, lambda: self._row_fields(split, piece, count))
         split.account(count)
         if count:
             self._moved = True
             self._returned += count
-            self._size.took(count, self.now_ms())
+            self._size.took(count, monotonic_ms())
             if split.finished:
                 self.assignment.finish(split)
+
+    def _row_fields(self, split: OpenSplit, piece: Piece, count: int) -> dict[str, Any]:
+        return {
+            "source": self.options.source,
+            "restores": self.options.on_assigned is not None,
+            "read_limit": self.orders.ceiling,
+            "split": split.name,
+            "number": split.number,
+            **piece.summary(count),
+        }
 
     # -- what the program may ask --
 
@@ -273,7 +267,7 @@ class RunningReader:
     def commit(self, *, wait: bool) -> None:
         """Commit the positions of all returned records to Kafka."""
         self.client.commit(self.assignment.positions(), wait=wait)
-        self._committed_at = self.now_ms()
+        self._committed_at = monotonic_ms()
 
     # -- within --
 
@@ -282,7 +276,7 @@ class RunningReader:
         other work that is due, such as commits.
         """
         self.attention = False
-        now = self.now_ms()
+        now = monotonic_ms()
         self._next_turn = now + TURN_MS
         if self.stopped is not None:
             return
@@ -301,10 +295,7 @@ class RunningReader:
             self.commit(wait=False)
 
     def _exchange(self) -> None:
-        self._moved = True
-        self.orders = self.assignment.exchange(self._state(self.now_ms()))
-
-    def _state(self, now: int) -> ReaderState:
+        self._moved, now = True, monotonic_ms()
         splits, late_ms = self.assignment.splits.values(), self._late_ms
         silent = late_ms is not None and all(split.silent_ms(now) > late_ms for split in splits)
         idle = bool(splits) and (silent or all(split.watermark.idle for split in splits))
@@ -315,7 +306,7 @@ class RunningReader:
             if split.fetched or split.silent_until(now) is None
         ]
         reach = max(self._watermark, min(fetched, default=self._watermark))
-        return ReaderState(watermark=self._watermark, reach=reach, idle=idle)
+        self.orders = self.assignment.exchange(ReaderState(watermark=self._watermark, reach=reach, idle=idle))
 
     def _decide(self) -> None:
         """Update the read limit, the paused partitions, and the splits whose next record may be
@@ -323,20 +314,20 @@ class RunningReader:
         """
         self._moved = self._blocked = False
         splits = self.assignment.splits
-        positions = {key: split.standing() for key, split in splits.items()}
-        decision = Admission.decide(positions, self.orders.ceiling, self._max_drift_ms)
-        self.limit, self._most_kept = decision.limit, decision.most
-        self.assignment.limit = decision.limit
-        lowest = min((each.watermark for each in positions.values() if not each.idle), default=MIN)
+        decision = Admission.decide(splits, self.orders.ceiling, self._max_drift_ms)
+        self.limit = self.assignment.limit = decision.limit
+        self._most_kept = decision.most
+        lowest = min((split.watermark.value for split in splits.values() if not split.watermark.idle), default=MIN)
         self._watermark = max(self._watermark, lowest)
         self.client.pause(decision.pause)
         self.client.resume(decision.resume)
         for key in (*decision.pause, *decision.resume):
             splits[key].paused = key in decision.pause
         self._ready = deque(split for split in self._ready if split.open)
-        for split, each in zip(splits.values(), positions.values(), strict=True):
-            split.waits = each.next_time is not None and not split.queued and each.next_time > decision.limit
-            if each.next_time is not None and not (split.queued or split.waits):
+        for split in splits.values():
+            time = split.next_time
+            split.waits = time is not None and not split.queued and time > decision.limit
+            if time is not None and not (split.queued or split.waits):
                 split.queued = True
                 self._ready.append(split)
 
@@ -358,7 +349,7 @@ class RunningReader:
     def _take(self, most: int, timeout_s: float) -> bool:
         messages, full = self.client.fetch(most, timeout_s), False
         if not messages:
-            self._empty_at = self.now_ms()
+            self._empty_at = monotonic_ms()
         for split in self.arrivals.take(messages, self.assignment.splits):
             if split.fetched and not (split.queued or split.waits):
                 self._moved = split.queued = True
@@ -377,7 +368,7 @@ class RunningReader:
     # -- Kafka's group, in callbacks within `_fetch` --
 
     def _on_assigned(self, keys: list[Key]) -> None:
-        self.assignment.from_kafka.rebalanced(assigned=keys)
+        self.assignment.kafka_assigned(keys)
         self._exchange()
 
     def _on_revoked(self, keys: list[Key]) -> None:
@@ -388,11 +379,10 @@ class RunningReader:
                 self.commit(wait=True)  # the next owner begins here
             except KafkaFailed as error:
                 log.warning("%s; records since the last commit will be read again by another consumer", error)
-        self.assignment.from_kafka.rebalanced(revoked=keys)
+        self.assignment.kafka_revoked(keys, lost=False)
         self._exchange()
-        self._on_gone(keys)
 
-    def _on_gone(self, keys: list[Key]) -> None:
+    def _on_lost(self, keys: list[Key]) -> None:
         if not self._left:
-            self.assignment.from_kafka.rebalanced(gone=keys)
+            self.assignment.kafka_revoked(keys, lost=True)
             self._exchange()

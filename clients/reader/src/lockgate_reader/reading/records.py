@@ -50,8 +50,8 @@ class FetchedRecords:
         return len(self.messages) - self.at
 
     def admitted(self, limit: int, most: int) -> int:
-        """Return the end index of the records that may be returned now. These are at most `most`
-        records, and end before the first record above `limit` (ms).
+        """Return the end index of the records that may be returned now: at most `most`, and none
+        from the first record above `limit` (ms) on.
         """
         end = min(len(self.messages), self.at + most)
         if self.highest > limit:
@@ -113,9 +113,7 @@ class Piece:
 
     @property
     def returned(self) -> int:
-        """Return how many records of the piece were returned; all of them if `begin` was not
-        called.
-        """
+        """Return how many records were returned; all of them if `begin` was not called."""
         return self.end - self._start - length_hint(self._ticks)
 
     @property
@@ -123,6 +121,14 @@ class Piece:
         """Return the offset after the last record returned; None before the first one."""
         count = self.returned
         return int(self.fetched.messages[self._start + count - 1].offset()) + 1 if count else None
+
+    def summary(self, count: int) -> dict[str, int]:
+        """Return the first offset, the offset after the last record, and the latest event time (ms)
+        of the first `count` records, for `lockgate verify`.
+        """
+        messages = self.messages
+        latest = self.fetched.latest(self._start, self._start + count)
+        return {"from": messages[0].offset(), "to": messages[count - 1].offset() + 1, "latest": latest}
 
     def call_back(self) -> None:
         """Prevent the rest of the piece from being returned. Any thread may call this."""
@@ -137,9 +143,7 @@ def _before(until: float, now_s: Callable[[], float], messages: Iterator[Any]) -
 
 
 class PieceSize:
-    """Computes `most`, the size of the next piece: as many records as the program processes in 0.1
-    s.
-    """
+    """Computes `most`, the size of the next piece: what the program processes in `PIECE_MS`."""
 
     def __init__(self) -> None:
         self.most = 1

@@ -11,13 +11,11 @@ from typing import Any
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.splits import NO_STOPPING_OFFSET, KafkaPartitionSplit
 from lockgate_reader.place import Key, ReaderSplit
-from lockgate_reader.reading.admission import Position
 from lockgate_reader.reading.records import FetchedRecords, Piece
 from lockgate_reader.reading.watermarks import SplitWatermark
 
 FRESH_MS = 3_000
 """How long (ms) Kafka's answer about an end is valid, which is longer than a slow answer takes."""
-
 
 _offset = methodcaller("offset")
 
@@ -80,8 +78,8 @@ class OpenSplit:
         self._silent_since = None
 
     def next_piece(self, limit: int, most: int) -> Piece | None:
-        """Return the next piece, of at most `most` records, or None if no fetched record may be
-        returned under the read limit `limit` (ms).
+        """Return the next piece, of at most `most` records, none above `limit` (ms); None if there
+        are none.
         """
         if not self.fetched or not self.open:
             return None
@@ -107,22 +105,6 @@ class OpenSplit:
         if not records.left:
             self.fetched.popleft()
 
-    def range_of(self, count: int) -> dict[str, object]:
-        """Return the range of the first `count` records of the current piece, to be recorded for
-        `lockgate verify`: the split, the number of its assignment, the first offset, the offset
-        after the last record, and the latest event time (ms).
-        """
-        assert self.going is not None
-        records = self.going.fetched
-        first, until = records.at, records.at + count
-        return {
-            "split": self.name,
-            "number": self.number,
-            "from": records.messages[first].offset(),
-            "to": records.messages[until - 1].offset() + 1,
-            "latest": records.latest(first, until),
-        }
-
     def go_to(self, position: int) -> None:
         """Set the position without dropping fetched records."""
         self._position = position
@@ -146,12 +128,12 @@ class OpenSplit:
         """Process Kafka's answer that the log ends at `end`. `asked` has the monotonic and the
         wall-clock time (ms) of the query.
         """
-        if not self.fetched and end <= max(self._position, self.end or 0):
+        if self.fetched or end > max(self._position, self.end or 0):
+            self._silent_since = None
+        else:
             self._silent_until = asked
             if self._silent_since is None:
                 self._silent_since = asked[0]
-        else:
-            self._silent_since = None
 
     def silent_until(self, now_ms: int) -> int | None:
         """Return the wall-clock time (ms) of the last query in which Kafka confirmed that no record
@@ -162,9 +144,7 @@ class OpenSplit:
         return self._silent_until[1] if fresh else None
 
     def silent_ms(self, now_ms: int) -> int:
-        """Return for how long (ms) Kafka has confirmed that no record of the split is left to
-        fetch; 0 if `silent_until` returns None.
-        """
+        """Return for how long (ms) `silent_until` has had a value; 0 if it has none."""
         since = self._silent_since
         return 0 if since is None or self.silent_until(now_ms) is None else self._silent_until[0] - since
 
@@ -181,10 +161,6 @@ class OpenSplit:
         return self.past_stop or max(self._position, self.end or 0) >= self.stop
 
     # -- as others see it --
-
-    def standing(self) -> Position:
-        """Return the split's `Position`, from which the read limit is computed."""
-        return Position(self.watermark.value, self.next_time, self.kept, self.paused, self.watermark.idle)
 
     def rest(self) -> KafkaPartitionSplit:
         """Return the split with its position as the starting offset."""

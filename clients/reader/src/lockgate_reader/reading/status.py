@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from lockgate.watermark import MAX, MIN, instant
+from lockgate_reader.clock import monotonic_ms
 from lockgate_reader.place import ReaderSplit
 from lockgate_reader.reading.reader import RunningReader
 
@@ -81,7 +82,7 @@ def _waits_for(reader: RunningReader, splits: tuple[ReaderSplit, ...]) -> str:
     """Return what the paused splits wait for; "" if no split is paused, or if any other split can
     be read.
     """
-    now = reader.now_ms()
+    now = monotonic_ms()
     opened = reader.assignment.splits
     at_end = {key for key, split in list(opened.items()) if split.silent_until(now) is not None}
     going = [

@@ -16,22 +16,14 @@ partitions wait for a silent partition, as in Flink, unless it has had records, 
 event time.
 """
 
-import time
 from dataclasses import replace
 from typing import Any
 
 from lockgate.flink.elements import NO_TIMESTAMP
 from lockgate.flink.strategy import WatermarkStrategy
 from lockgate.watermark import MAX, MIN
+from lockgate_reader import clock
 from lockgate_reader.reading.records import FetchedRecords
-
-
-class MonotonicClock:
-    """The machine's clock, for generators that measure time."""
-
-    def relative_nanos(self) -> int:
-        """Return the time in nanoseconds since an arbitrary start."""
-        return time.monotonic_ns()
 
 
 class SplitWatermark:
@@ -43,7 +35,7 @@ class SplitWatermark:
     __slots__ = ("_cap", "_generator", "_next", "_stamped", "idle", "value")
 
     def __init__(self, strategy: WatermarkStrategy) -> None:
-        self._generator = replace(strategy, idle_timeout=None).create_generator(MonotonicClock())
+        self._generator = replace(strategy, idle_timeout=None).create_generator(clock)
         self.value, self.idle = MIN, False
         self._cap = MAX
         self._next: Any = None
